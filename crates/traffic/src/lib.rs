@@ -11,6 +11,8 @@ pub mod access_log;
 #[cfg(feature = "counting")]
 pub mod canonical;
 #[cfg(feature = "counting")]
+mod slots;
+#[cfg(feature = "counting")]
 pub mod summary;
 #[cfg(feature = "counting")]
 pub mod suspicion;

@@ -237,7 +237,7 @@ async fn a_url_found_nearer_is_followed_again(database: TestDatabase) {
         .unwrap()
         .unwrap();
     assert_eq!(
-        (known.state, known.outcome.as_deref()),
+        (known.state.as_str(), known.outcome.as_deref()),
         ("done", Some("described"))
     );
     assert!(known.is_described);

@@ -45,7 +45,7 @@ struct StepView {
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 struct LastVisitView {
-    state: &'static str,
+    state: String,
     depth: u32,
     found_on: String,
     described: bool,
@@ -159,7 +159,7 @@ mod tests {
                     reason: hostile(),
                 }],
                 known: Some(LastVisitView {
-                    state: "done",
+                    state: "done".to_owned(),
                     depth: 1,
                     found_on: hostile(),
                     described: true,

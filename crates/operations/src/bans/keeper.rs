@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fmt, net::IpAddr, time::Duration};
 
 use tokio::{sync::mpsc, time};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::{
     bans::{Bans, Found, ms},
@@ -12,7 +12,7 @@ use super::{
 };
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::fetch::AddressKind;
-use robot_detection_store::store::{Ban, Store, StoreError, StoredSession};
+use robot_detection_store::store::{Ban, Outage, Store, StoredSession};
 
 /// Bans that are held while the database is away; the oldest go first.
 const MAX_HELD: usize = 10_000;
@@ -41,7 +41,7 @@ pub struct BanKeeper {
     clock: Clock,
     spared: Spared,
     held: VecDeque<Ban>,
-    is_failing: bool,
+    outage: Outage,
 }
 
 impl BanKeeper {
@@ -55,7 +55,10 @@ impl BanKeeper {
             clock,
             spared,
             held: VecDeque::new(),
-            is_failing: false,
+            outage: Outage::new(
+                "bans cannot be kept for now",
+                "the database takes bans again",
+            ),
         };
         (bans, keeper)
     }
@@ -125,31 +128,17 @@ impl BanKeeper {
     async fn write(&mut self) {
         while let Some(ban) = self.held.front() {
             if let Err(error) = self.store.bans().add(ban).await {
-                return self.failed(&error);
+                return self.outage.failed(&error);
             }
             self.held.pop_front();
-            self.well();
+            self.outage.succeeded();
         }
     }
 
     async fn prune(&mut self) {
         if let Err(error) = self.store.bans().prune(self.clock.now_ms()).await {
-            self.failed(&error);
+            self.outage.failed(&error);
         }
-    }
-
-    fn failed(&mut self, error: &StoreError) {
-        if !self.is_failing {
-            warn!("bans cannot be kept for now: {error}");
-        }
-        self.is_failing = true;
-    }
-
-    fn well(&mut self) {
-        if self.is_failing {
-            info!("the database takes bans again");
-        }
-        self.is_failing = false;
     }
 }
 

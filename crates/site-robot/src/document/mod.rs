@@ -22,7 +22,6 @@
 //! ```
 
 mod address;
-mod anchor;
 mod around;
 mod attributes;
 mod build;
@@ -34,7 +33,6 @@ mod fold;
 mod main_text;
 mod open;
 mod page;
-mod plain;
 mod prescan;
 mod reader;
 mod session;
@@ -48,6 +46,7 @@ mod tracking;
 mod trees;
 mod xml;
 
+pub use address::urls_in_text;
 pub use address::{MAX_URL_BYTES, normalise, resolve};
 pub use charset::{DecodedText, decode};
 pub use dates::Moment;
@@ -55,7 +54,6 @@ pub use feed::{Feed, FeedEntry};
 pub use fold::{shorten, shorten_bytes};
 pub use main_text::PageMatter;
 pub use page::{Block, BlockKind, Link, LinkKind, Meta, Page, PagePart};
-pub use plain::urls_in_text;
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};
 pub use tracking::TrackingParameters;

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
-    anchor::take_sign_off,
     around::Around,
     attributes::{Attribute, Attributes, Name},
     dates::Dates,
@@ -13,6 +12,7 @@ use super::{
     fold::Folded,
     open::{OpenElements, Part, Traits},
     page::{Block, BlockKind, Page},
+    structure::take_sign_off,
     structure::{Mark, Structure, style},
     tags::take_in,
 };

@@ -59,3 +59,23 @@ impl Commands for NoCommands {
         Err(format!("no programs are run here: {:?}", command.program))
     }
 }
+
+/// Reads the files that directives name (`config=`, `file=`).
+pub trait Files {
+    /// Returns a file's text; none where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a text for people where it cannot be read.
+    fn read(&self, path: &str) -> Result<Option<String>, String>;
+}
+
+/// [`Files`] that has none.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _path: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+}

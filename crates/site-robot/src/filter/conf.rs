@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::{
     Note, Stage,
-    functions::canonical_name,
     note::Notes,
     parameters::boolean,
     pblock::{self, Block, Entry, Item, Pair, Tag},
@@ -295,6 +294,17 @@ fn mend_function(pair: &mut Pair, notes: &mut Notes) {
         let text = format!("fn={} read as fn={right}", quoted(&pair.value));
         notes.repair(pair.line, text);
         right.clone_into(&mut pair.value);
+    }
+}
+
+/// Returns the right name where a function is known by another one.
+///
+/// Both stand in the reference: one as an alias, one where two lines ran together.
+fn canonical_name(name: &str) -> Option<&'static str> {
+    match name {
+        "generate-last-modified" => Some("generate-rd-last-modified"),
+        "assign-type-by-extclear-source" => Some("assign-type-by-extension"),
+        _ => None,
     }
 }
 

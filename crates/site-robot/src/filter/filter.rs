@@ -7,8 +7,8 @@ use url::Url;
 use robot_detection_store::description::ResourceDescription;
 
 use super::{
-    Denial, FoundLink, LogType, Resource, Stage, StageOutcome, Step, StepOutcome, Surroundings,
-    Work,
+    Denial, FoundLink, LogType, Resource, Stage, StageOutcome, StepOutcome, Surroundings, Work,
+    step::Compiled,
 };
 
 /// Compiled filter: its directives in order, by stage.
@@ -22,15 +22,6 @@ pub struct Filter {
     name: Arc<str>,
     directives: [Vec<Compiled>; 6],
     log_type: LogType,
-}
-
-/// One directive, compiled.
-pub(super) struct Compiled {
-    pub(super) line: usize,
-    pub(super) function: Arc<str>,
-    pub(super) step: Box<dyn Step>,
-    /// Counts resources: it must not see the same one twice.
-    pub(super) is_counting: bool,
 }
 
 impl Filter {

@@ -4,9 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     FileErrors, Filter, FilterConf, FilterText, Functions, Note, Severity, Stage,
-    filter::Compiled,
+    commands::Files,
     functions::{FilterState, FunctionContext, Missing},
     note::Notes,
+    step::Compiled,
 };
 
 /// Filters that come with the program.
@@ -30,26 +31,6 @@ const SHIPPED: &str = include_str!("defaults/filter.conf");
 #[derive(Clone, Debug)]
 pub struct Filters {
     filters: HashMap<String, Arc<Filter>>,
-}
-
-/// Reads the files that directives name (`config=`, `file=`).
-pub trait Files {
-    /// Returns a file's text; none where there is no such file.
-    ///
-    /// # Errors
-    ///
-    /// Fails with a text for people where it cannot be read.
-    fn read(&self, path: &str) -> Result<Option<String>, String>;
-}
-
-/// [`Files`] that has none.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _path: &str) -> Result<Option<String>, String> {
-        Ok(None)
-    }
 }
 
 impl Filters {
@@ -150,7 +131,7 @@ impl Compiler<'_> {
     fn filter(&mut self, text: &FilterText) -> Filter {
         let mut state = FilterState::default();
         let mut directives: [Vec<Compiled>; 6] = Default::default();
-        for stage in Stage::ALL {
+        for &stage in Stage::ALL {
             let mut compiled = Vec::new();
             // What the stage before could not decide yet is decided first.
             compiled.append(&mut state.deferred);

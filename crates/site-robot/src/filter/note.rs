@@ -52,32 +52,16 @@ impl fmt::Display for Note {
     }
 }
 
-/// How bad a note is.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Severity {
-    /// Put right while reading.
-    Repair,
-    /// May not do what was meant.
-    Warning,
-    /// The file cannot be used.
-    Error,
-}
-
-impl Severity {
-    /// Returns the word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Repair => "repair",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+robot_detection_store::words! {
+    /// How bad a note is.
+    #[derive(Ord, PartialOrd)]
+    pub enum Severity {
+        /// Put right while reading.
+        Repair = "repair",
+        /// May not do what was meant.
+        Warning = "warning",
+        /// The file cannot be used.
+        Error = "error",
     }
 }
 

@@ -1,58 +1,90 @@
 //! Stages of a filter.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-/// Stage of a filter, which is also the first word of its directives.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Stage {
-    /// Once, before the first resource.
-    Setup,
-    /// Before a resource is retrieved: only its URL is known.
-    MetaData,
-    /// After it is retrieved.
-    Data,
-    /// Links to other resources are collected.
-    Enumerate,
-    /// Its resource description is made.
-    Generate,
-    /// Once, after the last resource.
-    Shutdown,
+robot_detection_store::words! {
+    /// Stage of a filter, which is also the first word of its directives.
+    #[derive(Hash, Ord, PartialOrd)]
+    pub enum Stage {
+        /// Once, before the first resource.
+        Setup = "Setup",
+        /// Before a resource is retrieved: only its URL is known.
+        MetaData = "MetaData",
+        /// After it is retrieved.
+        Data = "Data",
+        /// Links to other resources are collected.
+        Enumerate = "Enumerate",
+        /// Its resource description is made.
+        Generate = "Generate",
+        /// Once, after the last resource.
+        Shutdown = "Shutdown",
+    }
 }
 
 impl Stage {
-    /// All stages, in order.
-    pub const ALL: [Self; 6] = [
-        Self::Setup,
-        Self::MetaData,
-        Self::Data,
-        Self::Enumerate,
-        Self::Generate,
-        Self::Shutdown,
-    ];
-
     /// Returns the stage of that name; upper and lower case are the same.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
+        let mut all = Self::ALL.iter().copied();
         all.find(|stage| stage.as_str().eq_ignore_ascii_case(name))
     }
+}
 
-    /// Returns the name, as the reference writes it.
+/// Outcome of a stage of a filter for a resource.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[must_use]
+pub enum StageOutcome {
+    /// It goes on to the next stage.
+    Allowed,
+    /// This filter does nothing more with it; other filters may.
+    Denied(Denial),
+}
+
+impl StageOutcome {
+    /// Returns `true` if the resource goes on.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allowed)
+    }
+
+    /// Returns why it does not go on.
+    #[must_use]
+    pub const fn denial(&self) -> Option<&Denial> {
         match self {
-            Self::Setup => "Setup",
-            Self::MetaData => "MetaData",
-            Self::Data => "Data",
-            Self::Enumerate => "Enumerate",
-            Self::Generate => "Generate",
-            Self::Shutdown => "Shutdown",
+            Self::Allowed => None,
+            Self::Denied(denial) => Some(denial),
         }
     }
 }
 
-impl fmt::Display for Stage {
+/// Reason why a filter denies a resource.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Denial {
+    /// Name of the filter.
+    pub filter: Arc<str>,
+    /// Stage at which it was denied.
+    pub stage: Stage,
+    /// Line of the directive in filter.conf.
+    pub line: usize,
+    /// Its function.
+    pub function: Arc<str>,
+    /// Source, value and what it was compared with.
+    pub reason: String,
+}
+
+impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        let Self {
+            filter,
+            stage,
+            line,
+            function,
+            reason,
+        } = self;
+        write!(
+            f,
+            "filter {filter:?}, line {line}, {stage} fn={function}: {reason}"
+        )
     }
 }

@@ -1,5 +1,7 @@
 //! What a function is made of: a directive is read once, and its step runs for each resource.
 
+use std::sync::Arc;
+
 use crate::document::LinkKind;
 use robot_detection_store::description::ResourceDescription;
 
@@ -73,6 +75,15 @@ pub trait Step: Send + Sync {
     fn waits(&self) -> bool {
         false
     }
+}
+
+/// One directive, compiled.
+pub(super) struct Compiled {
+    pub(super) line: usize,
+    pub(super) function: Arc<str>,
+    pub(super) step: Box<dyn Step>,
+    /// Counts resources: it must not see the same one twice.
+    pub(super) is_counting: bool,
 }
 
 /// Resource at a stage, and what a step may need beside it.

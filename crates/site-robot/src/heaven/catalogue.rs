@@ -9,11 +9,14 @@ use std::{
     sync::Arc,
 };
 
-use super::{HeavenPath, HeavenSettings, date::Date, entry::Entry, markdown, sitemap, view::View};
+use super::{HeavenPath, HeavenSettings, date::Date, entry::Entry, sitemap, view::View};
 use robot_detection_store::description::ResourceDescription;
 
 /// Links on a page of an index.
 pub(super) const PAGE_LINKS: usize = 100;
+
+/// Pages that llms.txt lists.
+const NEAREST_PAGES: usize = 200;
 
 /// Steps from a URL over others to its page: redirects lead over several.
 const MAX_STEPS: u32 = 10;
@@ -34,7 +37,7 @@ pub struct Catalogue {
     /// Digest of path and query of each page whose original opens without a login, in order.
     open: Vec<u64>,
     /// Numbers of the entries that each view lists.
-    orders: [Vec<u32>; View::ALL.len()],
+    orders: Vec<Vec<u32>>,
     /// Numbers of the few entries that are nearest to the starting points.
     nearest: Vec<u32>,
     sitemaps: Vec<Range<usize>>,
@@ -60,6 +63,13 @@ pub(super) struct Listing<'c> {
     pub(super) last: usize,
     pub(super) total: usize,
     pub(super) entries: Vec<&'c Entry>,
+}
+
+/// What links of a text are looked up in.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'c> {
+    pub(super) catalogue: &'c Catalogue,
+    pub(super) settings: &'c HeavenSettings,
 }
 
 impl CatalogueBuilder {
@@ -279,6 +289,30 @@ impl Catalogue {
     }
 }
 
+impl Site<'_> {
+    /// Returns where a link of a page leads from its page in heaven; none where it is told as text.
+    ///
+    /// What is described leads to its own page here. What else lies in the members' area is not
+    /// named: robots would not get it, and its URL is nobody's business.
+    pub(super) fn target(self, url: &str) -> Option<Cow<'_, str>> {
+        let url = self.catalogue.settled(url, self.settings);
+        if let Some(page) = self.catalogue.page_of(&url, self.settings) {
+            return Some(self.settings.link(page).into());
+        }
+        (!url.is_empty() && !self.settings.is_members_only(&url)).then_some(url)
+    }
+
+    /// Returns the same as a whole URL.
+    pub(super) fn whole_target(self, url: &str) -> Option<String> {
+        let target = self.target(url)?;
+        Some(if target.starts_with('/') {
+            format!("{}{target}", self.settings.site())
+        } else {
+            target.into_owned()
+        })
+    }
+}
+
 impl Default for Catalogue {
     /// Creates the catalogue of a heaven without pages: it has a start page, and a sitemap.
     fn default() -> Self {
@@ -288,7 +322,7 @@ impl Default for Catalogue {
             aliases: Vec::new(),
             addresses: Vec::new(),
             open: Vec::new(),
-            orders: Default::default(),
+            orders: Vec::new(),
             nearest: Vec::new(),
             sitemaps: std::iter::once(0..0).collect(),
             sitemap_dates: vec![None],
@@ -314,7 +348,7 @@ fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec
 }
 
 /// Returns the numbers of the entries in the order of each view.
-fn orders(entries: &[Entry]) -> [Vec<u32>; View::ALL.len()] {
+fn orders(entries: &[Entry]) -> Vec<Vec<u32>> {
     let numbered = (0_u32..).zip(entries);
     let mut by_title: Vec<_> = numbered
         .map(|(at, entry)| (entry.label().to_lowercase(), at, entry))
@@ -325,12 +359,13 @@ fn orders(entries: &[Entry]) -> [Vec<u32>; View::ALL.len()] {
         .into_iter()
         .map(|(_, at, entry)| (at, entry))
         .collect();
-    View::ALL.map(|view| {
+    let order = |view: &View| {
         let listed = by_title.iter().filter(|(_, entry)| view.lists(entry));
         let mut listed: Vec<_> = listed.copied().collect();
         listed.sort_by(|(_, a), (_, b)| view.compare(a, b));
         listed.into_iter().map(|(at, _)| at).collect()
-    })
+    };
+    View::ALL.iter().map(order).collect()
 }
 
 /// Returns the numbers of the entries that are nearest to the starting points, the newest first.
@@ -339,9 +374,9 @@ fn nearest(entries: &[Entry]) -> Vec<u32> {
         |(at, entry): &(u32, &Entry)| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date), *at);
     let mut nearest: Vec<_> = (0_u32..).zip(entries).collect();
     // Selected before they are sorted: of a large site few are wanted.
-    if nearest.len() > markdown::MAX_PAGES {
-        nearest.select_nth_unstable_by_key(markdown::MAX_PAGES, key);
-        nearest.truncate(markdown::MAX_PAGES);
+    if nearest.len() > NEAREST_PAGES {
+        nearest.select_nth_unstable_by_key(NEAREST_PAGES, key);
+        nearest.truncate(NEAREST_PAGES);
     }
     nearest.sort_unstable_by_key(key);
     nearest.into_iter().map(|(at, _)| at).collect()

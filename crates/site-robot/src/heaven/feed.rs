@@ -2,13 +2,54 @@
 
 use std::fmt::Write as _;
 
-use super::{HeavenSettings, date::Date, feed_item::FeedItem, text::xml};
+use super::{HeavenSettings, content::Content, date::Date, entry::has_page, text::xml};
+use robot_detection_store::description::ResourceDescription;
 
 /// Entries of a feed.
 pub(super) const MAX_ENTRIES: usize = 50;
 
 /// Name of its file.
 pub(super) const FILE: &str = "feed.atom";
+
+/// Page as feeds list it; a few hundred bytes, whatever the page holds.
+#[derive(Clone, Debug)]
+pub(super) struct FeedItem {
+    pub(super) url: String,
+    pub(super) title: String,
+    /// Empty where nothing may be quoted.
+    pub(super) summary: String,
+    pub(super) author: String,
+    pub(super) class: String,
+    pub(super) date: Option<Date>,
+    pub(super) published: Option<Date>,
+}
+
+impl FeedItem {
+    /// Returns the brief of a description that has a page.
+    pub(super) fn new(description: &ResourceDescription) -> Option<Self> {
+        if !has_page(description) {
+            return None;
+        }
+        Some(Self::of_content(Content::new(description)))
+    }
+
+    /// Returns the brief of what a page says.
+    pub(super) fn of_content(content: Content<'_>) -> Self {
+        // A title is no summary of itself.
+        let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
+        let summary = content.may_be_quoted.then(|| content.summary());
+        let summary = summary.filter(is_news);
+        Self {
+            url: content.url.to_owned(),
+            summary: summary.unwrap_or_default(),
+            class: content.classes.join(":"),
+            date: content.date,
+            published: content.published,
+            title: content.title,
+            author: content.author,
+        }
+    }
+}
 
 /// Returns the feed of some pages, the newest first; those without a date are left out.
 ///
@@ -71,7 +112,7 @@ fn entry(page: &FeedItem, date: Date, settings: &HeavenSettings, feed: &mut Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use robot_detection_store::description::{ResourceDescription, name};
+    use robot_detection_store::description::name;
 
     fn brief(url: &str, date: &str) -> FeedItem {
         let mut description = ResourceDescription::new(url);

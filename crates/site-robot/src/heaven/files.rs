@@ -2,11 +2,20 @@
 
 use std::{
     collections::HashSet,
+    fmt::Write as _,
     io::{self, Write},
 };
 
 use super::{
-    Catalogue, HeavenSettings, feed, feed_item::FeedItem, index, markdown, sitemap, view::View,
+    Catalogue, HeavenSettings,
+    catalogue::PAGE_LINKS,
+    feed::{self, FeedItem},
+    index,
+    markdown::without_closing,
+    markdown_line::{Target, add_text, text as escaped},
+    sitemap,
+    text::shorten,
+    view::View,
 };
 
 /// Style sheet of all pages.
@@ -20,6 +29,9 @@ pub(super) const LLMS: &str = "llms.txt";
 
 /// Name of the file with the words of the pages that it lists.
 pub(super) const LLMS_FULL: &str = "llms-full.txt";
+
+/// Bytes of a note behind a link.
+const MAX_NOTE_BYTES: usize = 160;
 
 /// Bytes of that file.
 ///
@@ -35,7 +47,7 @@ pub(super) struct LlmsFull {
 impl LlmsFull {
     pub(super) fn new(settings: &HeavenSettings) -> Self {
         Self {
-            text: markdown::title(settings),
+            text: title(settings),
         }
     }
 
@@ -73,16 +85,77 @@ pub(super) fn llms(
     has_full: bool,
 ) -> String {
     let nearest = catalogue.nearest().into_iter();
-    let listed = nearest.filter_map(|entry| {
-        let found = briefs.iter().find(|brief| *brief.url == *entry.url);
-        found.cloned()
-    });
-    markdown::llms(&listed.collect::<Vec<_>>(), catalogue, settings, has_full)
+    let listed = nearest.filter_map(|entry| briefs.iter().find(|brief| *brief.url == *entry.url));
+    write_llms(listed, catalogue, settings, has_full)
+}
+
+/// Returns what site it is.
+pub(super) fn title(settings: &HeavenSettings) -> String {
+    let mut out = format!("# {}\n", without_closing(escaped(settings.site_name())));
+    if !settings.about().is_empty() {
+        let _ = write!(out, "\n> {}\n", escaped(settings.about()));
+    }
+    out
+}
+
+/// Returns llms.txt: where to begin (llmstxt.org); `has_full` says whether llms-full.txt is there.
+fn write_llms<'i>(
+    pages: impl Iterator<Item = &'i FeedItem>,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+    has_full: bool,
+) -> String {
+    let mut out = title(settings);
+    out.push_str("\n## Pages\n\n");
+    for page in pages {
+        let path = settings.page(&page.url);
+        let below = if settings.has_markdown() {
+            path.markdown()
+        } else {
+            path.link().to_owned()
+        };
+        let note = shorten(&page.summary, MAX_NOTE_BYTES);
+        link(&page.title, &settings.whole(&below), &note, &mut out);
+    }
+    out.push_str("\n## Optional\n\n");
+    for &view in View::ALL {
+        let count = catalogue.count(view);
+        if count > 0 {
+            let note = format!("{count}, {PAGE_LINKS} a page");
+            link(
+                view.heading(),
+                &settings.whole(&view.path(1)),
+                &note,
+                &mut out,
+            );
+        }
+    }
+    let full = ("All of these pages", LLMS_FULL, "as one file");
+    let full = has_full.then_some(full).into_iter();
+    for (title, file, note) in full.chain([
+        ("Sitemap", "sitemap.xml", "every page and when it changed"),
+        ("Resource descriptions", "rd.jsonl", "a line of JSON each"),
+    ]) {
+        link(title, &settings.whole(file), note, &mut out);
+    }
+    out
+}
+
+/// Adds an item that leads to a page, and what is there.
+pub(super) fn link(title: &str, url: &str, note: &str, out: &mut String) {
+    out.push_str("- [");
+    add_text(out, title, true);
+    let _ = write!(out, "]({})", Target(url));
+    if !note.is_empty() {
+        out.push_str(": ");
+        add_text(out, note, false);
+    }
+    out.push('\n');
 }
 
 /// Returns the paths of the start page, the style sheet and all pages of indexes.
 pub(super) fn listings(catalogue: &Catalogue) -> impl Iterator<Item = String> {
-    let indexes = View::ALL.into_iter().flat_map(|view| {
+    let indexes = View::ALL.iter().flat_map(|&view| {
         let last = catalogue.listing(view, 1).map_or(0, |first| first.last);
         (1..=last).map(move |number| match number {
             1 => format!("{}index.html", view.path(1)),
@@ -125,5 +198,58 @@ pub(super) fn sitemap(
             let entries = catalogue.sitemaps().nth(at).unwrap_or_default();
             sitemap::write(entries, number, settings, out)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heaven::CatalogueBuilder;
+    use robot_detection_store::description::{ResourceDescription, name};
+
+    #[test]
+    fn nothing_is_escaped_that_is_no_mark_up() {
+        for (title, note) in [
+            (
+                "3.11.2 Documentation",
+                "a - b + c = d, 50 % of snake_case & more",
+            ),
+            ("3. An Informal Introduction", "1) first"),
+            ("C# and F#", "x < y > z"),
+        ] {
+            let mut line = String::new();
+            link(title, "https://a.example/", note, &mut line);
+            assert_eq!(line, format!("- [{title}](https://a.example/): {note}\n"));
+        }
+    }
+
+    #[test]
+    fn llms_txt_has_the_form_of_one() {
+        let settings = HeavenSettings::new("https://a.example")
+            .unwrap()
+            .name("A *site*")
+            .summary("What it is.");
+        let mut description = ResourceDescription::new("https://a.example/a_(b)?c&d");
+        description.set(name::TITLE, "A [page]");
+        description.set(name::FULL_TEXT, "Text.");
+        let mut builder = CatalogueBuilder::default();
+        builder.add(&description);
+        let catalogue = builder.build(&settings);
+        let told = write_llms(
+            [&FeedItem::new(&description).unwrap()].into_iter(),
+            &catalogue,
+            &settings,
+            true,
+        );
+        assert!(told.contains("](https://a.example/robot-heaven/llms-full.txt): as one file\n"));
+        assert!(told.starts_with("# A \\*site\\*\n\n> What it is.\n\n## Pages\n\n- [A \\[page\\]](https://a.example/robot-heaven/"));
+        assert!(
+            told.contains(".htm.md): Text.\n\n## Optional\n\n- [Pages by title]"),
+            "{told}"
+        );
+        assert!(
+            told.lines()
+                .all(|line| line.is_empty() || line.starts_with(['#', '>', '-']))
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! The frame of all pages.
 
+use askama::Template;
+
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
 /// Frame that all pages have in common.
@@ -29,7 +31,7 @@ pub(super) struct PageLink<'c> {
 
 impl<'s> Frame<'s> {
     pub(super) fn new(catalogue: &Catalogue, settings: &'s HeavenSettings) -> Self {
-        let views = View::ALL.into_iter().map(|view| ViewLink {
+        let views = View::ALL.iter().map(|&view| ViewLink {
             path: view.path(1),
             heading: view.heading(),
             count: catalogue.count(view),
@@ -51,4 +53,9 @@ impl<'c> PageLink<'c> {
             day: entry.date.map(super::date::Date::day),
         }
     }
+}
+
+/// Writing into a string never fails.
+pub(super) fn rendered(page: &impl Template) -> String {
+    page.render().unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use askama::filters::HtmlSafe;
 
-use super::{Catalogue, HeavenSettings, links::Site, text::xml};
+use super::{Catalogue, HeavenSettings, catalogue::Site, text::xml};
 use crate::matter::{Line, Piece, Run, Style, TableCell};
 
 /// Text of a page in HTML, in which all words and URLs are escaped.

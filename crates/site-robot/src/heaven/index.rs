@@ -5,9 +5,8 @@ use askama::Template;
 use super::{
     Catalogue, HeavenSettings,
     catalogue::{Listing, PAGE_LINKS},
-    frame::{Frame, PageLink},
+    frame::{Frame, PageLink, rendered},
     json_ld::JsonLd,
-    page::rendered,
     view::View,
 };
 

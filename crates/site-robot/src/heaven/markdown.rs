@@ -1,25 +1,15 @@
-//! Markdown rendition of a page, and llms.txt.
+//! Markdown rendition of a page.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use super::{
     Catalogue, HeavenSettings,
+    catalogue::Site,
     content::Content,
-    feed_item::FeedItem,
-    files::LLMS_FULL,
-    links::Site,
-    markdown_line::{add_text, text},
-    markdown_text::{heading, pieces, without_closing},
-    text::shorten,
-    view::View,
+    markdown_line::{Target, line},
 };
-use crate::matter::Line;
+use crate::matter::{Definition, Line, Piece, TableCell};
 use robot_detection_store::description::ResourceDescription;
-
-/// Pages that llms.txt lists.
-pub(super) const MAX_PAGES: usize = 200;
-/// Bytes of a note behind a link.
-const MAX_NOTE_BYTES: usize = 160;
 
 /// Returns a page in Markdown (`CommonMark`): the same words in the same order.
 #[must_use]
@@ -55,93 +45,174 @@ pub(super) fn of_content(
     out
 }
 
-/// Returns what site it is.
-pub(super) fn title(settings: &HeavenSettings) -> String {
-    let mut out = format!("# {}\n", without_closing(text(settings.site_name())));
-    if !settings.about().is_empty() {
-        let _ = write!(out, "\n> {}\n", text(settings.about()));
-    }
-    out
-}
-
-/// Returns llms.txt: where to begin (llmstxt.org); `has_full` says whether llms-full.txt is there.
-pub(super) fn llms(
-    pages: &[FeedItem],
-    catalogue: &Catalogue,
-    settings: &HeavenSettings,
-    has_full: bool,
-) -> String {
-    let mut out = title(settings);
-    out.push_str("\n## Pages\n\n");
-    for page in pages {
-        let path = settings.page(&page.url);
-        let below = if settings.has_markdown() {
-            path.markdown()
-        } else {
-            path.link().to_owned()
+/// Returns pieces in Markdown, an empty line between two; a tree is not deep.
+pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {
+    let mut out = String::new();
+    // Two lists behind each other would be one if they had the same mark.
+    let mut is_other = false;
+    let mut before = None;
+    let mut flat = Vec::new();
+    without_figures(pieces, &mut flat);
+    for piece in flat {
+        let piece = piece.as_ref();
+        let mark = match piece {
+            Piece::List { start, .. } => Some(start.is_some()),
+            Piece::Definitions(_) => Some(false),
+            _ => None,
         };
-        let note = shorten(&page.summary, MAX_NOTE_BYTES);
-        link(&page.title, &settings.whole(&below), &note, &mut out);
-    }
-    out.push_str("\n## Optional\n\n");
-    for view in View::ALL {
-        let count = catalogue.count(view);
-        if count > 0 {
-            let note = format!("{count}, {} a page", super::catalogue::PAGE_LINKS);
-            link(
-                view.heading(),
-                &settings.whole(&view.path(1)),
-                &note,
-                &mut out,
-            );
+        is_other = mark.is_some() && mark == before && !is_other;
+        before = mark;
+        if !out.is_empty() {
+            out.push_str("\n\n");
         }
-    }
-    let full = ("All of these pages", LLMS_FULL, "as one file");
-    let full = has_full.then_some(full).into_iter();
-    for (title, file, note) in full.chain([
-        ("Sitemap", "sitemap.xml", "every page and when it changed"),
-        ("Resource descriptions", "rd.jsonl", "a line of JSON each"),
-    ]) {
-        link(title, &settings.whole(file), note, &mut out);
+        out.push_str(&one(piece, is_other, site));
     }
     out
 }
 
-/// Adds an item that leads to a page, and what is there.
-pub(super) fn link(title: &str, url: &str, note: &str, out: &mut String) {
-    out.push_str("- [");
-    add_text(out, title, true);
-    let _ = write!(out, "]({})", Target(url));
-    if !note.is_empty() {
-        out.push_str(": ");
-        add_text(out, note, false);
+/// Adds pieces; what a figure shows stands for itself, and its caption below it.
+fn without_figures<'p>(pieces: &'p [Piece], flat: &mut Vec<Cow<'p, Piece>>) {
+    for piece in pieces {
+        if let Piece::Figure(shown, caption) = piece {
+            without_figures(shown, flat);
+            flat.push(Cow::Owned(Piece::Paragraph(caption.clone())));
+        } else {
+            flat.push(Cow::Borrowed(piece));
+        }
     }
-    out.push('\n');
 }
 
-/// Target of a link (`CommonMark` §6.3).
-pub(super) struct Target<'t>(pub(super) &'t str);
-
-impl std::fmt::Display for Target<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for character in self.0.chars() {
-            match character {
-                '(' | ')' | '<' | '>' | '\\' | '*' => {
-                    write!(f, "%{:02X}", u32::from(character))?;
-                }
-                '&' => f.write_str("&amp;")?,
-                _ if character.is_whitespace() || character.is_control() => {}
-                _ => f.write_char(character)?,
-            }
+fn one(piece: &Piece, is_other: bool, site: Site<'_>) -> String {
+    match piece {
+        Piece::Heading(level, text) => {
+            let marks = "#".repeat(usize::from(*level));
+            format!("{marks} {}", heading(text, site))
         }
-        Ok(())
+        Piece::Paragraph(text) => line(text, false, site),
+        Piece::Code { language, text } => code(language, text),
+        Piece::Quote(quoted) => prefixed(&pieces(quoted, site), "> ", "> "),
+        Piece::List { start, items } => list(*start, items, is_other, site),
+        Piece::Definitions(all) => definitions(all, is_other, site),
+        Piece::Table { caption, rows } => {
+            let mut out = String::new();
+            if !caption.is_empty() {
+                out = line(caption, false, site);
+                out.push_str("\n\n");
+            }
+            table(rows, &mut out, site);
+            out
+        }
+        // Taken apart before.
+        Piece::Figure(..) => String::new(),
+    }
+}
+
+/// Returns a heading's text, which is one line.
+pub(super) fn heading(text: &Line, site: Site<'_>) -> String {
+    without_closing(line(text, true, site))
+}
+
+/// Returns a heading's text that does not end like its mark.
+pub(super) fn without_closing(mut text: String) -> String {
+    if text.ends_with('#') && !text.ends_with("\\#") {
+        text.pop();
+        text.push_str("\\#");
+    }
+    text
+}
+
+fn code(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let is_word = |c: &char| c.is_ascii_alphanumeric() || "+#._-".contains(*c);
+    let language: String = language.chars().filter(is_word).collect();
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+/// Sets a prefix before the first line, and another before the rest.
+fn prefixed(text: &str, first: &str, rest: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let prefix = if at == 0 { first } else { rest };
+        out.push_str(if line.is_empty() {
+            prefix.trim_end()
+        } else {
+            prefix
+        });
+        out.push_str(line);
+    }
+    out
+}
+
+fn list(start: Option<u32>, items: &[Vec<Piece>], is_other: bool, site: Site<'_>) -> String {
+    let is_tight = items.iter().all(|item| is_tight(item));
+    let mut out = String::new();
+    for (number, item) in (u64::from(start.unwrap_or(0))..).zip(items) {
+        let mark = match (start, is_other) {
+            // Nine digits are the most that a number may have.
+            (Some(_), false) => format!("{}. ", number % 1_000_000_000),
+            (Some(_), true) => format!("{}) ", number % 1_000_000_000),
+            (None, false) => "- ".to_owned(),
+            (None, true) => "* ".to_owned(),
+        };
+        if !out.is_empty() {
+            out.push_str(if is_tight { "\n" } else { "\n\n" });
+        }
+        let mut text = pieces(item, site);
+        if is_tight && item.len() > 1 {
+            text = text.replacen("\n\n", "\n", 1);
+        }
+        out.push_str(&prefixed(&text, &mark, &" ".repeat(mark.len())));
+    }
+    out
+}
+
+/// Returns `true` if an item is a line, or a line and a list that may follow it at once.
+fn is_tight(item: &[Piece]) -> bool {
+    match item {
+        [Piece::Paragraph(_)] => true,
+        [Piece::Paragraph(_), Piece::List { start, items }] => {
+            matches!(start, None | Some(1)) && items.iter().all(|item| is_tight(item))
+        }
+        _ => false,
+    }
+}
+
+/// Markdown has no terms: each is an item, and what it means stands in that.
+fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
+    let mut items: Vec<Vec<Piece>> = Vec::new();
+    let mut was_term = false;
+    for one in all {
+        match items.last_mut() {
+            Some(last) if was_term || !one.is_term => last.extend(one.pieces.iter().cloned()),
+            _ => items.push(one.pieces.clone()),
+        }
+        was_term = one.is_term;
+    }
+    list(None, &items, is_other, site)
+}
+
+/// Writes a table: the first row is its head.
+fn table(rows: &[Vec<TableCell>], out: &mut String, site: Site<'_>) {
+    for (at, row) in rows.iter().enumerate() {
+        out.push_str(if at == 0 { "|" } else { "\n|" });
+        for cell in row {
+            let text = super::markdown_line::cell(&cell.line, site);
+            let _ = write!(out, " {text} |");
+        }
+        if at == 0 {
+            let _ = write!(out, "\n|{}", " --- |".repeat(row.len()));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heaven::CatalogueBuilder;
+    use crate::heaven::markdown_line::text;
     use robot_detection_store::description::name;
 
     fn description(title: &str, text: &str) -> ResourceDescription {
@@ -196,49 +267,5 @@ mod tests {
         ] {
             assert_eq!(text(plain), written);
         }
-    }
-
-    #[test]
-    fn nothing_is_escaped_that_is_no_mark_up() {
-        for (title, note) in [
-            (
-                "3.11.2 Documentation",
-                "a - b + c = d, 50 % of snake_case & more",
-            ),
-            ("3. An Informal Introduction", "1) first"),
-            ("C# and F#", "x < y > z"),
-        ] {
-            let mut line = String::new();
-            link(title, "https://a.example/", note, &mut line);
-            assert_eq!(line, format!("- [{title}](https://a.example/): {note}\n"));
-        }
-    }
-
-    #[test]
-    fn llms_txt_has_the_form_of_one() {
-        let settings = HeavenSettings::new("https://a.example")
-            .unwrap()
-            .name("A *site*")
-            .summary("What it is.");
-        let description = description("A [page]", "Text.");
-        let mut builder = CatalogueBuilder::default();
-        builder.add(&description);
-        let catalogue = builder.build(&settings);
-        let told = llms(
-            &[FeedItem::new(&description).unwrap()],
-            &catalogue,
-            &settings,
-            true,
-        );
-        assert!(told.contains("](https://a.example/robot-heaven/llms-full.txt): as one file\n"));
-        assert!(told.starts_with("# A \\*site\\*\n\n> What it is.\n\n## Pages\n\n- [A \\[page\\]](https://a.example/robot-heaven/"));
-        assert!(
-            told.contains(".htm.md): Text.\n\n## Optional\n\n- [Pages by title]"),
-            "{told}"
-        );
-        assert!(
-            told.lines()
-                .all(|line| line.is_empty() || line.starts_with(['#', '>', '-']))
-        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use super::{links::Site, markdown::Target};
+use super::catalogue::Site;
 use crate::matter::{Line, Link, Run, Style};
 
 /// Returns a line; in a heading its parts are not broken.
@@ -30,6 +30,25 @@ pub(super) fn text(text: &str) -> String {
     let mut out = String::new();
     add_text(&mut out, text, false);
     out
+}
+
+/// Target of a link (`CommonMark` §6.3).
+pub(super) struct Target<'t>(pub(super) &'t str);
+
+impl std::fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '(' | ')' | '<' | '>' | '\\' | '*' => {
+                    write!(f, "%{:02X}", u32::from(character))?;
+                }
+                '&' => f.write_str("&amp;")?,
+                _ if character.is_whitespace() || character.is_control() => {}
+                _ => f.write_char(character)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Where text stands.

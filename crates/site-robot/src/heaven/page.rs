@@ -9,7 +9,7 @@ use super::{
     content::Content,
     crumbs::{Crumb, crumbs},
     date::Date,
-    frame::{Frame, PageLink},
+    frame::{Frame, PageLink, rendered},
     html::Html,
     json_ld::JsonLd,
 };
@@ -82,11 +82,6 @@ pub(super) fn of_content(
         content,
     };
     rendered(&page)
-}
-
-/// Writing into a string never fails.
-pub(super) fn rendered(page: &impl Template) -> String {
-    page.render().unwrap_or_default()
 }
 
 /// Returns a language with its country as `OpenGraph` spells it: `de_CH`.

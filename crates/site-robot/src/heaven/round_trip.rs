@@ -7,10 +7,10 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
     Catalogue, HeavenSettings,
-    links::Site,
-    markdown::{self, Target},
-    markdown_line::is_like_definition,
-    markdown_text::pieces,
+    catalogue::Site,
+    files,
+    markdown::pieces,
+    markdown_line::{Target, is_like_definition},
 };
 use crate::matter::{Definition, Line, Piece, Run, Style, tests};
 
@@ -260,7 +260,7 @@ proptest! {
     #[test]
     fn what_llms_txt_lists_is_read_as_it_is(title in text(), note in text()) {
         let mut line = String::new();
-        markdown::link(&title, "https://a.example/b", &note, &mut line);
+        files::link(&title, "https://a.example/b", &note, &mut line);
         let told = format!("<list><li><p>{{https://a.example/b}}{title}{{}}: {note}</list>");
         prop_assert_eq!(of_markdown(&line), told, "{}", line);
     }
@@ -269,7 +269,7 @@ proptest! {
     fn what_llms_txt_says_of_the_site_is_read_as_it_is(name in text(), about in text()) {
         let settings = HeavenSettings::new("https://a.example").unwrap();
         let settings = settings.name(&name).summary(&about);
-        let text = markdown::title(&settings);
+        let text = files::title(&settings);
         let told = format!("<h1>{{}}{name}<q><p>{{}}{about}</q>");
         prop_assert_eq!(of_markdown(&text), told, "{}", text);
     }

@@ -4,40 +4,19 @@ use std::cmp::Ordering;
 
 use super::entry::Entry;
 
-/// Order in which pages are listed.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum View {
-    Title,
-    Classification,
-    Author,
-    Date,
-    Depth,
+robot_detection_store::words! {
+    /// Order in which pages are listed.
+    #[derive(Hash)]
+    pub(super) enum View {
+        Title = "title",
+        Classification = "classification",
+        Author = "author",
+        Date = "date",
+        Depth = "depth",
+    }
 }
 
 impl View {
-    pub(super) const ALL: [Self; 5] = [
-        Self::Title,
-        Self::Classification,
-        Self::Author,
-        Self::Date,
-        Self::Depth,
-    ];
-
-    /// Returns the name of its directory.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Title => "title",
-            Self::Classification => "classification",
-            Self::Author => "author",
-            Self::Date => "date",
-            Self::Depth => "depth",
-        }
-    }
-
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|view| view.word() == word)
-    }
-
     pub(super) fn heading(self) -> &'static str {
         match self {
             Self::Title => "Pages by title",
@@ -51,8 +30,8 @@ impl View {
     /// Returns the path of one of its pages, below heaven.
     pub(super) fn path(self, number: usize) -> String {
         match number {
-            0 | 1 => format!("by/{}/", self.word()),
-            _ => format!("by/{}/{number}.html", self.word()),
+            0 | 1 => format!("by/{}/", self.as_str()),
+            _ => format!("by/{}/{number}.html", self.as_str()),
         }
     }
 

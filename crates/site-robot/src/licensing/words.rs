@@ -1,34 +1,8 @@
 //! Words of RSL 1.0.
 
-/// Declares the words of a list of RSL.
-macro_rules! words {
-    ($(#[$attribute:meta])* $Words:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-        pub enum $Words { $($(#[doc = $doc])+ $variant,)+ }
-
-        impl $Words {
-            /// Every one of them, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Returns the word for it.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)+ }
-            }
-
-            /// Returns what a word names.
-            #[must_use]
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == word)
-            }
-        }
-    };
-}
-
-words! {
+robot_detection_store::words! {
     /// Use of content (RSL 1.0, `usage`).
-    Usage {
+    pub enum Usage {
         /// Any use.
         All = "all",
         /// Any use by AI.
@@ -44,9 +18,9 @@ words! {
     }
 }
 
-words! {
+robot_detection_store::words! {
     /// What a licence costs (RSL 1.0, `payment`).
-    Payment {
+    pub enum Payment {
         /// Nothing.
         Free = "free",
         /// The author is named.

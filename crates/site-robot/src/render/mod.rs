@@ -19,7 +19,6 @@ mod process;
 mod renderer;
 mod requests;
 mod tab;
-mod wall;
 
 pub use error::RenderError;
 pub use filling::{Answer, Resources};

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    net::SocketAddr,
     os::{fd::OwnedFd, unix::process::CommandExt as _},
     path::Path,
     process::{Child, Command, Stdio},
@@ -9,12 +10,15 @@ use std::{
 };
 
 use tokio::{
-    io::AsyncReadExt as _,
-    net::unix::pipe::{Receiver, Sender},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{
+        TcpListener,
+        unix::pipe::{Receiver, Sender},
+    },
     task::JoinSet,
 };
 
-use super::{RenderError, obstacle, wall::Wall};
+use super::{RenderError, obstacle};
 
 /// Hands the two pipes on as those that Chromium speaks `DevTools` over.
 const PRELUDE: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null";
@@ -209,5 +213,50 @@ async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
         said.extend_from_slice(piece.get(..length).unwrap_or_default());
         let over = said.len().saturating_sub(MAX_SAID);
         said.drain(..over);
+    }
+}
+
+/// Connections that are answered at once; more wait, and cost nothing.
+const MAX_AT_ONCE: usize = 16;
+
+/// Answer to whatever comes.
+const REFUSED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// Proxy on this machine that refuses every request; it ends with this.
+#[derive(Debug)]
+pub(super) struct Wall {
+    pub(super) address: SocketAddr,
+    _serving: JoinSet<()>,
+}
+
+impl Wall {
+    pub(super) async fn build() -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let mut serving = JoinSet::new();
+        serving.spawn(refuse_all(listener));
+        Ok(Self {
+            address,
+            _serving: serving,
+        })
+    }
+}
+
+async fn refuse_all(listener: TcpListener) {
+    let mut refused = JoinSet::new();
+    loop {
+        while refused.try_join_next().is_some() {}
+        if refused.len() >= MAX_AT_ONCE {
+            let _ = refused.join_next().await;
+        }
+        // Where a connection cannot be had, the browser cannot have one either.
+        let Ok((mut connection, _)) = listener.accept().await else {
+            tokio::task::yield_now().await;
+            continue;
+        };
+        refused.spawn(async move {
+            let _ = connection.write_all(REFUSED).await;
+            let _ = connection.shutdown().await;
+        });
     }
 }

@@ -29,13 +29,14 @@ const EXCLUDED: [&str; 2] = ["/robot-heaven/", "/robot-detection/"];
 #[derive(Debug)]
 pub struct SiteRobotBuilder {
     settings: Settings,
-    starts: Vec<(String, Reach)>,
-    hosts: Vec<String>,
+    hosts: Vec<(String, Reach)>,
 }
 
 /// How many links from a starting point are followed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Reach {
+    /// None: it only names a host.
+    Host,
     Own(Option<u32>),
     OfAll,
 }
@@ -81,7 +82,6 @@ impl SiteRobotBuilder {
         };
         Self {
             settings,
-            starts: Vec::new(),
             hosts: Vec::new(),
         }
     }
@@ -99,13 +99,13 @@ impl SiteRobotBuilder {
     /// A sitemap or a feed may be one: what it lists is as near as itself. Hosts
     /// of starting points are in scope.
     pub fn start(mut self, url: impl Into<String>, depth: Option<u32>) -> Self {
-        self.starts.push((url.into(), Reach::Own(depth)));
+        self.hosts.push((url.into(), Reach::Own(depth)));
         self
     }
 
     /// Adds a starting point with the depth of [`Self::depth`].
     pub fn start_at(mut self, url: impl Into<String>) -> Self {
-        self.starts.push((url.into(), Reach::OfAll));
+        self.hosts.push((url.into(), Reach::OfAll));
         self
     }
 
@@ -117,7 +117,7 @@ impl SiteRobotBuilder {
 
     /// Adds a host to those of the starting points, by a URL of it.
     pub fn host(mut self, url: impl Into<String>) -> Self {
-        self.hosts.push(url.into());
+        self.hosts.push((url.into(), Reach::Host));
         self
     }
 
@@ -261,27 +261,21 @@ impl SiteRobotBuilder {
             let name = settings.site;
             return Err(SiteRobotError::BadSite { name });
         }
-        if self.starts.is_empty() {
+        if self.hosts.iter().all(|(_, reach)| *reach == Reach::Host) {
             return Err(SiteRobotError::NoStartingPoint);
         }
-        for (text, depth) in self.starts {
+        for (text, reach) in self.hosts {
             let mut url = address(&text)?;
             if settings.conf.smart_host_heuristics {
                 unite_hosts(&mut url);
             }
             settings.scope.add_host_of(&url);
-            let max_depth = match depth {
+            let max_depth = match reach {
+                Reach::Host => continue,
                 Reach::Own(depth) => depth,
                 Reach::OfAll => settings.conf.depth,
             };
             settings.starts.push(Start { url, max_depth });
-        }
-        for text in self.hosts {
-            let mut url = address(&text)?;
-            if settings.conf.smart_host_heuristics {
-                unite_hosts(&mut url);
-            }
-            settings.scope.add_host_of(&url);
         }
         settings.names = Arc::new(RunNames {
             csid: settings.site.clone(),

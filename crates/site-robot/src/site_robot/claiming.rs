@@ -27,10 +27,7 @@ impl RunLoop {
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
         self.work.spawn(async move {
             let settings = visitor.settings();
-            let hosts = settings
-                .store
-                .frontier()
-                .waiting_hosts(&settings.site, run_id);
+            let hosts = settings.frontier().waiting_hosts(&settings.site, run_id);
             Ok(TaskResult::WaitingHosts(hosts.await?))
         });
     }
@@ -60,7 +57,6 @@ impl RunLoop {
             let settings = visitor.settings();
             let (site, holder) = (&settings.site, &settings.instance);
             let claimed = settings
-                .store
                 .frontier()
                 .claim_urls(site, run_id, holder, &wanted);
             Ok(TaskResult::Claimed(claimed.await?))

@@ -61,7 +61,7 @@ pub(super) struct RunEnd<'r> {
 
 /// Publishes the results of a site's last run, if they are held back.
 pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
-    let last = settings.store.frontier().runs(&settings.site, 1).await?;
+    let last = settings.frontier().runs(&settings.site, 1).await?;
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
         return Ok(None);
     };
@@ -76,28 +76,18 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
 
 /// Publishes the results of the open run so far, unless a login may have answered.
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
-    let (store, site) = (&settings.store, &settings.site);
-    let Some(run) = store.frontier().open_run(site).await? else {
+    let site = &settings.site;
+    let Some(run) = settings.frontier().open_run(site).await? else {
         return Ok(());
     };
+    let (publications, run_id) = (settings.publications(), run.run_id);
     let is_doubtful = settings.hold.is_some()
-        || doubt_of_starts(settings, run.run_id).await?.is_some()
-        || store
-            .publications()
-            .has_staged_logins(site, run.run_id)
-            .await?
-        || !store
-            .publications()
-            .identical_contents(site, run.run_id, ALIKE)
-            .await?
-            .is_empty();
+        || doubt_of_starts(settings, run_id).await?.is_some()
+        || publications.has_staged_logins(site, run_id).await?
+        || !(publications.identical_contents(site, run_id, ALIKE).await?).is_empty();
     if !is_doubtful {
-        let now_ms = settings.clock.now_ms();
-        let what = StagedSelection::Saved;
-        store
-            .publications()
-            .publish(site, run.run_id, what, now_ms)
-            .await?;
+        let (what, now_ms) = (StagedSelection::Saved, settings.clock.now_ms());
+        publications.publish(site, run_id, what, now_ms).await?;
     }
     Ok(())
 }
@@ -114,7 +104,7 @@ impl<'r> RunEnd<'r> {
         now_ms: i64,
     ) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
-        let run_id = self.run.run_id;
+        let (run_id, published) = (self.run.run_id, store.publications());
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
@@ -129,44 +119,33 @@ impl<'r> RunEnd<'r> {
             return self.hold(&why, now_ms).await;
         }
         if terms.accept {
-            store.publications().accept_logins(site, run_id).await?;
+            published.accept_logins(site, run_id).await?;
         } else {
             let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
-            store
-                .publications()
+            published
                 .discard_doubtful_pages(site, run_id, &alike)
                 .await?;
         }
         if let Some(why) = self.reason_to_hold().await? {
             return self.hold(&why, now_ms).await;
         }
-        let gone = store
-            .publications()
-            .publish(site, run_id, StagedSelection::All, now_ms);
-        let gone = gone.await?;
+        let gone = published.publish(site, run_id, StagedSelection::All, now_ms);
+        let (gone, frontier) = (gone.await?, store.frontier());
         let run = if self.run.state == RunState::Held {
-            store.frontier().accept_run(site, run_id, gone).await?
+            frontier.accept_run(site, run_id, gone).await?
         } else {
-            store
-                .frontier()
-                .finish_run(site, run_id, gone, now_ms)
-                .await?
+            frontier.finish_run(site, run_id, gone, now_ms).await?
         };
         self.summary(run).await
     }
 
     async fn hold(&self, why: &str, now_ms: i64) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
-        let run_id = self.run.run_id;
+        let (run_id, published) = (self.run.run_id, store.publications());
         // Hidden pages do not wait for an acceptance.
-        let hidden = store
-            .publications()
-            .publish(site, run_id, StagedSelection::Hidden, now_ms);
-        let hidden = hidden.await?;
-        let run = store
-            .frontier()
-            .hold_run(run_id, why, hidden, now_ms)
-            .await?;
+        let hidden = published.publish(site, run_id, StagedSelection::Hidden, now_ms);
+        let held = (store.frontier()).hold_run(run_id, why, hidden.await?, now_ms);
+        let run = held.await?;
         tracing::warn!(site, "the results of {site} are held back: {why}");
         self.summary(run).await
     }
@@ -178,7 +157,6 @@ impl<'r> RunEnd<'r> {
         };
         let staged = self
             .settings
-            .store
             .publications()
             .staged_pages(&self.settings.site)
             .await?;
@@ -194,7 +172,7 @@ impl<'r> RunEnd<'r> {
         terms: &PublishTerms<'_>,
     ) -> Result<Option<StoredRun>, StoreError> {
         loop {
-            let run = self.settings.store.frontier().run(self.run.run_id).await?;
+            let run = self.settings.frontier().run(self.run.run_id).await?;
             if run.finished_ms.is_some() && self.run.state != RunState::Held {
                 return Ok(Some(run));
             }
@@ -211,14 +189,13 @@ impl<'r> RunEnd<'r> {
         summary.failed_starts = self.failed_starts().await?;
         summary.undescribed_starts = self.undescribed_starts(&summary.failed_starts).await?;
         let beginning = format!("not described: {}: {WITHOUT_WORDS}", Step::Generate);
-        let without = store
-            .publications()
-            .urls_by_outcome(site, summary.run_id, &beginning);
+        let published = store.publications();
+        let without = published.urls_by_outcome(site, summary.run_id, &beginning);
         summary.without_words = without.await?;
         for (_, outcome) in &mut summary.without_words {
             *outcome = outcome.split_off(beginning.len().min(outcome.len()));
         }
-        summary.missing = store.publications().description_states(site).await?.missing;
+        summary.missing = published.description_states(site).await?.missing;
         summary.shown = store.descriptions().count(site).await?;
         Ok(summary)
     }
@@ -227,13 +204,13 @@ impl<'r> RunEnd<'r> {
     /// counts them.
     async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<LossTally, StoreError> {
         let Settings { store, site, .. } = self.settings;
-        let run_id = self.run.run_id;
+        let (run_id, published) = (self.run.run_id, store.publications());
         let mut tally = LossTally::default();
-        let hosts = store.publications().answering_hosts(site, run_id);
+        let hosts = published.answering_hosts(site, run_id);
         let hosts = if is_accepted {
             hosts.await?
         } else {
-            let alike = store.publications().identical_contents(site, run_id, ALIKE);
+            let alike = published.identical_contents(site, run_id, ALIKE);
             let start = doubt_of_starts(self.settings, run_id);
             let (hosts, alike, start) = tokio::try_join!(hosts, alike, start)?;
             (tally.alike, tally.start) = (alike, start);
@@ -244,10 +221,8 @@ impl<'r> RunEnd<'r> {
         };
         let mut after = String::new();
         loop {
-            let piece = store
-                .publications()
-                .lost_descriptions(site, run_id, &after, PIECE)
-                .await?;
+            let piece = published.lost_descriptions(site, run_id, &after, PIECE);
+            let piece = piece.await?;
             let Some(last) = piece.last() else {
                 return Ok(tally);
             };
@@ -263,10 +238,7 @@ impl<'r> RunEnd<'r> {
                 let reason = reason(lost, &beside).to_owned();
                 changes.extend(change(&fate).map(|it| (lost.url.clone(), it, reason)));
             }
-            store
-                .publications()
-                .stage(site, run_id, &changes, now_ms)
-                .await?;
+            published.stage(site, run_id, &changes, now_ms).await?;
         }
     }
 
@@ -393,93 +365,48 @@ fn change(fate: &Fate) -> Option<StagedChange> {
 
 /// Withdraws what another URL stands for.
 async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
+    let frontier = settings.frontier();
+    let not_canonical = || frontier.not_canonical(run, DUPLICATES_PIECE);
     // Mostly there is neither, and each question goes through all that is described.
-    let described = duplicates(settings, run);
-    let aliases = settings
-        .store
-        .frontier()
-        .not_canonical(run, DUPLICATES_PIECE);
-    let (described, mut aliases) = tokio::try_join!(described, aliases)?;
-    if withdraw_duplicates(settings, run, described).await? {
-        aliases = settings
-            .store
-            .frontier()
-            .not_canonical(run, DUPLICATES_PIECE)
-            .await?;
+    let (mut same, mut aliases) = tokio::try_join!(duplicates(settings, run), not_canonical())?;
+    let outcome = |reason: &str| format!("not described: {}", Rejection::new(Step::Data, reason));
+    // `filter-by-md5` turns away what has a better URL already; a better one may come later, or be
+    // met by another instance. So it is looked at once more here, and what is described does not
+    // depend on which page was the faster.
+    let is_better = outcome("filter-by-md5: a better URL has the same content");
+    // There may be more than one piece; what was withdrawn is in none that comes later.
+    if !same.is_empty() {
+        while !same.is_empty() {
+            frontier.withdraw_duplicates(run, &same, &is_better).await?;
+            same = duplicates(settings, run).await?;
+        }
+        aliases = not_canonical().await?;
     }
-    withdraw_aliases(settings, run, aliases).await
+    // Only now is it known whether a canonical URL has a page: where it has none, the page that
+    // names it stays.
+    let is_described = outcome("its canonical URL is described");
+    while !aliases.is_empty() {
+        let withdrawn = frontier.withdraw_duplicates(run, &aliases, &is_described);
+        withdrawn.await?;
+        aliases = not_canonical().await?;
+    }
+    Ok(())
 }
 
+/// Returns what is described under a better URL, where the filter drops that.
 async fn duplicates(
     settings: &Settings,
     run: &StoredRun,
-) -> Result<Vec<DuplicateDescription>, StoreError> {
+) -> Result<Vec<AliasDescription>, StoreError> {
     if !settings.generation.drops_duplicates() {
         return Ok(Vec::new());
     }
-    settings
-        .store
+    let same = settings
         .frontier()
         .duplicates(run, DUPLICATES_PIECE)
-        .await
-}
-
-/// Withdraws what is described under a better URL; returns `true` if anything was.
-///
-/// `filter-by-md5` turns away what has a better URL already; a better one may come
-/// later, or be met by another instance. So it is looked at once more when a run
-/// ends, and what is described does not depend on which page was the faster.
-async fn withdraw_duplicates(
-    settings: &Settings,
-    run: &StoredRun,
-    mut described: Vec<DuplicateDescription>,
-) -> Result<bool, SiteRobotError> {
-    let reason = "filter-by-md5: a better URL has the same content";
-    let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
-    let mut is_any = false;
-    // There may be more than one piece; what was withdrawn is in none that comes later.
-    loop {
-        let worse: Vec<AliasDescription> = described
-            .chunk_by(|one, other| one.md5 == other.md5)
-            .flat_map(worse)
-            .collect();
-        if worse.is_empty() {
-            return Ok(is_any);
-        }
-        is_any = true;
-        let withdrawn = settings
-            .store
-            .frontier()
-            .withdraw_duplicates(run, &worse, &outcome);
-        withdrawn.await?;
-        described = duplicates(settings, run).await?;
-    }
-}
-
-/// Withdraws what names a canonical URL that is described too.
-///
-/// Only when a run ends is it known whether the canonical URL has a page: where it has none, the
-/// page that names it stays.
-async fn withdraw_aliases(
-    settings: &Settings,
-    run: &StoredRun,
-    mut aliases: Vec<AliasDescription>,
-) -> Result<(), SiteRobotError> {
-    let reason = "its canonical URL is described";
-    let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
-    while !aliases.is_empty() {
-        let withdrawn = settings
-            .store
-            .frontier()
-            .withdraw_duplicates(run, &aliases, &outcome);
-        withdrawn.await?;
-        aliases = settings
-            .store
-            .frontier()
-            .not_canonical(run, DUPLICATES_PIECE)
-            .await?;
-    }
-    Ok(())
+        .await?;
+    let same = same.chunk_by(|one, other| one.md5 == other.md5);
+    Ok(same.flat_map(worse).collect())
 }
 
 /// Returns all but the best of those with one content.

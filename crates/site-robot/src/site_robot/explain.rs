@@ -102,10 +102,7 @@ pub(super) async fn explain(
         return Ok(explanation.reject(rejection));
     };
     explanation.url = url.as_str().to_owned();
-    let known = settings
-        .store
-        .frontier()
-        .known_url(&settings.site, url.as_str());
+    let known = settings.frontier().known_url(&settings.site, url.as_str());
     explanation.known = known.await?;
     explanation.pass(Step::Url, "it can be fetched");
     let judged = check(settings, &url);

@@ -9,11 +9,11 @@ use super::{
     aside::WaitingBody,
     finished_visit::FinishedVisit,
     judge::FilteredUrl,
-    links::{AcceptedLink, found},
+    links::{AcceptedLink, SITEMAP, found},
     page_result::PageResult,
     settings::Settings,
     source::PageResponse,
-    visit::{PageVisitor, SITEMAP},
+    visitor::PageVisitor,
 };
 
 /// Bytes of a page that is read where its server was asked: to wake another thread for it,

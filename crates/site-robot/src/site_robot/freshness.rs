@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -11,17 +11,11 @@ use std::{
 use tokio::sync::watch;
 
 use robot_detection_store::description::{ResourceDescription, name};
-use robot_detection_store::store::{ClaimedUrl, NextVisit, PageRecord, RunCounts, StoreError};
+use robot_detection_store::store::{ClaimedUrl, NextVisit, StoreError};
 
 use crate::document::Moment;
 
-use super::{
-    SiteRobotError,
-    finished_visit::FinishedVisit,
-    judge::FilteredUrl,
-    settings::Settings,
-    visit::{PageVisitor, SITEMAP, Visit},
-};
+use super::{links::SITEMAP, settings::Settings};
 
 /// Time until a page that has changed is asked for again; it doubles with each visit that finds it
 /// as before.
@@ -141,6 +135,13 @@ impl Freshness {
         }
     }
 
+    /// Waits until no list is being read.
+    pub(super) async fn lists_are_read(&self) {
+        let mut lists = self.lists.subscribe();
+        // Nobody closes it: there is no error to answer.
+        let _ = lists.wait_for(|open| *open == 0).await;
+    }
+
     /// Has pages wait until a list is read.
     pub(super) fn open_list(&self) -> OpenList {
         self.lists.send_modify(|count| *count += 1);
@@ -191,45 +192,6 @@ impl Freshness {
     fn listed(&self) -> MutexGuard<'_, HashMap<String, ListedDates>> {
         // What the lock guards is whole at any moment.
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl PageVisitor {
-    /// Asks for a page, where it is its turn.
-    pub(super) async fn ask_in_turn(
-        self: &Arc<Self>,
-        judging: FilteredUrl,
-    ) -> Result<Visit, SiteRobotError> {
-        if judging.claimed.found_on != SITEMAP {
-            let mut lists = self.freshness.lists.subscribe();
-            // Nobody closes it: there is no error to answer.
-            let _ = lists.wait_for(|open| *open == 0).await;
-        }
-        let now_ms = self.settings().clock.now_ms();
-        let is_current = self.is_current(&judging.claimed);
-        match self.freshness.turn(&judging.claimed, is_current, now_ms) {
-            Turn::Ask => self.ask(judging).await,
-            Turn::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
-            Turn::Wait => {
-                let outcome = "left for the next run: requests_per_run are used up";
-                let record = PageRecord::new(judging.claimed, outcome);
-                let visited = FinishedVisit::new(record, RunCounts::default());
-                Ok(Visit::ended(visited))
-            }
-        }
-    }
-
-    /// Keeps what is known of a page that is not asked for in this run.
-    async fn not_due(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
-        let record = self.kept(claimed, "unmodified").await?;
-        if record.claimed.is_described {
-            self.remember_content(&record.claimed.url).await?;
-        }
-        let counts = RunCounts {
-            unmodified: 1,
-            ..RunCounts::default()
-        };
-        Ok(FinishedVisit::new(record, counts))
     }
 }
 

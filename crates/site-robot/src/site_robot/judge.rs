@@ -6,7 +6,7 @@ use md5::{Digest as _, Md5};
 use url::Url;
 
 use crate::document::resolve;
-use crate::filter::{Denial, ReceivedResource, Resource};
+use crate::filter::{Denial, Filter, ReceivedResource, Resource, StageOutcome, Surroundings};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
@@ -14,13 +14,13 @@ use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageReco
 use super::{
     Rejection, Step,
     freshness::OpenList,
-    links::{self, AcceptedLink, unique},
+    links::{self, AcceptedLink, SITEMAP, unique},
     outcome::time,
     page_result::{MADE_LATER, NOT_MADE, PageResult, lacks_words},
     preference::{canonical, preference},
     repeats::look,
     source::PageResponse,
-    visit::{PageVisitor, SITEMAP, metadata},
+    visitor::PageVisitor,
 };
 
 /// URL on its way through the filters.
@@ -363,6 +363,20 @@ impl FilteredUrl {
         }
         judged
     }
+}
+
+/// Runs the stage before a page is fetched; a page that comes again is not counted again.
+fn metadata(
+    filter: &Filter,
+    resource: &mut Resource,
+    around: &Surroundings<'_>,
+    is_again: bool,
+) -> StageOutcome {
+    if is_again {
+        filter.recall_metadata(resource, around);
+        return StageOutcome::Allowed;
+    }
+    filter.metadata(resource, around)
 }
 
 /// Returns why a header of a 304 takes a page out of the index.

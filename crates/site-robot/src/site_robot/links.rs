@@ -4,13 +4,20 @@ use std::collections::HashMap;
 
 use url::{Position, Url};
 
-use crate::document::{LinkKind, has_session, resolve, without_session};
+use crate::document::{LinkKind, has_session, normalise, resolve, without_session};
 use crate::filter::FoundLink;
-use robot_detection_store::store::{ClaimedUrl, FoundUrl};
+use robot_detection_store::{
+    fetch::shown_url,
+    store::{ClaimedUrl, FoundUrl},
+};
 
 use super::{
-    Rejection, Step, effect, known_links::KnownLinks, scope::host_key, settings::Settings, trap,
+    Rejection, SiteRobotError, Step, effect, known_links::KnownLinks, scope::host_key,
+    settings::Settings, trap,
 };
+
+/// Value of `found_on` for a sitemap of robots.txt.
+pub(super) const SITEMAP: &str = "robots.txt";
 
 /// Longest URL that is visited; `PostgreSQL` has a limit for keys.
 pub(super) const MAX_URL_BYTES: usize = 2_000;
@@ -34,6 +41,23 @@ impl AcceptedLink {
         let steps = steps.parse().ok().filter(|steps| *steps <= 1)?;
         let url = url.to_owned();
         Some(Self { url, steps })
+    }
+}
+
+impl Settings {
+    /// Asks for single pages again; fails with the first that is not to be visited.
+    pub(super) fn take_pages(&mut self, urls: Vec<Url>) -> Result<(), SiteRobotError> {
+        for url in urls {
+            let wrong = |reason: String| SiteRobotError::NotVisited {
+                url: shown_url(url.as_str()),
+                reason,
+            };
+            let page = normalise(url.clone()).map(|url| to_canonical_form(self, url));
+            let page = page.ok_or_else(|| wrong("it is no URL to fetch".to_owned()))?;
+            check(self, &page).map_err(|rejection| wrong(rejection.to_string()))?;
+            self.only.push(page);
+        }
+        Ok(())
     }
 }
 

@@ -11,9 +11,9 @@ use robot_detection_store::fetch::{gunzip, is_gzip};
 use super::{
     freshness::ListedDates,
     judge::FilteredUrl,
-    links::{self, AcceptedLink, unique},
+    links::{self, AcceptedLink, SITEMAP, unique},
     source::PageResponse,
-    visit::{PageVisitor, SITEMAP},
+    visitor::PageVisitor,
 };
 
 /// Bytes of a sitemap after decompression.

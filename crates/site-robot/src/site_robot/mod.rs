@@ -30,7 +30,6 @@
 
 mod aside;
 mod builder;
-mod chains;
 mod claiming;
 mod conf;
 mod effects;
@@ -73,6 +72,7 @@ mod starts;
 mod tally;
 mod traps;
 mod visit;
+mod visitor;
 
 pub use builder::SiteRobotBuilder;
 pub use conf::{
@@ -94,6 +94,6 @@ pub use process::{has_ended, holder_name};
 pub use progress::is_large_share;
 pub use progress::{HostProgress, Progress, RobotState, Summary};
 pub use rejection::{Rejection, Step};
-pub use rendering::Rendering;
+pub use settings::Rendering;
 pub use site_robot_handle::{Handle, OnEnd, SiteRobot};
 pub use traps::{QueryVariants, Trap, TrapLimits, trap};

@@ -18,7 +18,6 @@ impl RunLoop {
             self.obey(wanted);
             let settings = self.visitor.settings();
             settings
-                .store
                 .frontier()
                 .set_run_command(&settings.site, wanted)
                 .await?;
@@ -40,20 +39,18 @@ impl RunLoop {
     /// Renews the lease of this instance, and reads the command of others.
     pub(super) async fn heartbeat(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
-        let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
+        let (frontier, site, run_id) = (settings.frontier(), &settings.site, self.run.run_id);
         let now_ms = settings.clock.now_ms();
-        store
-            .frontier()
+        frontier
             .heartbeat(site, run_id, &settings.instance, now_ms)
             .await?;
         // Who was killed has given nothing back, and its lease goes on for a while.
-        for other in store
-            .frontier()
+        for other in frontier
             .other_holders(site, run_id, &settings.instance)
             .await?
         {
             if has_ended(&other) {
-                store.frontier().release_urls(site, run_id, &other).await?;
+                frontier.release_urls(site, run_id, &other).await?;
             }
         }
         if settings.tells(5) {
@@ -61,7 +58,7 @@ impl RunLoop {
             let (fetched, waiting) = (progress.counts.fetched, progress.waiting);
             tracing::info!(fetched, waiting, "the site robot is visiting {site}");
         }
-        let open = store.frontier().open_run(site).await?;
+        let open = frontier.open_run(site).await?;
         (self.may_have_more, self.is_look_due) = (true, true);
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
@@ -76,7 +73,6 @@ impl RunLoop {
     pub(super) async fn is_done(&self) -> Result<bool, SiteRobotError> {
         let settings = self.visitor.settings();
         let open = settings
-            .store
             .frontier()
             .open_urls(&settings.site, self.run.run_id)
             .await?;

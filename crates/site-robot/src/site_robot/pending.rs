@@ -100,7 +100,6 @@ impl RunLoop {
             };
             let now_ms = settings.clock.now_ms();
             let recorded = settings
-                .store
                 .frontier()
                 .record_pages(&key, &pages, &counts, now_ms);
             Ok(TaskResult::RecordSummary {

@@ -1,9 +1,6 @@
 //! Servers that describe their own pages (Sun 7.1 `enable-rdm-probe`).
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use url::Url;
 
@@ -19,7 +16,7 @@ use super::{
     robots::{HostRules, Permission},
     scope::host_key,
     source::PageRequest,
-    visit::PageVisitor,
+    visitor::PageVisitor,
 };
 
 /// Where a server may have its descriptions: as a resource description server, or as robot heaven.
@@ -27,19 +24,6 @@ const PLACES: [&str; 2] = ["/rd.soif", "/robot-heaven/rd.soif"];
 
 /// Descriptions of one server that are taken.
 const MAX_DESCRIPTIONS: usize = 50_000;
-
-/// Descriptions that servers have of their pages, by host and URL.
-#[derive(Debug, Default)]
-pub(super) struct ServerDescriptions {
-    by_host: Mutex<HashMap<String, HashMap<String, ResourceDescription>>>,
-}
-
-impl ServerDescriptions {
-    fn hosts(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, ResourceDescription>>> {
-        // What the lock guards is whole at any moment.
-        self.by_host.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl PageVisitor {
     /// Asks a server for its descriptions; returns the URLs that they are of.

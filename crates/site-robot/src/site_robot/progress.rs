@@ -9,19 +9,21 @@ use robot_detection_store::store::{RunCounts, RunState, StoredRun};
 /// Hosts whose progress is reported.
 const MAX_HOSTS: usize = 100;
 
-/// State of the robot.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
-pub enum RobotState {
-    /// Nothing.
-    #[default]
-    Idle,
-    /// It visits pages.
-    Running,
-    /// It waits to be resumed.
-    Paused,
-    /// It finishes what it has begun.
-    Stopping,
+robot_detection_store::words! {
+    /// State of the robot.
+    #[derive(Default, Deserialize, Serialize)]
+    #[non_exhaustive]
+    pub enum RobotState {
+        /// Nothing.
+        #[default]
+        Idle = "idle",
+        /// It visits pages.
+        Running = "running",
+        /// It waits to be resumed.
+        Paused = "paused",
+        /// It finishes what it has begun.
+        Stopping = "stopping",
+    }
 }
 
 /// Progress of a run; the counts are those of this instance since it began or resumed.
@@ -128,19 +130,6 @@ impl Summary {
 pub fn is_large_share(pages: u64, of: u64) -> bool {
     // Of a small site a few pages are a large share, and go on any day.
     pages > 10 && pages.saturating_mul(5) > of
-}
-
-impl RobotState {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Stopping => "stopping",
-        }
-    }
 }
 
 impl Progress {

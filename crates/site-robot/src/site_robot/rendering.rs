@@ -1,11 +1,6 @@
 //! Pages that scripts make are rendered before they are read.
 
-use std::{
-    collections::HashMap,
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 use http::header;
@@ -17,66 +12,10 @@ use super::{
     effect,
     fetched_page::FetchedPage,
     page_result::has_script,
+    settings::Rendering,
     source::{PageRequest, PageResponse},
-    visit::PageVisitor,
+    visitor::PageVisitor,
 };
-
-/// Which pages are read as scripts make them.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Rendering {
-    /// None.
-    #[default]
-    Never,
-    /// Those that have scripts and no words.
-    Empty,
-    /// All that are HTML.
-    Always,
-}
-
-impl Rendering {
-    /// Every one of them.
-    pub const ALL: &'static [Self] = &[Self::Never, Self::Empty, Self::Always];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Empty => "empty",
-            Self::Always => "always",
-        }
-    }
-
-    /// Returns what a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.as_str() == word)
-    }
-}
-
-/// Bytes of scripts and style sheets that are kept for the next pages of a run.
-const MAX_KEPT: usize = 16 * 1024 * 1024;
-
-/// Scripts and style sheets of a run: most stand on each page of a site.
-#[derive(Debug, Default)]
-pub(super) struct KeptFiles {
-    by_url: Mutex<(HashMap<Url, Answer>, usize)>,
-}
-
-impl KeptFiles {
-    fn of(&self, url: &Url) -> Option<Answer> {
-        let kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.get(url).cloned()
-    }
-
-    fn keep(&self, url: Url, answer: &Answer) {
-        let mut kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = kept.1 + answer.body.len();
-        if bytes <= MAX_KEPT && kept.0.insert(url, answer.clone()).is_none() {
-            kept.1 = bytes;
-        }
-    }
-}
 
 impl PageVisitor {
     /// Replaces what the server sent by the page as scripts make it, where that is wanted;

@@ -1,6 +1,6 @@
 //! The robots.txt files of the hosts that are visited.
 
-use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
+use std::{borrow::Cow, net::IpAddr, time::Duration};
 
 use url::Url;
 
@@ -8,16 +8,14 @@ use crate::document::resolve;
 use robot_detection_robots_txt::{
     Access, Dialect, ForRobot, HostUse, MAX_FILE_BYTES, RobotsTxt, beginning,
 };
-use robot_detection_store::store::{ClaimedUrl, RobotsTxtCopy};
+use robot_detection_store::store::RobotsTxtCopy;
 
 use super::{
     Rejection, Step,
-    links::check,
     robots_copy::{CopyChange, conditions, copy_of},
     scope::host_key,
     settings::Settings,
     source::{PageRequest, SourceError},
-    visit::{PageVisitor, SITEMAP},
 };
 
 /// Redirects of a robots.txt that are followed (RFC 9309 §2.3.1.2).
@@ -130,23 +128,6 @@ impl HostRules {
     }
 }
 
-impl PageVisitor {
-    /// Returns where a page is to be visited, as the robots.txt of its host names another one.
-    ///
-    /// That has to be asked for too, and may name no other one itself, so that no page is sent on
-    /// for ever.
-    pub(super) fn main_host(&self, claimed: &ClaimedUrl, url: &Url) -> Option<Url> {
-        let rules = |host: &str| self.all_rules().get(host).map(Arc::clone);
-        let main = rules(&claimed.host)?.on_main_host(url)?;
-        if claimed.found_on == SITEMAP || check(self.settings(), &main).is_err() {
-            return None;
-        }
-        let there = rules(&host_key(&main));
-        let names_another = there.is_some_and(|there| there.on_main_host(&main).is_some());
-        (!names_another).then_some(main)
-    }
-}
-
 /// Returns the dialect of RFC 9309 with `Host` as Geoportal's robot obeys it.
 fn own_dialect() -> Dialect {
     let mut dialect = Dialect::rfc9309();
@@ -250,6 +231,3 @@ fn shown(rule: &str) -> String {
     let short: String = rule.chars().take(100).collect();
     short.escape_debug().to_string()
 }
-
-/// Rules of hosts, shared by all visits.
-pub(super) type AllRules = std::sync::Mutex<std::collections::HashMap<String, Arc<HostRules>>>;

@@ -14,8 +14,7 @@ use super::{
     run_loop::RunLoop,
     scope::host_key,
     settings::{Settings, run_settings},
-    site_robot_handle::Shared,
-    visit::PageVisitor,
+    visitor::{AllRules, KeptFiles, PageVisitor, ServerDescriptions, Shared},
 };
 
 /// Descriptions whose checksums are read at once.
@@ -38,12 +37,10 @@ pub(super) async fn run(
     let fingerprint = super::settings::fingerprint(settings);
     let own = run_settings(settings);
     let begun = settings
-        .store
         .frontier()
         .begin_run(&settings.site, &own, began_ms);
     let (run, is_resumed) = begun.await?;
     let withdrawn = settings
-        .store
         .publications()
         .withdrawn_urls(&settings.site)
         .await?;
@@ -59,12 +56,12 @@ pub(super) async fn run(
         fingerprint,
         enumeration_run: FilterRun::restore(counted.clone()),
         generation_run: FilterRun::restore(counted),
-        rules: super::robots::AllRules::default(),
+        rules: AllRules::default(),
         known_links: super::known_links::KnownLinks::default(),
-        described: super::probe::ServerDescriptions::default(),
+        described: ServerDescriptions::default(),
         readers: Readers::new(settings.conf.engine_concurrent),
         renderer: renderer(settings),
-        kept_files: super::rendering::KeptFiles::default(),
+        kept_files: KeptFiles::default(),
         looks: std::hash::RandomState::new(),
         withdrawn: withdrawn.into_iter().collect(),
     };
@@ -96,10 +93,7 @@ fn starting_urls(settings: &Settings) -> Vec<FoundUrl> {
 async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
     let mut urls = Vec::new();
     for url in &settings.only {
-        let known = settings
-            .store
-            .frontier()
-            .known_url(&settings.site, url.as_str());
+        let known = settings.frontier().known_url(&settings.site, url.as_str());
         // One that nobody has met is as near as what a starting point links to.
         let depth = known.await?.map_or(1, |known| known.depth);
         urls.push(FoundUrl {
@@ -148,13 +142,11 @@ impl RunLoop {
         if self.is_resumed {
             // The URLs that this instance claimed before an outage of the database are still claimed.
             let released = settings
-                .store
                 .frontier()
                 .release_urls(site, run_id, &settings.instance);
             released.await?;
         }
         let entered = settings
-            .store
             .frontier()
             .enter_urls(site, run_id, self.position, &starts);
         let found = entered.await?;
@@ -162,12 +154,9 @@ impl RunLoop {
             found,
             ..RunCounts::default()
         });
-        for filter in [
-            (&settings.enumeration, &self.visitor.enumeration_run),
-            (&settings.generation, &self.visitor.generation_run),
-        ] {
+        for (filter, run) in self.visitor.filters() {
             // A Setup that denies has nobody to deny.
-            let _ = filter.0.setup(&self.visitor.around(filter.1));
+            let _ = filter.setup(&self.visitor.around(run));
         }
         self.tell(|progress| {
             *progress = Progress::default();
@@ -182,16 +171,12 @@ impl RunLoop {
         let settings = self.visitor.settings();
         let (site, run_id) = (&settings.site, self.run.run_id);
         let left = settings
-            .store
             .frontier()
             .release_urls(site, run_id, &settings.instance);
         if let Err(error) = left.await {
             tracing::warn!("{error}; others take over when the lease ends");
         }
-        for (filter, run) in [
-            (&settings.enumeration, &self.visitor.enumeration_run),
-            (&settings.generation, &self.visitor.generation_run),
-        ] {
+        for (filter, run) in self.visitor.filters() {
             let _ = filter.shutdown(&self.visitor.around(run));
         }
     }
@@ -208,7 +193,7 @@ impl RunLoop {
             let ending = RunEnd::new(settings, &self.run);
             ending.publish_or_hold(terms, now_ms).await?
         } else {
-            Summary::of(settings.store.frontier().run(self.run.run_id).await?)
+            Summary::of(settings.frontier().run(self.run.run_id).await?)
         };
         summary.is_resumed = self.is_resumed;
         summary.elapsed = Duration::from_millis(elapsed_ms);

@@ -15,7 +15,6 @@ use robot_detection_store::store::{
 
 use super::{
     Progress, QueryVariants, SiteRobotError,
-    chains::Chains,
     fetched_page::FetchedPage,
     finished_visit::FinishedVisit,
     freshness::next_visit,
@@ -23,8 +22,9 @@ use super::{
     pending::{MAX_UNRECORDED, Pending},
     repeats::RepeatCounter,
     robots::HostRules,
-    seen_urls::SeenUrls,
-    visit::{PageVisitor, Visit},
+    seen_urls::{Chains, SeenUrls},
+    visit::Visit,
+    visitor::PageVisitor,
 };
 
 /// Interval of heartbeats, and at which commands are read.
@@ -341,7 +341,6 @@ impl RunLoop {
             let settings = visitor.settings();
             let entered =
                 settings
-                    .store
                     .frontier()
                     .enter_urls(&settings.site, run_id, position, &sitemaps);
             let mut recorded = RecordSummary::default();

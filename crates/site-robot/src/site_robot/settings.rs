@@ -2,22 +2,29 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::document::normalise;
 use crate::filter::{Commands, Filter, RunNames};
 use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
-use robot_detection_store::fetch::shown_url;
-use robot_detection_store::store::Store;
+use robot_detection_store::store::{Frontier, Publications, Store};
 
-use super::{
-    Rendering, RobotConf, SiteRobotError, TrapLimits,
-    links::{check, to_canonical_form},
-    scope::Scope,
-    source::PageSource,
-};
+use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 
 /// Name of a robot whose User-Agent has none.
 const USER_AGENT: &str = "robot-detection";
+
+robot_detection_store::words! {
+    /// Which pages are read as scripts make them.
+    #[derive(Default)]
+    pub enum Rendering {
+        /// None.
+        #[default]
+        Never = "never",
+        /// Those that have scripts and no words.
+        Empty = "empty",
+        /// All that are HTML.
+        Always = "always",
+    }
+}
 
 /// Starting point.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -66,19 +73,12 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Asks for single pages again; fails with the first that is not to be visited.
-    pub(super) fn take_pages(&mut self, urls: Vec<url::Url>) -> Result<(), SiteRobotError> {
-        for url in urls {
-            let wrong = |reason: String| SiteRobotError::NotVisited {
-                url: shown_url(url.as_str()),
-                reason,
-            };
-            let page = normalise(url.clone()).map(|url| to_canonical_form(self, url));
-            let page = page.ok_or_else(|| wrong("it is no URL to fetch".to_owned()))?;
-            check(self, &page).map_err(|rejection| wrong(rejection.to_string()))?;
-            self.only.push(page);
-        }
-        Ok(())
+    pub(super) fn frontier(&self) -> Frontier<'_> {
+        self.store.frontier()
+    }
+
+    pub(super) fn publications(&self) -> Publications<'_> {
+        self.store.publications()
     }
 
     /// Returns `true` if what is logged from this `loglevel` on is to be seen.

@@ -20,6 +20,7 @@ use super::{
     run,
     settings::{Settings, run_settings},
     source::PageSource,
+    visitor::Shared,
 };
 
 /// Hook that is called with the summary of a run.
@@ -31,15 +32,6 @@ pub type OnEnd = dyn Fn(&Summary) + Send + Sync;
 #[derive(Clone, Debug)]
 pub struct SiteRobot {
     pub(super) shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) settings: Settings,
-    pub(super) wanted: watch::Sender<RunCommand>,
-    pub(super) progress: watch::Sender<Progress>,
-    is_running: AtomicBool,
-    runs_ended: AtomicU64,
 }
 
 /// Control of a robot: pause, resume, stop, and its progress.
@@ -126,7 +118,7 @@ impl SiteRobot {
             only: Vec::new(),
             ..settings.clone()
         };
-        let open = settings.store.frontier().open_run(&settings.site).await?;
+        let open = settings.frontier().open_run(&settings.site).await?;
         let is_whole = open.is_some_and(|open| open.settings == run_settings(&whole));
         Ok(is_whole.then(|| {
             Arc::new(Shared {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use url::Url;
 
-use crate::filter::{Filter, FilterRun, Resource, StageOutcome, Surroundings};
 use robot_detection_store::fetch::Conditions;
 use robot_detection_store::store::{
     ClaimedUrl, DescriptionChange, FoundUrl, Loss, PageRecord, RunCounts,
@@ -14,41 +13,17 @@ use super::{
     Rejection, SiteRobotError, Step,
     fetched_page::FetchedPage,
     finished_visit::{FinishedVisit, gone, moved},
-    freshness::Freshness,
+    freshness::Turn,
     judge::{self, FilteredUrl},
-    known_links::KnownLinks,
-    links::{self, AcceptedLink, found, to_canonical_form},
+    links::{self, AcceptedLink, SITEMAP, check, found, to_canonical_form},
     outcome::{AnswerMeaning, meaning, meaning_of_error, retry_ms},
     page_result::PageResult,
-    probe::ServerDescriptions,
-    readers::Readers,
-    robots::{AllRules, HostRules, Permission},
+    robots::{HostRules, Permission},
+    scope::host_key,
     settings::Settings,
     source::{PageRequest, PageResponse},
+    visitor::PageVisitor,
 };
-
-/// Value of `found_on` for a sitemap of robots.txt.
-pub(super) const SITEMAP: &str = "robots.txt";
-
-/// State that all visits of a run share.
-#[derive(Debug)]
-pub(super) struct PageVisitor {
-    pub(super) shared: Arc<super::site_robot_handle::Shared>,
-    pub(super) fingerprint: String,
-    pub(super) enumeration_run: FilterRun,
-    pub(super) generation_run: FilterRun,
-    pub(super) rules: AllRules,
-    pub(super) known_links: KnownLinks,
-    pub(super) described: ServerDescriptions,
-    pub(super) readers: Readers,
-    /// What renders pages, where any are to be.
-    pub(super) renderer: Option<crate::render::Renderer>,
-    pub(super) kept_files: super::rendering::KeptFiles,
-    pub(super) freshness: Freshness,
-    pub(super) looks: std::hash::RandomState,
-    /// URLs that are kept out of heaven for good.
-    pub(super) withdrawn: std::collections::HashSet<String>,
-}
 
 /// Outcome of a visit.
 #[derive(Debug)]
@@ -69,10 +44,6 @@ impl Visit {
 }
 
 impl PageVisitor {
-    pub(super) fn settings(&self) -> &Settings {
-        &self.shared.settings
-    }
-
     /// Reads the rules of a host; returns them and what it lists itself, to be visited.
     pub(super) async fn learn(
         &self,
@@ -137,6 +108,41 @@ impl PageVisitor {
             return rejected(judging.claimed, &rejection);
         }
         self.ask_in_turn(judging).await
+    }
+
+    /// Asks for a page, where it is its turn.
+    pub(super) async fn ask_in_turn(
+        self: &Arc<Self>,
+        judging: FilteredUrl,
+    ) -> Result<Visit, SiteRobotError> {
+        if judging.claimed.found_on != SITEMAP {
+            self.freshness.lists_are_read().await;
+        }
+        let now_ms = self.settings().clock.now_ms();
+        let is_current = self.is_current(&judging.claimed);
+        match self.freshness.turn(&judging.claimed, is_current, now_ms) {
+            Turn::Ask => self.ask(judging).await,
+            Turn::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
+            Turn::Wait => {
+                let outcome = "left for the next run: requests_per_run are used up";
+                let record = PageRecord::new(judging.claimed, outcome);
+                let visited = FinishedVisit::new(record, RunCounts::default());
+                Ok(Visit::ended(visited))
+            }
+        }
+    }
+
+    /// Keeps what is known of a page that is not asked for in this run.
+    async fn not_due(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
+        let record = self.kept(claimed, "unmodified").await?;
+        if record.claimed.is_described {
+            self.remember_content(&record.claimed.url).await?;
+        }
+        let counts = RunCounts {
+            unmodified: 1,
+            ..RunCounts::default()
+        };
+        Ok(FinishedVisit::new(record, counts))
     }
 
     pub(super) async fn ask(
@@ -282,7 +288,6 @@ impl PageVisitor {
     ) -> Result<PageRecord, SiteRobotError> {
         let settings = self.settings();
         let lines = settings
-            .store
             .frontier()
             .links(&settings.site, &claimed.url)
             .await?;
@@ -293,7 +298,7 @@ impl PageVisitor {
         // What was in scope then may be out of it now.
         let is_in = |taken: &AcceptedLink| {
             let url = Url::parse(&taken.url);
-            url.is_ok_and(|url| links::check(settings, &url).is_ok())
+            url.is_ok_and(|url| check(settings, &url).is_ok())
         };
         let taken: Vec<AcceptedLink> = taken.into_iter().filter(is_in).collect();
         let found = found(&claimed, &taken);
@@ -309,13 +314,19 @@ impl PageVisitor {
         Ok(record)
     }
 
-    /// Returns the [`Surroundings`] of a filter's run.
-    pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
-        Surroundings {
-            run,
-            commands: &*self.settings().commands,
-            now_ms: self.settings().clock.now_ms(),
+    /// Returns where a page is to be visited, as the robots.txt of its host names another one.
+    ///
+    /// That has to be asked for too, and may name no other one itself, so that no page is sent on
+    /// for ever.
+    fn main_host(&self, claimed: &ClaimedUrl, url: &Url) -> Option<Url> {
+        let rules = |host: &str| self.all_rules().get(host).map(Arc::clone);
+        let main = rules(&claimed.host)?.on_main_host(url)?;
+        if claimed.found_on == SITEMAP || check(self.settings(), &main).is_err() {
+            return None;
         }
+        let there = rules(&host_key(&main));
+        let names_another = there.is_some_and(|there| there.on_main_host(&main).is_some());
+        (!names_another).then_some(main)
     }
 
     /// Sitemaps may lie anywhere on a host that is in scope.
@@ -323,7 +334,7 @@ impl PageVisitor {
         if claimed.found_on == SITEMAP {
             return self.settings().scope.check_host(url);
         }
-        links::check(self.settings(), url)
+        check(self.settings(), url)
     }
 
     /// Returns `true` for a URL that is out of scope, or that robots.txt is known to disallow.
@@ -339,7 +350,7 @@ impl PageVisitor {
         let url = to_canonical_form(self.settings(), crate::document::resolve(host, link)?);
         self.settings().scope.check_host(&url).ok()?;
         Some(FoundUrl {
-            host: super::scope::host_key(&url),
+            host: host_key(&url),
             depth: 0,
             max_depth: self.settings().starts.first()?.max_depth,
             found_on: SITEMAP.to_owned(),
@@ -356,32 +367,4 @@ impl PageVisitor {
             last_modified: claimed.last_modified.clone(),
         }
     }
-
-    /// Returns `true` if a page was judged last time as it would be now.
-    pub(super) fn is_current(&self, claimed: &ClaimedUrl) -> bool {
-        claimed.settings.as_ref() == Some(&self.fingerprint)
-    }
-
-    pub(super) fn all_rules(
-        &self,
-    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, Arc<HostRules>>> {
-        // What the lock guards is whole at any moment.
-        self.rules
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// Runs the stage before a page is fetched; a page that comes again is not counted again.
-pub(super) fn metadata(
-    filter: &Filter,
-    resource: &mut Resource,
-    around: &Surroundings<'_>,
-    is_again: bool,
-) -> StageOutcome {
-    if is_again {
-        filter.recall_metadata(resource, around);
-        return StageOutcome::Allowed;
-    }
-    filter.metadata(resource, around)
 }

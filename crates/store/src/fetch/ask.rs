@@ -1,11 +1,13 @@
 //! Requests whose response is returned whatever its status.
 
+use bytes::Bytes;
+use http::{Request, Response};
 use reqwest::{
-    StatusCode,
+    Client, StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 
-use super::{Conditions, FetchError, Fetcher};
+use super::{Conditions, FetchError, FetchLimits, Fetcher, client};
 
 /// Request whose response is returned whatever its status.
 #[derive(Clone, Copy, Debug)]
@@ -61,20 +63,8 @@ impl Fetcher {
         if response.status() != StatusCode::OK {
             return Ok(answered);
         }
-        let limit = usize::try_from(self.limits().max_body_bytes).unwrap_or(usize::MAX);
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| self.classify(ask.url, error))?
-        {
-            let room = limit.saturating_sub(answered.bytes.len());
-            answered.is_cut = chunk.len() > room;
-            let fits = chunk.get(..room).unwrap_or(&chunk);
-            answered.bytes.extend_from_slice(fits);
-            if answered.is_cut {
-                break;
-            }
-        }
+        let read = beginning(&mut response, self.limits()).await;
+        (answered.bytes, answered.is_cut) = read.map_err(|error| self.classify(ask.url, error))?;
         Ok(answered)
     }
 }
@@ -93,5 +83,58 @@ impl AnyStatusResponse {
             bytes: Vec::new(),
             is_cut: false,
         }
+    }
+}
+
+/// Reads a body as far as the limits allow; returns whether there is more.
+async fn beginning(
+    response: &mut reqwest::Response,
+    limits: &FetchLimits,
+) -> reqwest::Result<(Vec<u8>, bool)> {
+    let limit = usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX);
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit.saturating_sub(body.len());
+        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if chunk.len() > room {
+            return Ok((body, true));
+        }
+    }
+    Ok((body, false))
+}
+
+/// Client that sends requests as they are, and returns answers of any status.
+///
+/// It follows no redirect and uses no proxy. Of an answer's body no more is
+/// read than the limit.
+#[derive(Clone, Debug)]
+pub struct Poster {
+    client: Client,
+    limits: FetchLimits,
+}
+
+impl Poster {
+    /// Creates a client that keeps to the limits.
+    ///
+    /// # Errors
+    ///
+    /// Fails where no client can be made.
+    pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
+        let client = client::build_direct(&limits)?;
+        Ok(Self { client, limits })
+    }
+
+    /// Sends a request, and returns the response with its body.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the server cannot be reached, and when the answer takes too long.
+    pub async fn send(&self, request: Request<Bytes>) -> reqwest::Result<Response<Bytes>> {
+        let mut answer = self.client.execute(request.try_into()?).await?;
+        let (body, _) = beginning(&mut answer, &self.limits).await?;
+        let mut response = Response::new(Bytes::from(body));
+        *response.status_mut() = answer.status();
+        *response.headers_mut() = std::mem::take(answer.headers_mut());
+        Ok(response)
     }
 }

@@ -29,17 +29,14 @@ mod direct;
 mod error;
 mod fetcher;
 mod origin;
-mod post;
-mod shown;
-mod unzip;
 
 pub use address::{AddressKind, is_public};
+#[doc(hidden)]
+pub use ask::Poster;
 pub use ask::{AnyStatusRequest, AnyStatusResponse};
+pub use client::{UnzipError, gunzip, is_gzip};
 pub use direct::{DirectClient, DirectResponse, DirectSettings};
 pub use error::FetchError;
 pub use fetcher::{Conditions, FetchLimits, FetchResponse, Fetcher};
 pub use origin::Origin;
-#[doc(hidden)]
-pub use post::Poster;
-pub use shown::shown_url;
-pub use unzip::{UnzipError, gunzip, is_gzip};
+pub use origin::shown_url;

@@ -10,9 +10,9 @@ use std::{
 
 use tokio::time;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
-use crate::store::{PaceDebt, Store, StoreError};
+use crate::store::{Outage, PaceDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::policy::{BucketDebt, FleetPace, Policy, RateLimiter};
 
@@ -38,7 +38,7 @@ pub struct Exchange {
     fleet: Option<FleetPace>,
     read_ms: i64,
     turn: u32,
-    is_failing: bool,
+    outage: Outage,
 }
 
 /// Returns the policies in force, each with the name of its site.
@@ -63,7 +63,10 @@ impl Exchange {
             fleet: None,
             read_ms: 0,
             turn: 0,
-            is_failing: false,
+            outage: Outage::new(
+                "each instance gives its share of the pace of rules alone until the database answers",
+                "the instances share the pace of rules again",
+            ),
         }
     }
 
@@ -74,8 +77,8 @@ impl Exchange {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let policies = (self.policies)();
             match self.talk(&policies).await {
-                Ok(()) => self.well(),
-                Err(error) => self.failed(&error),
+                Ok(()) => self.outage.succeeded(),
+                Err(error) => self.outage.failed(&error),
             }
         }
         if self.fleet.is_some() {
@@ -177,22 +180,6 @@ impl Exchange {
             }
         }
         Ok(())
-    }
-
-    fn failed(&mut self, error: &StoreError) {
-        if !self.is_failing {
-            warn!(
-                "each instance gives its share of the pace of rules alone until the database answers: {error}"
-            );
-        }
-        self.is_failing = true;
-    }
-
-    fn well(&mut self) {
-        if self.is_failing {
-            info!("the instances share the pace of rules again");
-        }
-        self.is_failing = false;
     }
 }
 

@@ -50,13 +50,11 @@
 mod attempt;
 mod candidate;
 mod due;
-mod error;
 mod fingerprint;
 mod follow;
 mod history;
 mod judge;
 mod prepare;
-mod progress;
 mod publish;
 mod record;
 mod refresher;
@@ -65,7 +63,7 @@ mod schedule;
 mod shared;
 mod spec;
 
-pub use error::RefreshError;
-pub use progress::Progress;
+pub use prepare::RefreshError;
 pub use refresher::Refresher;
+pub use report::Progress;
 pub use spec::{RefreshOptions, SourceSpec, Trigger};

@@ -56,29 +56,17 @@ impl SourceSpec {
     }
 }
 
-/// Cause of a refresh.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Trigger {
-    /// The source was due.
-    Schedule,
-    /// The source was due when the program started.
-    Start,
-    /// Somebody typed the command.
-    Command,
-    /// Somebody pressed the button.
-    Admin,
-}
-
-impl Trigger {
-    /// Returns the word that the history uses.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Schedule => "schedule",
-            Self::Start => "start",
-            Self::Command => "command",
-            Self::Admin => "admin",
-        }
+words! {
+    /// Cause of a refresh.
+    pub enum Trigger {
+        /// The source was due.
+        Schedule = "schedule",
+        /// The source was due when the program started.
+        Start = "start",
+        /// Somebody typed the command.
+        Command = "command",
+        /// Somebody pressed the button.
+        Admin = "admin",
     }
 }
 

@@ -38,7 +38,8 @@ impl PreparedFile {
         let modified_s = u64::try_from(modified_ms / 1_000).unwrap_or_default();
         let modified_s = modified_s.min(LAST_S);
         let modified = UNIX_EPOCH + Duration::from_secs(modified_s);
-        let etag = format!("\"{}\"", tag(&body));
+        // The same on all instances; half a digest tells one file from another as surely.
+        let etag = format!("\"{:.32}\"", hex::encode(Sha256::digest(&body)));
         let absent = || HeaderValue::from_static("");
         Self {
             etag: HeaderValue::try_from(etag).unwrap_or_else(|_| absent()),
@@ -100,22 +101,13 @@ impl PreparedFile {
     /// Returns `true` if the client has it already; `If-None-Match` has precedence
     /// (RFC 9110 §13.2.2).
     fn is_known(&self, headers: &HeaderMap) -> bool {
-        let mut tags = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
-        if tags.peek().is_some() {
-            return tags.any(|tags| self.is_among(tags));
+        if let Some(is_known) = knows_tag(headers, self.etag.as_bytes()) {
+            return is_known;
         }
         let since = headers.get(header::IF_MODIFIED_SINCE);
         let since = since.and_then(|since| httpdate::parse_http_date(since.to_str().ok()?).ok());
         // Compared for equality: a reload may bring an older file, which the client does not have.
         since.and_then(seconds) == Some(self.modified_s)
-    }
-
-    /// Compares weakly (RFC 9110 §13.1.2); splitting at commas is safe as our tags have none.
-    fn is_among(&self, tags: &HeaderValue) -> bool {
-        tags.as_bytes().split(|octet| *octet == b',').any(|tag| {
-            let tag = tag.trim_ascii();
-            tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == self.etag.as_bytes()
-        })
     }
 }
 
@@ -139,6 +131,21 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
     response
 }
 
+/// Returns whether a client has what goes by a tag already; `None` where it names no tags.
+///
+/// Where it names some, its date is ignored (RFC 9110 §13.1.3).
+#[must_use]
+pub fn knows_tag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
+    let mut lines = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
+    lines.peek()?;
+    let mut tags = lines.flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
+    Some(tags.any(|known| {
+        let known = known.trim_ascii();
+        // They are compared weakly (RFC 9110 §13.1.2), so the prefix does not count.
+        known == b"*" || known.strip_prefix(b"W/").unwrap_or(known) == tag
+    }))
+}
+
 /// Returns a refusal for methods other than GET and HEAD.
 fn refusal(method: &Method) -> Option<Response<Body>> {
     if method == Method::GET || method == Method::HEAD {
@@ -151,20 +158,6 @@ fn refusal(method: &Method) -> Option<Response<Body>> {
     fields.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     fields.insert(header::CONTENT_TYPE, CONTENT_TYPE);
     Some(response)
-}
-
-/// Returns an entity tag: half of the body's SHA-256, so that all instances give the same one.
-fn tag(body: &[u8]) -> String {
-    let digest = Sha256::digest(body);
-    digest
-        .iter()
-        .take(16)
-        .fold(String::new(), |mut text, octet| {
-            for digit in [octet >> 4, octet & 15] {
-                text.extend(char::from_digit(digit.into(), 16));
-            }
-            text
-        })
 }
 
 fn seconds(time: SystemTime) -> Option<u64> {

@@ -26,11 +26,8 @@ mod rules;
 mod served;
 mod upstream;
 
-pub use answer::PreparedFile;
+pub use answer::{PreparedFile, knows_tag};
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
-pub use rules::split_usage;
-pub use rules::{RobotsTxtRules, WrongRule};
-pub use served::COMMAND_WAIT;
-pub use served::START_WAIT;
-pub use served::ServedRobotsTxt;
+pub use rules::{RobotsTxtRules, WrongRule, split_usage};
+pub use served::{COMMAND_WAIT, START_WAIT, ServedRobotsTxt};
 pub use upstream::LIMITS;

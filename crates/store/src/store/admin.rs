@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{StoreError, StoreErrorKind, columns::columns, sql};
+use super::{StoreError, StoreErrorKind};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
@@ -12,77 +12,112 @@ const SEEN_MS: i64 = 5 * 60 * 1_000;
 /// Digits of a digest by which lists name a session.
 const KEY_DIGITS: usize = 16;
 
-/// What a token may do.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum TokenScope {
-    /// Asks, and changes nothing.
-    Read,
-    /// Asks and changes.
-    #[default]
-    Write,
-}
-
-/// Token for scripts, without the secret.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct AdminToken {
-    /// Name of what uses it.
-    pub name: String,
-    /// What it may do.
-    pub scope: TokenScope,
-    /// When it was made, in milliseconds since 1970.
-    pub created_ms: i64,
-    /// Hour in which it was last used.
-    pub used_ms: Option<i64>,
-    /// When it ends; nothing for one that is lasting.
-    pub ends_ms: Option<i64>,
-}
-
-/// Session that has not ended.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct StoredSession {
-    /// Key by which it is ended.
-    pub key: String,
-    /// Data, as it was saved.
-    pub data: String,
-    /// When it was last used, to some minutes; 0 for never.
-    pub seen_ms: i64,
-    /// When it ends.
-    pub expires_ms: i64,
-}
-
-columns! {
-    #[derive(Debug)]
-    struct TokenRow {
-        name: String,
-        scope: String,
-        created_ms: i64,
-        used_ms: Option<i64>,
-        ends_ms: Option<i64>,
+words! {
+    /// What a token may do.
+    #[derive(Default)]
+    pub enum TokenScope {
+        /// Asks, and changes nothing.
+        Read = "read",
+        /// Asks and changes.
+        #[default]
+        Write = "write",
     }
 }
 
 columns! {
-    #[derive(Debug)]
-    struct SessionRow {
-        id_sha256: String,
-        data: String,
-        seen_ms: i64,
-        expires_ms: i64,
+    /// Token for scripts, without the secret.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct AdminToken {
+        /// Name of what uses it.
+        pub name: String,
+        /// What it may do.
+        pub scope: TokenScope,
+        /// When it was made, in milliseconds since 1970.
+        pub created_ms: i64,
+        /// Hour in which it was last used.
+        pub used_ms: Option<i64>,
+        /// When it ends; nothing for one that is lasting.
+        pub ends_ms: Option<i64>,
     }
 }
 
-impl TokenScope {
-    /// Returns the scope as it is written: `read` or `write`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
+columns! {
+    /// Session that has not ended.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct StoredSession {
+        /// Key by which it is ended.
+        pub key: String,
+        /// Data, as it was saved.
+        pub data: String,
+        /// When it was last used, to some minutes; 0 for never.
+        pub seen_ms: i64,
+        /// When it ends.
+        pub expires_ms: i64,
     }
 }
+
+macro_rules! token_columns {
+    () => {
+        "name, scope, created_ms, used_ms, ends_ms"
+    };
+}
+
+statements! {
+    ADMIN_PASSWORD = "read the administrator's password hash",
+        "SELECT password_hash FROM admin_credentials WHERE id = 1";
+    SET_ADMIN_PASSWORD = "set the administrator's password",
+        "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
+         ON CONFLICT (id) DO UPDATE SET password_hash = excluded.password_hash, \
+         changed_ms = excluded.changed_ms";
+    INIT_ADMIN_PASSWORD = "set the administrator's first password",
+        "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
+         ON CONFLICT (id) DO NOTHING";
+    ADD_ADMIN_TOKEN = "add a token",
+        "INSERT INTO admin_tokens (name, sha256, created_ms, scope, ends_ms) \
+         VALUES ($1, $2, $3, $4, $5)";
+    // Looked up by its hash, so that the time of the comparison tells nothing of the token.
+    ADMIN_TOKEN = "look for a token",
+        concat!("SELECT ", token_columns!(), " FROM admin_tokens WHERE sha256 = $1");
+    ADMIN_TOKENS = "list the tokens",
+        concat!("SELECT ", token_columns!(), " FROM admin_tokens ORDER BY name");
+    USE_ADMIN_TOKEN = "note the use of a token",
+        "UPDATE admin_tokens SET used_ms = $2 WHERE name = $1";
+    CHANGE_ADMIN_TOKEN = "change a token",
+        "UPDATE admin_tokens SET scope = $2, ends_ms = $3 WHERE name = $1";
+    DELETE_ADMIN_TOKEN = "remove a token",
+        "DELETE FROM admin_tokens WHERE name = $1";
+    FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",
+        "DELETE FROM login_failures";
+    SAVE_SESSION = "save a session",
+        "INSERT INTO admin_sessions (id_sha256, data, expires_ms) VALUES ($1, $2, $3) \
+         ON CONFLICT (id_sha256) DO UPDATE SET data = excluded.data, \
+         expires_ms = excluded.expires_ms";
+    LOAD_SESSION = "load a session",
+        "SELECT data, seen_ms FROM admin_sessions WHERE id_sha256 = $1 AND expires_ms > $2";
+    SEE_SESSION = "note the use of a session",
+        "UPDATE admin_sessions SET seen_ms = $2 WHERE id_sha256 = $1";
+    SESSIONS = "list the sessions",
+        "SELECT SUBSTR(id_sha256, 1, 16) AS key, data, seen_ms, expires_ms FROM admin_sessions WHERE expires_ms > $1 \
+         ORDER BY seen_ms DESC, id_sha256";
+    // Half a digest names a session as surely, and is shorter to show.
+    END_SESSION = "end a session",
+        "DELETE FROM admin_sessions WHERE SUBSTR(id_sha256, 1, 16) = $1 AND expires_ms > $2";
+    END_OTHER_SESSIONS = "end the other sessions",
+        "DELETE FROM admin_sessions WHERE id_sha256 <> $1";
+    DELETE_SESSION = "end a session",
+        "DELETE FROM admin_sessions WHERE id_sha256 = $1";
+    DELETE_SESSIONS = "end all sessions",
+        "DELETE FROM admin_sessions";
+    PRUNE_SESSIONS = "remove ended sessions",
+        "DELETE FROM admin_sessions WHERE expires_ms <= $1";
+}
+
+// A word that is not known opens no more than it has to.
+column!(TokenScope, String, |word| Ok(
+    TokenScope::from_word(&word).unwrap_or(TokenScope::Read)
+));
 
 impl AdminToken {
     /// Creates a token that may do everything and does not end.
@@ -118,33 +153,6 @@ impl AdminToken {
     }
 }
 
-impl From<TokenRow> for AdminToken {
-    fn from(row: TokenRow) -> Self {
-        Self {
-            name: row.name,
-            // A word that is not known opens no more than it has to.
-            scope: match &*row.scope {
-                "write" => TokenScope::Write,
-                _ => TokenScope::Read,
-            },
-            created_ms: row.created_ms,
-            used_ms: row.used_ms,
-            ends_ms: row.ends_ms,
-        }
-    }
-}
-
-impl From<SessionRow> for StoredSession {
-    fn from(row: SessionRow) -> Self {
-        Self {
-            key: key(&row.id_sha256),
-            data: row.data,
-            seen_ms: row.seen_ms,
-            expires_ms: row.expires_ms,
-        }
-    }
-}
-
 handle! {
     /// The password, tokens and sessions of the administrator.
     Access, access
@@ -157,11 +165,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn password_hash(self) -> Result<Option<String>, StoreError> {
-        let row = self
-            .store
-            .database
-            .first::<(String,)>(&sql::ADMIN_PASSWORD, &[]);
-        Ok(row.await?.map(|(hash,)| hash))
+        self.db.value(&ADMIN_PASSWORD, &[]).await
     }
 
     /// Sets the password's PHC string, ends all sessions, and forgets failed logins.
@@ -170,13 +174,11 @@ impl Access<'_> {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn set_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
-        let what = sql::SET_ADMIN_PASSWORD.what;
-        let mut transaction = self.store.database.begin(what).await?;
+        let (set, forget) = (&SET_ADMIN_PASSWORD, &FORGET_ALL_LOGIN_FAILURES);
+        let mut transaction = self.db.begin(set.what).await?;
         let values = [hash.into(), now_ms.into()];
-        let set = &sql::SET_ADMIN_PASSWORD;
         transaction.execute(set, &values).await?;
-        transaction.execute(&sql::DELETE_SESSIONS, &[]).await?;
-        let forget = &sql::FORGET_ALL_LOGIN_FAILURES;
+        transaction.execute(&DELETE_SESSIONS, &[]).await?;
         transaction.execute(forget, &[]).await?;
         transaction.commit().await
     }
@@ -190,10 +192,7 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn init_password_hash(self, hash: &str, now_ms: i64) -> Result<bool, StoreError> {
         let values = [hash.into(), now_ms.into()];
-        let set = self
-            .store
-            .database
-            .execute(&sql::INIT_ADMIN_PASSWORD, &values);
+        let set = self.db.execute(&INIT_ADMIN_PASSWORD, &values);
         Ok(set.await? > 0)
     }
 
@@ -211,11 +210,7 @@ impl Access<'_> {
             token.scope.as_str().into(),
             token.ends_ms.into(),
         ];
-        let added = self
-            .store
-            .database
-            .execute(&sql::ADD_ADMIN_TOKEN, &values)
-            .await;
+        let added = self.db.execute(&ADD_ADMIN_TOKEN, &values).await;
         match added {
             Err(error) if error.kind() == StoreErrorKind::Conflict => Err(StoreError::new(
                 StoreErrorKind::Conflict,
@@ -240,10 +235,7 @@ impl Access<'_> {
         ends_ms: Option<i64>,
     ) -> Result<(), StoreError> {
         let values = [name.into(), scope.as_str().into(), ends_ms.into()];
-        let changed = self
-            .store
-            .database
-            .execute(&sql::CHANGE_ADMIN_TOKEN, &values);
+        let changed = self.db.execute(&CHANGE_ADMIN_TOKEN, &values);
         changed.await.map(drop)
     }
 
@@ -260,11 +252,7 @@ impl Access<'_> {
         now_ms: i64,
     ) -> Result<Option<AdminToken>, StoreError> {
         let values = [sha256_hex.into()];
-        let row = self
-            .store
-            .database
-            .first::<TokenRow>(&sql::ADMIN_TOKEN, &values);
-        let token = row.await?.map(AdminToken::from);
+        let token: Option<AdminToken> = self.db.first(&ADMIN_TOKEN, &values).await?;
         let Some(token) = token.filter(|token| !token.has_ended(now_ms)) else {
             return Ok(None);
         };
@@ -272,7 +260,7 @@ impl Access<'_> {
         // To the hour, so that a program that asks all the time does not write all the time.
         if token.used_ms.is_none_or(|used_ms| used_ms < hour_ms) {
             let values = [(&token.name).into(), hour_ms.into()];
-            let noted = self.store.database.execute(&sql::USE_ADMIN_TOKEN, &values);
+            let noted = self.db.execute(&USE_ADMIN_TOKEN, &values);
             noted.await?;
         }
         Ok(Some(token))
@@ -284,11 +272,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn tokens(self) -> Result<Vec<AdminToken>, StoreError> {
-        let rows = self
-            .store
-            .database
-            .rows::<TokenRow>(&sql::ADMIN_TOKENS, &[]);
-        Ok(rows.await?.into_iter().map(AdminToken::from).collect())
+        self.db.rows(&ADMIN_TOKENS, &[]).await
     }
 
     /// Removes a token.
@@ -297,13 +281,7 @@ impl Access<'_> {
     ///
     /// `NotFound` when there is none of this name.
     pub async fn remove_token(self, name: &str) -> Result<(), StoreError> {
-        let values = [name.into()];
-        match self
-            .store
-            .database
-            .execute(&sql::DELETE_ADMIN_TOKEN, &values)
-            .await?
-        {
+        match self.db.execute(&DELETE_ADMIN_TOKEN, &[name.into()]).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("no token has the name {name:?}"),
@@ -325,8 +303,7 @@ impl Access<'_> {
     ) -> Result<(), StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), data.into(), expires_ms.into()];
-        let saved = self.store.database.execute(&sql::SAVE_SESSION, &values);
-        saved.await.map(|_| ())
+        self.db.run(&SAVE_SESSION, &values).await
     }
 
     /// Returns the data of a session that has not ended; its use is noted, to some minutes.
@@ -337,18 +314,12 @@ impl Access<'_> {
     pub async fn load_session(self, id: &str, now_ms: i64) -> Result<Option<String>, StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), now_ms.into()];
-        let row = self
-            .store
-            .database
-            .first::<(String, i64)>(&sql::LOAD_SESSION, &values);
+        let row = self.db.first::<(String, i64)>(&LOAD_SESSION, &values);
         let Some((data, seen_ms)) = row.await? else {
             return Ok(None);
         };
         if now_ms.saturating_sub(seen_ms) >= SEEN_MS {
-            self.store
-                .database
-                .execute(&sql::SEE_SESSION, &values)
-                .await?;
+            self.db.execute(&SEE_SESSION, &values).await?;
         }
         Ok(Some(data))
     }
@@ -359,12 +330,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn sessions(self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
-        let values = [now_ms.into()];
-        let rows = self
-            .store
-            .database
-            .rows::<SessionRow>(&sql::SESSIONS, &values);
-        Ok(rows.await?.into_iter().map(StoredSession::from).collect())
+        self.db.rows(&SESSIONS, &[now_ms.into()]).await
     }
 
     /// Returns the key of a session, by which lists name it; nobody finds the id from it.
@@ -380,12 +346,7 @@ impl Access<'_> {
     /// `NotFound` when there is none.
     pub async fn end_session(self, key: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [key.into(), now_ms.into()];
-        match self
-            .store
-            .database
-            .execute(&sql::END_SESSION, &values)
-            .await?
-        {
+        match self.db.execute(&END_SESSION, &values).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("no session has the key {key:?}"),
@@ -402,10 +363,7 @@ impl Access<'_> {
     pub async fn end_other_sessions(self, id: Option<&str>) -> Result<u64, StoreError> {
         let id = id.map(hashed).unwrap_or_default();
         let values = [(&id).into()];
-        let ended = self
-            .store
-            .database
-            .execute(&sql::END_OTHER_SESSIONS, &values);
+        let ended = self.db.execute(&END_OTHER_SESSIONS, &values);
         ended.await
     }
 
@@ -416,9 +374,7 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn delete_session(self, id: &str) -> Result<(), StoreError> {
         let id = hashed(id);
-        let values = [(&id).into()];
-        let deleted = self.store.database.execute(&sql::DELETE_SESSION, &values);
-        deleted.await.map(|_| ())
+        self.db.run(&DELETE_SESSION, &[(&id).into()]).await
     }
 
     /// Removes sessions that ended; returns how many.
@@ -427,11 +383,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn prune_sessions(self, now_ms: i64) -> Result<u64, StoreError> {
-        let values = [now_ms.into()];
-        self.store
-            .database
-            .execute(&sql::PRUNE_SESSIONS, &values)
-            .await
+        self.db.execute(&PRUNE_SESSIONS, &[now_ms.into()]).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{StoreError, columns::columns, database::Transaction, sql};
+use super::{StoreError, transaction::Transaction};
 
 /// Entries that are kept; the oldest go first.
 const MAX_ENTRIES: i64 = 10_000;
@@ -19,31 +19,52 @@ pub struct LastChanges {
     pub total: u64,
 }
 
-/// Change that somebody made.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct AuditEntry {
-    /// Time, in milliseconds since 1970.
-    pub at_ms: i64,
-    /// Who made it: `admin`, `token NAME`, `command line` or `schedule`.
-    pub actor: String,
-    /// Word for what was done, such as `rule-added`.
-    pub event: String,
-    /// What it was done to, such as a robot's id or the label of a rule.
-    pub subject: String,
-    /// What else is known of it, for people to read.
-    pub detail: String,
+columns! {
+    /// Change that somebody made.
+    #[derive(Clone, Debug, Default, Eq, PartialEq)]
+    pub struct AuditEntry {
+        /// Time, in milliseconds since 1970.
+        pub at_ms: i64,
+        /// Who made it: `admin`, `token NAME`, `command line` or `schedule`.
+        pub actor: String,
+        /// Word for what was done, such as `rule-added`.
+        pub event: String,
+        /// What it was done to, such as a robot's id or the label of a rule.
+        pub subject: String,
+        /// What else is known of it, for people to read.
+        pub detail: String,
+    }
 }
 
 columns! {
     #[derive(Debug)]
-    struct EntryRow {
-        at_ms: i64,
-        actor: String,
-        event: String,
-        subject: String,
-        detail: String,
-        total: i64,
+    struct CountedEntry {
+        entry: AuditEntry,
+        total: u64,
     }
+}
+
+macro_rules! audit_columns {
+    () => {
+        "at_ms, actor, event, subject, detail, COUNT(*) OVER () AS total"
+    };
+}
+
+statements! {
+    ADD_AUDIT = "record a change",
+        "INSERT INTO audit_log (at_ms, actor, event, subject, detail) VALUES ($1, $2, $3, $4, $5) \
+         RETURNING entry_id";
+    PRUNE_AUDIT = "forget old changes",
+        "DELETE FROM audit_log WHERE entry_id <= $1";
+    AUDIT = "read the changes",
+        concat!("SELECT ", audit_columns!(), " FROM audit_log \
+         WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3");
+    // Logins and tokens change nothing of what visitors get.
+    TRAFFIC_CHANGES = "read the changes that traffic may show",
+        concat!("SELECT ", audit_columns!(), " FROM audit_log \
+         WHERE at_ms >= $1 AND at_ms < $2 AND event IN ('rule-added', 'rule-removed', \
+         'rule-restored', 'paused', 'resumed', 'reloaded', 'refresh-started', 'refresh-accepted', \
+         'robot-added', 'robot-removed') ORDER BY at_ms DESC, entry_id DESC LIMIT $3");
 }
 
 handle! {
@@ -58,7 +79,7 @@ impl Audit<'_> {
     ///
     /// Fails when the database does.
     pub async fn record(self, entry: &AuditEntry) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin(sql::ADD_AUDIT.what).await?;
+        let mut transaction = self.db.begin(ADD_AUDIT.what).await?;
         add_to(&mut transaction, entry).await?;
         transaction.commit().await
     }
@@ -74,8 +95,7 @@ impl Audit<'_> {
         limit: u64,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
-        let rows = self.store.database.rows::<EntryRow>(&sql::AUDIT, &values);
-        Ok(rows.await?.into_iter().map(AuditEntry::from).collect())
+        self.db.rows(&AUDIT, &values).await
     }
 
     /// Returns the last changes that traffic may show: of rules, pauses, configuration and robots.
@@ -91,28 +111,11 @@ impl Audit<'_> {
         limit: u64,
     ) -> Result<LastChanges, StoreError> {
         let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
-        let rows = self
-            .store
-            .database
-            .rows::<EntryRow>(&sql::TRAFFIC_CHANGES, &values)
-            .await?;
-        let total = rows.first().map_or(0, |row| row.total);
+        let rows: Vec<CountedEntry> = self.db.rows(&TRAFFIC_CHANGES, &values).await?;
         Ok(LastChanges {
-            total: u64::try_from(total).unwrap_or_default(),
-            entries: rows.into_iter().map(AuditEntry::from).collect(),
+            total: rows.first().map_or(0, |row| row.total),
+            entries: rows.into_iter().map(|row| row.entry).collect(),
         })
-    }
-}
-
-impl From<EntryRow> for AuditEntry {
-    fn from(row: EntryRow) -> Self {
-        Self {
-            at_ms: row.at_ms,
-            actor: row.actor,
-            event: row.event,
-            subject: row.subject,
-            detail: row.detail,
-        }
     }
 }
 
@@ -128,9 +131,9 @@ pub(super) async fn add_to(
         cut(&entry.subject).into(),
         cut(&entry.detail).into(),
     ];
-    let (id,) = transaction.one::<(i64,)>(&sql::ADD_AUDIT, &values).await?;
+    let (id,) = transaction.one::<(i64,)>(&ADD_AUDIT, &values).await?;
     let prune = [(id - MAX_ENTRIES).into()];
-    transaction.execute(&sql::PRUNE_AUDIT, &prune).await?;
+    transaction.execute(&PRUNE_AUDIT, &prune).await?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
 
 use super::{
     Store, StoreError, StoreErrorKind,
@@ -133,8 +133,7 @@ fn check_unserved(
 async fn serving(path: &Path) -> Result<i64, sqlx::Error> {
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
     let mut connection = options.connect().await?;
-    let statement = instances::serving(Engine::Sqlite).sql;
-    let count = sqlx::query_scalar(AssertSqlSafe(statement.into_owned()));
+    let count = sqlx::query_scalar(instances::SERVING.safe(Engine::Sqlite));
     let count = count.fetch_one(&mut connection).await;
     drop(connection.close().await);
     count

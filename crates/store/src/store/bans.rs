@@ -1,32 +1,41 @@
 //! Networks that a firewall had better keep out, each until a time.
 
-use super::{StoreError, columns::columns, sql};
+use super::StoreError;
 
 /// Bans that are kept; those that end first go first.
 // A firewall's set of as many addresses takes some megabytes.
 const MAX_BANS: i64 = 100_000;
 
-/// Network that was refused too often.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Ban {
-    /// Address of IPv4, such as `192.0.2.1`, or a /64 of IPv6.
-    pub network: String,
-    /// Label of the rule that refused it last, or a word for what else did.
-    pub cause: String,
-    /// Since when, in milliseconds since 1970.
-    pub since_ms: i64,
-    /// When it ends.
-    pub until_ms: i64,
+columns! {
+    /// Network that was refused too often.
+    #[derive(Clone, Debug, Default, Eq, PartialEq)]
+    pub struct Ban {
+        /// Address of IPv4, such as `192.0.2.1`, or a /64 of IPv6.
+        pub network: String,
+        /// Label of the rule that refused it last, or a word for what else did.
+        pub cause: String,
+        /// Since when, in milliseconds since 1970.
+        pub since_ms: i64,
+        /// When it ends.
+        pub until_ms: i64,
+    }
 }
 
-columns! {
-    #[derive(Debug)]
-    struct BanRow {
-        network: String,
-        cause: String,
-        since_ms: i64,
-        until_ms: i64,
-    }
+statements! {
+    ADD_BAN = "save a ban",
+        "INSERT INTO bans (network, cause, since_ms, until_ms) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (network) DO UPDATE SET cause = excluded.cause, \
+         until_ms = CASE WHEN bans.until_ms > excluded.until_ms THEN bans.until_ms \
+         ELSE excluded.until_ms END";
+    BANS = "read the bans",
+        "SELECT network, cause, since_ms, until_ms FROM bans WHERE until_ms > $1 \
+         ORDER BY since_ms, network";
+    END_OF_BAN_TOO_MANY = "count the bans",
+        "SELECT until_ms FROM bans ORDER BY until_ms DESC LIMIT 1 OFFSET $1";
+    PRUNE_BANS = "forget bans that have ended",
+        "DELETE FROM bans WHERE until_ms <= $1";
+    REMOVE_BAN = "end a ban",
+        "DELETE FROM bans WHERE network = $1";
 }
 
 handle! {
@@ -41,14 +50,8 @@ impl Bans<'_> {
     ///
     /// Fails when the database does.
     pub async fn add(self, ban: &Ban) -> Result<(), StoreError> {
-        let values = [
-            (&ban.network).into(),
-            (&ban.cause).into(),
-            ban.since_ms.into(),
-            ban.until_ms.into(),
-        ];
-        let added = self.store.database.execute(&sql::ADD_BAN, &values);
-        added.await.map(|_| ())
+        let values = values![ban; network, cause, since_ms, until_ms];
+        self.db.run(&ADD_BAN, &values).await
     }
 
     /// Returns the bans that have not ended at a time, the oldest first.
@@ -58,8 +61,7 @@ impl Bans<'_> {
     /// Fails when the database does.
     pub async fn list(self, now_ms: i64) -> Result<Vec<Ban>, StoreError> {
         let values = [now_ms.into()];
-        let rows = self.store.database.rows::<BanRow>(&sql::BANS, &values);
-        Ok(rows.await?.into_iter().map(Ban::from).collect())
+        self.db.rows(&BANS, &values).await
     }
 
     /// Removes bans that have ended, and those of which there are too many.
@@ -69,15 +71,10 @@ impl Bans<'_> {
     /// Fails when the database does.
     pub async fn prune(self, now_ms: i64) -> Result<(), StoreError> {
         let values = [MAX_BANS.into()];
-        let too_many = &sql::END_OF_BAN_TOO_MANY;
-        let end = self
-            .store
-            .database
-            .first::<(i64,)>(too_many, &values)
-            .await?;
-        let values = [end.map_or(now_ms, |(end,)| end.max(now_ms)).into()];
-        let pruned = self.store.database.execute(&sql::PRUNE_BANS, &values);
-        pruned.await.map(|_| ())
+        let too_many = &END_OF_BAN_TOO_MANY;
+        let end = self.db.value::<i64>(too_many, &values).await?;
+        let values = [end.map_or(now_ms, |end| end.max(now_ms)).into()];
+        self.db.run(&PRUNE_BANS, &values).await
     }
 
     /// Ends the ban of a network; returns `false` where there is none.
@@ -87,18 +84,7 @@ impl Bans<'_> {
     /// Fails when the database does.
     pub async fn remove(self, network: &str) -> Result<bool, StoreError> {
         let values = [network.into()];
-        let removed = self.store.database.execute(&sql::REMOVE_BAN, &values);
+        let removed = self.db.execute(&REMOVE_BAN, &values);
         Ok(removed.await? > 0)
-    }
-}
-
-impl From<BanRow> for Ban {
-    fn from(row: BanRow) -> Self {
-        Self {
-            network: row.network,
-            cause: row.cause,
-            since_ms: row.since_ms,
-            until_ms: row.until_ms,
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Canonical URLs of pages, as the site robot and other robots were told them.
 
-use super::{StoreError, sql::statements, statement::Statement};
+use super::StoreError;
 
 /// Canonical URLs of a site that are kept; the oldest go first.
 // Each is two URLs in memory too: some ten megabytes.
@@ -30,11 +30,6 @@ statements! {
          ORDER BY seen.url LIMIT $4 + 0";
 }
 
-/// Returns every statement that can be asked for.
-pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
-    FIXED.iter().copied().cloned()
-}
-
 /// What a robot was told of a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LearntCanonical {
@@ -62,7 +57,7 @@ impl Canonicals<'_> {
         now_ms: i64,
         since_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin("keep canonical URLs").await?;
+        let mut transaction = self.db.begin("keep canonical URLs").await?;
         for one in learnt {
             let url = (&one.url).into();
             match &one.canonical {
@@ -75,18 +70,10 @@ impl Canonicals<'_> {
         }
         transaction.commit().await?;
         let values = [site.into(), i64::from(MAX_CANONICALS).into()];
-        let end = self
-            .store
-            .database
-            .first::<(i64,)>(&TOO_MANY, &values)
-            .await?;
-        let end = end.map_or(since_ms, |(end,)| end.max(since_ms));
+        let end = self.db.value::<i64>(&TOO_MANY, &values).await?;
+        let end = end.map_or(since_ms, |end| end.max(since_ms));
         let values = [site.into(), end.into()];
-        self.store
-            .database
-            .execute(&PRUNE, &values)
-            .await
-            .map(|_| ())
+        self.db.run(&PRUNE, &values).await
     }
 
     /// Returns what was learnt of a site after a time, the newest first.
@@ -104,7 +91,7 @@ impl Canonicals<'_> {
             since_ms.into(),
             i64::from(MAX_CANONICALS).into(),
         ];
-        self.store.database.rows(&LEARNT, &values).await
+        self.db.rows(&LEARNT, &values).await
     }
 
     /// Returns URLs whose pages have named others as canonical that are described, and these, behind
@@ -126,6 +113,6 @@ impl Canonicals<'_> {
             since_ms.into(),
             i64::from(limit).into(),
         ];
-        self.store.database.rows(&NAMED, &values).await
+        self.db.rows(&NAMED, &values).await
     }
 }

@@ -10,10 +10,13 @@ use tokio::sync::watch;
 
 use super::{
     Store, StoreError,
-    database::{Database, Pools},
+    database::Database,
+    error::Engine,
+    link::{CHANNELS, Channel, Notices, REGISTRY_VERSION},
+    pools::Pools,
     publications::HEAVEN_VERSION,
-    sql,
     statement::Statement,
+    transaction::Transaction,
 };
 
 /// Interval at which `SQLite` is polled.
@@ -31,27 +34,11 @@ const RETRY: Duration = Duration::from_secs(1);
 // Without SQL, as sqlx writes it: errors want its words.
 static LISTEN: Statement = Statement::new("listen for changes", "");
 
-/// Kind of change that instances are notified of.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Channel {
-    Registry,
-    SiteRobot,
-    LiveRules,
-}
-
-/// Every channel, in the order of their declaration.
-const CHANNELS: [Channel; 3] = [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
-
-impl Channel {
-    /// Returns the name by which `PostgreSQL` knows it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Registry => "robot_detection_registry",
-            Self::SiteRobot => "robot_detection_site_robot",
-            Self::LiveRules => "robot_detection_live_rules",
-        }
-    }
-}
+/// Notifies the other instances; `PostgreSQL` only, delivered when the transaction commits.
+pub(super) static NOTIFY: Statement = Statement::new(
+    "tell the other instances",
+    "SELECT CAST(pg_notify($1, '') AS TEXT)",
+);
 
 impl Store {
     /// Returns a number that grows with every change of the robots table.
@@ -60,14 +47,8 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn registry_version(&self) -> Result<i64, StoreError> {
-        let row = self.database.first::<(i64,)>(&sql::REGISTRY_VERSION, &[]);
-        match row.await? {
-            Some((version,)) => Ok(version),
-            None => Err(self.database.error(
-                &sql::REGISTRY_VERSION,
-                &sqlx::Error::Decode("no row".into()),
-            )),
-        }
+        let (version,) = self.database.one(&REGISTRY_VERSION, &[]).await?;
+        Ok(version)
     }
 
     /// Waits until the registry's version is not `seen`, and returns it.
@@ -81,31 +62,7 @@ impl Store {
     /// Fails when the store was closed, or for a cause that does not pass.
     pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
         let look = || self.registry_version();
-        self.changed(Channel::Registry, &seen, look).await
-    }
-
-    /// Waits until what `look` sees is not `seen`, and returns it.
-    pub(super) async fn changed<T, L>(
-        &self,
-        channel: Channel,
-        seen: &T,
-        look: impl Fn() -> L,
-    ) -> Result<T, StoreError>
-    where
-        T: PartialEq,
-        L: Future<Output = Result<T, StoreError>>,
-    {
-        loop {
-            match self.wait_for_change(channel, seen, &look).await {
-                // A closed store fails as one that is away does, and would be waited for until the
-                // end of time.
-                Err(error) if error.is_passing() && !self.database.link.is_closed() => {
-                    tracing::debug!(%error, "waiting for the database: {error}");
-                    tokio::time::sleep(RETRY).await;
-                }
-                result => return result,
-            }
-        }
+        self.database.changed(Channel::Registry, &seen, look).await
     }
 
     /// Returns a number that grows with every change of what is in force of a site's heaven.
@@ -114,9 +71,8 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn heaven_version(&self, site: &str) -> Result<i64, StoreError> {
-        let values = [site.into()];
-        let version = self.database.first::<(i64,)>(&HEAVEN_VERSION, &values);
-        Ok(version.await?.map_or(0, |(version,)| version))
+        let version = self.database.value(&HEAVEN_VERSION, &[site.into()]).await?;
+        Ok(version.unwrap_or(0))
     }
 
     /// Waits until the version of a site's heaven is not `seen`, and returns it.
@@ -140,6 +96,32 @@ impl Store {
             }
         }
     }
+}
+
+impl Database {
+    /// Waits until what `look` sees is not `seen`, and returns it.
+    pub(super) async fn changed<T, L>(
+        &self,
+        channel: Channel,
+        seen: &T,
+        look: impl Fn() -> L,
+    ) -> Result<T, StoreError>
+    where
+        T: PartialEq,
+        L: Future<Output = Result<T, StoreError>>,
+    {
+        loop {
+            match self.wait_for_change(channel, seen, &look).await {
+                // A closed store fails as one that is away does, and would be waited for until the
+                // end of time.
+                Err(error) if error.is_passing() && !self.link.is_closed() => {
+                    tracing::debug!(%error, "waiting for the database: {error}");
+                    tokio::time::sleep(RETRY).await;
+                }
+                result => return result,
+            }
+        }
+    }
 
     async fn wait_for_change<T, L>(
         &self,
@@ -152,20 +134,17 @@ impl Store {
         L: Future<Output = Result<T, StoreError>>,
     {
         // Listening begins before the first look: no change falls between.
-        let mut notices = ChangeListener::new(&self.database, channel).await?;
+        let mut notices = ChangeListener::new(self, channel).await?;
         loop {
             let now = look().await?;
             if now != *seen {
                 return Ok(now);
             }
             let next = notices.next().await;
-            next.map_err(|error| self.database.error(&LISTEN, &error))?;
+            next.map_err(|error| self.error(&LISTEN, &error))?;
         }
     }
 }
-
-/// Notices of `PostgreSQL` on all channels: how many have come on each.
-pub(super) type Notices = watch::Receiver<[u64; CHANNELS.len()]>;
 
 enum ChangeListener {
     Poll,
@@ -249,4 +228,17 @@ async fn forward(
             }
         });
     }
+}
+
+/// Notifies the other instances of a change when the transaction commits; `SQLite` has one process
+/// that looks by itself.
+pub(super) async fn notify(
+    transaction: &mut Transaction<'_>,
+    channel: Channel,
+) -> Result<(), StoreError> {
+    if transaction.engine() == Engine::Postgres {
+        let values = [channel.name().into()];
+        transaction.execute(&NOTIFY, &values).await?;
+    }
+    Ok(())
 }

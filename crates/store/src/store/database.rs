@@ -2,30 +2,43 @@
 //!
 //! The only file, beside those of the engines, that knows there are two.
 
-use std::{future::Future, time::Duration};
-
-use sqlx::{
-    Executor, FromRow, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool,
-    postgres::{PgArguments, PgRow},
-    sqlite::{SqliteArguments, SqliteRow},
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
+
+use sqlx::{Executor, postgres::PgArguments, sqlite::SqliteArguments};
+use tokio::runtime::Handle;
 
 use super::{
     StoreError,
-    carry_over::CarryOver,
+    columns::EngineRow,
     descriptions::RecentDescriptions,
     error::{DatabaseLocation, Engine},
     link::Link,
+    pools::{Pools, in_time},
     postgres::{self, MAX_CONNECTIONS},
     sqlite::{self, Opening},
-    sqlite_writer::{MAX_STEPS, SqliteTransaction, SqliteWriter},
-    statement::{Statement, Step, Value, arguments},
+    statement::{Statement, Value, arguments},
+    transaction::{OpenTransaction, Transaction},
 };
 
-/// Longest that one statement may take, waiting for a connection included.
-// More than what `PostgreSQL` is told to allow, connection and locks included: its own error, which
-// says more, comes first.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Descriptions after whose writing the log is carried over: some 3 MB of it, of the 16 after which
+/// whoever writes does it.
+const DESCRIPTIONS: usize = 250;
+
+/// How much was written since `SQLite`'s log was carried over to its file.
+///
+/// Left alone, whoever writes when the log is long carries it over and waits for the disk, and so
+/// do all who are to write next. Carried over beside them, little is left to be done then.
+#[derive(Debug, Default)]
+pub(super) struct CarryOver {
+    written: AtomicUsize,
+    is_under_way: AtomicBool,
+}
+
+/// Task that carries the log over; there is another one only after its end.
+struct UnderWay(Arc<Database>);
 
 /// Database of either engine.
 #[derive(Debug)]
@@ -36,40 +49,6 @@ pub(super) struct Database {
     pub(super) recent: RecentDescriptions,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum Pools {
-    /// `SQLite` has one writer.
-    Sqlite {
-        read: SqlitePool,
-        write: SqliteWriter,
-    },
-    Postgres(PgPool),
-}
-
-/// Row type that both engines can fill.
-pub(super) trait EngineRow:
-    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
-{
-}
-
-impl<T> EngineRow for T where
-    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
-{
-}
-
-/// Transaction; dropped before [`Transaction::commit`], it changes nothing.
-pub(super) struct Transaction<'d> {
-    place: &'d DatabaseLocation,
-    what: &'static str,
-    open: OpenTransaction,
-}
-
-enum OpenTransaction {
-    Sqlite(SqliteTransaction),
-    SqliteReading(sqlx::Transaction<'static, Sqlite>),
-    Postgres(sqlx::Transaction<'static, Postgres>),
-}
-
 impl Database {
     /// Opens the database that the URL names, and brings its tables up to date.
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
@@ -78,12 +57,16 @@ impl Database {
             Engine::Sqlite => sqlite::open(url, &place, Opening::Command).await?,
             Engine::Postgres => postgres::open(url, &place, MAX_CONNECTIONS).await?,
         };
-        Ok(Self {
-            link: Link::new(url, MAX_CONNECTIONS, pools),
+        Ok(Self::new(Link::new(url, MAX_CONNECTIONS, pools), place))
+    }
+
+    pub(super) fn new(link: Link, place: DatabaseLocation) -> Self {
+        Self {
+            link,
             place,
             log: CarryOver::default(),
             recent: RecentDescriptions::default(),
-        })
+        }
     }
 
     /// Reads engine and place from a URL; asks nobody.
@@ -115,12 +98,12 @@ impl Database {
             match self.link.pools()? {
                 Pools::Sqlite { read, .. } => {
                     let arguments = arguments::<SqliteArguments>(values)?;
-                    let query = sqlx::query_as_with(statement.safe(), arguments);
+                    let query = sqlx::query_as_with(statement.safe(self.place.engine), arguments);
                     query.fetch_all(&read).await
                 }
                 Pools::Postgres(pool) => {
                     let arguments = arguments::<PgArguments>(values)?;
-                    let query = sqlx::query_as_with(statement.safe(), arguments);
+                    let query = sqlx::query_as_with(statement.safe(self.place.engine), arguments);
                     query.fetch_all(&pool).await
                 }
             }
@@ -138,6 +121,51 @@ impl Database {
         Ok(rows.into_iter().next())
     }
 
+    /// Returns the first row of a statement that only reads, which must have one.
+    pub(super) async fn one<T: EngineRow>(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<T, StoreError> {
+        let row = self.first(statement, values).await?;
+        row.ok_or_else(|| self.error(statement, &sqlx::Error::Decode("no row".into())))
+    }
+
+    /// Returns the only column of all rows of a statement that only reads.
+    pub(super) async fn column<T>(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Vec<T>, StoreError>
+    where
+        (T,): EngineRow,
+    {
+        let rows: Vec<(T,)> = self.rows(statement, values).await?;
+        Ok(rows.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// Returns the only column of the first row of a statement that only reads.
+    pub(super) async fn value<T>(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Option<T>, StoreError>
+    where
+        (T,): EngineRow,
+    {
+        let row: Option<(T,)> = self.first(statement, values).await?;
+        Ok(row.map(|(value,)| value))
+    }
+
+    /// Carries out one statement that writes.
+    pub(super) async fn run(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
+        self.execute(statement, values).await.map(drop)
+    }
+
     /// Carries out one statement that writes; returns the number of rows it changed.
     pub(super) async fn execute(
         &self,
@@ -148,14 +176,14 @@ impl Database {
             match self.link.pools()? {
                 Pools::Sqlite { write, .. } => {
                     let arguments = arguments::<SqliteArguments>(values)?;
-                    let query = sqlx::query_with(statement.safe(), arguments);
+                    let query = sqlx::query_with(statement.safe(self.place.engine), arguments);
                     let mut turn = write.turn().await?;
                     let done = query.execute(turn.connection()?).await;
                     Ok(turn.end(done)?.rows_affected())
                 }
                 Pools::Postgres(pool) => {
                     let arguments = arguments::<PgArguments>(values)?;
-                    let query = sqlx::query_with(statement.safe(), arguments);
+                    let query = sqlx::query_with(statement.safe(self.place.engine), arguments);
                     Ok(query.execute(&pool).await?.rows_affected())
                 }
             }
@@ -210,7 +238,7 @@ impl Database {
 
     /// Compiles a statement without running it.
     pub(super) async fn prepare(&self, statement: &Statement) -> Result<(), StoreError> {
-        let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe());
+        let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe(self.place.engine));
         let result = in_time(async {
             match self.link.pools()? {
                 Pools::Sqlite { write, .. } => {
@@ -238,6 +266,27 @@ impl Database {
         result.map_err(|error| StoreError::of_statement(what, &self.place, &error))
     }
 
+    /// Notes that descriptions were written; once there are many, a task carries the log over.
+    pub(super) fn note_written(self: &Arc<Self>, descriptions: usize) {
+        if self.place.engine == Engine::Postgres {
+            return;
+        }
+        let log = &self.log;
+        let before = log.written.fetch_add(descriptions, Ordering::Relaxed);
+        if before + descriptions < DESCRIPTIONS || log.is_under_way.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        log.written.store(0, Ordering::Relaxed);
+        let task = UnderWay(Arc::clone(self));
+        // Closing the database waits for it.
+        Handle::current().spawn(async move {
+            // The log stays then, and whoever writes carries it over.
+            if let Err(error) = task.0.checkpoint().await {
+                tracing::debug!("{error}");
+            }
+        });
+    }
+
     pub(super) fn error(&self, statement: &Statement, error: &sqlx::Error) -> StoreError {
         StoreError::of_statement(statement.what, &self.place, error)
     }
@@ -249,172 +298,9 @@ enum Mode {
     Write,
 }
 
-impl Transaction<'_> {
-    /// Returns all rows of a statement.
-    pub(super) async fn rows<T: EngineRow>(
-        &mut self,
-        statement: &Statement,
-        values: &[Value<'_>],
-    ) -> Result<Vec<T>, StoreError> {
-        let result = in_time(async {
-            match self.open.begun().await? {
-                TransactionConnection::Sqlite(connection) => {
-                    let arguments = arguments::<SqliteArguments>(values)?;
-                    let query = sqlx::query_as_with(statement.safe(), arguments);
-                    query.fetch_all(connection).await
-                }
-                TransactionConnection::Postgres(connection) => {
-                    let arguments = arguments::<PgArguments>(values)?;
-                    let query = sqlx::query_as_with(statement.safe(), arguments);
-                    query.fetch_all(connection).await
-                }
-            }
-        });
-        let place = self.place;
-        let result = result.await;
-        result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
-    }
-
-    /// Returns the first row of a statement, which must have one.
-    pub(super) async fn one<T: EngineRow>(
-        &mut self,
-        statement: &Statement,
-        values: &[Value<'_>],
-    ) -> Result<T, StoreError> {
-        let rows = self.rows(statement, values).await?;
-        rows.into_iter().next().ok_or_else(|| {
-            let missing = sqlx::Error::Decode("a row is missing".into());
-            StoreError::of_statement(statement.what, self.place, &missing)
-        })
-    }
-
-    /// Carries out one statement; returns the number of rows it changed.
-    pub(super) async fn execute(
-        &mut self,
-        statement: &Statement,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
-        let result = in_time(async {
-            match self.open.begun().await? {
-                TransactionConnection::Sqlite(connection) => {
-                    let arguments = arguments::<SqliteArguments>(values)?;
-                    let query = sqlx::query_with(statement.safe(), arguments);
-                    Ok(query.execute(connection).await?.rows_affected())
-                }
-                TransactionConnection::Postgres(connection) => {
-                    let arguments = arguments::<PgArguments>(values)?;
-                    let query = sqlx::query_with(statement.safe(), arguments);
-                    Ok(query.execute(connection).await?.rows_affected())
-                }
-            }
-        });
-        let place = self.place;
-        let result = result.await;
-        result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
-    }
-
-    /// Carries out statements one behind the other; returns the rows of those that read.
-    ///
-    /// `SQLite` is handed all at once: to wake its thread, and to be woken by it, costs more
-    /// than most statements do.
-    pub(super) async fn rows_of_all<T: EngineRow>(
-        &mut self,
-        all: &[Step<'_>],
-    ) -> Result<Vec<T>, StoreError> {
-        let OpenTransaction::Sqlite(open) = &mut self.open else {
-            return self.rows_of_each(all).await;
-        };
-        let result = in_time(open.rows_of_all(all)).await;
-        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
-    }
-
-    /// Carries out the last statements, as [`Self::rows_of_all`], and commits.
-    pub(super) async fn commit_with<T: EngineRow>(
-        mut self,
-        all: &[Step<'_>],
-    ) -> Result<Vec<T>, StoreError> {
-        let OpenTransaction::Sqlite(open) = self.open else {
-            let rows = self.rows_of_each(all).await?;
-            self.commit().await?;
-            return Ok(rows);
-        };
-        let result = in_time(open.commit(all)).await;
-        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
-    }
-
-    /// Carries out statements that are made while those before are carried out, and commits.
-    pub(super) async fn commit_as_made<'s>(
-        mut self,
-        mut steps: impl Iterator<Item = Step<'s>>,
-    ) -> Result<(), StoreError> {
-        loop {
-            let part: Vec<_> = steps.by_ref().take(MAX_STEPS).collect();
-            if part.len() < MAX_STEPS {
-                return self.commit_with::<(i64,)>(&part).await.map(drop);
-            }
-            self.rows_of_all::<(i64,)>(&part).await?;
-        }
-    }
-
-    async fn rows_of_each<T: EngineRow>(&mut self, all: &[Step<'_>]) -> Result<Vec<T>, StoreError> {
-        let mut rows = Vec::new();
-        for (statement, values) in all {
-            rows.extend(self.rows::<T>(statement, values).await?);
-        }
-        Ok(rows)
-    }
-
-    /// Returns the engine.
-    pub(super) fn engine(&self) -> Engine {
-        self.place.engine
-    }
-
-    /// Returns the database, as errors name it.
-    pub(super) fn place(&self) -> &DatabaseLocation {
-        self.place
-    }
-
-    /// Commits the changes.
-    pub(super) async fn commit(self) -> Result<(), StoreError> {
-        let result = in_time(async {
-            match self.open {
-                OpenTransaction::Sqlite(open) => {
-                    let nothing: Vec<(i64,)> = open.commit(&[]).await?;
-                    drop(nothing);
-                    Ok(())
-                }
-                OpenTransaction::SqliteReading(open) => open.commit().await,
-                OpenTransaction::Postgres(open) => open.commit().await,
-            }
-        });
-        let result = result.await;
-        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
-    }
-}
-
-/// Connection of a transaction that has begun.
-enum TransactionConnection<'t> {
-    Sqlite(&'t mut SqliteConnection),
-    Postgres(&'t mut PgConnection),
-}
-
-impl OpenTransaction {
-    async fn begun(&mut self) -> Result<TransactionConnection<'_>, sqlx::Error> {
-        Ok(match self {
-            Self::Sqlite(open) => TransactionConnection::Sqlite(open.connection().await?),
-            Self::SqliteReading(open) => TransactionConnection::Sqlite(open),
-            Self::Postgres(open) => TransactionConnection::Postgres(open),
-        })
-    }
-}
-
-/// Runs a statement, which a dead connection must not keep waiting for ever.
-pub(super) async fn in_time<T>(
-    statement: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
-    match tokio::time::timeout(STATEMENT_TIMEOUT, statement).await {
-        Ok(result) => result,
-        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.log.is_under_way.store(false, Ordering::Relaxed);
     }
 }
 
@@ -435,4 +321,61 @@ fn bad_scheme(url: &str, scheme: &str) -> StoreError {
              write sqlite://robot-detection.db or postgres://user@host/database"
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::description::{ResourceDescription, name};
+    use crate::store::Store;
+
+    fn descriptions(of: &str) -> Vec<ResourceDescription> {
+        let described = (0..50).map(|number| {
+            let url = format!("http://a.example/{of}/{number}");
+            let mut description = ResourceDescription::new(url);
+            description.set(name::FULL_TEXT, "word ".repeat(4_000));
+            description
+        });
+        described.collect()
+    }
+
+    #[tokio::test]
+    async fn what_was_written_reaches_the_file_while_others_have_it_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let store = Store::connect(&format!("sqlite://{}", path.display())).await;
+        let store = store.unwrap();
+        let length = || std::fs::metadata(&path).unwrap().len();
+        for round in ["one", "two"] {
+            let before = length();
+            let written = descriptions(round);
+            store
+                .descriptions()
+                .save("a", 1, &written, 1)
+                .await
+                .unwrap();
+            assert_eq!(length(), before, "it is in the log");
+            store.database.note_written(DESCRIPTIONS);
+            let is_under_way = || store.database.log.is_under_way.load(Ordering::Relaxed);
+            let carried = async {
+                while is_under_way() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let carried = tokio::time::timeout(Duration::from_secs(20), carried).await;
+            carried.expect("the log is carried over");
+            assert!(length() > before + 1_000_000);
+        }
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_database_in_memory_has_no_log() {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let writing = store.database.begin("write").await.unwrap();
+        store.checkpoint().await.unwrap();
+        drop(writing);
+    }
 }

@@ -10,8 +10,7 @@ use std::{
 
 use sqlx::migrate::MigrateError;
 use tokio::sync::Notify;
-
-use super::{Absence, link::AwayError, postgres, sqlite};
+use tracing::{info, warn};
 
 /// Error of the database.
 ///
@@ -74,6 +73,25 @@ pub(super) enum Engine {
     Sqlite,
     Postgres,
 }
+
+/// Database that is away: since when, and why.
+///
+/// Calls of its [`Store`] fail at once, without waiting for it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Absence {
+    /// When it was noticed, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// What failed, on which database, why, and what to do next; without a password.
+    pub reason: String,
+    /// Cause that callers choose by.
+    pub kind: StoreErrorKind,
+}
+
+/// Cause of a statement that failed at once.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.reason)]
+pub(super) struct AwayError(pub(super) Arc<Absence>);
 
 impl StoreError {
     /// Returns the cause that callers choose by.
@@ -183,6 +201,16 @@ impl StoreError {
     }
 }
 
+impl Absence {
+    pub(super) fn new(since_ms: i64, error: &StoreError) -> Self {
+        Self {
+            since_ms,
+            reason: error.to_string(),
+            kind: error.kind(),
+        }
+    }
+}
+
 impl DatabaseLocation {
     pub(super) fn new(engine: Engine, url: String) -> Self {
         Self {
@@ -241,8 +269,8 @@ pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
         sqlx::Error::Database(cause) => {
             let code = cause.code().unwrap_or_default();
             match engine {
-                Engine::Sqlite => sqlite::kind_of_code(&code),
-                Engine::Postgres => postgres::kind_of_code(&code),
+                Engine::Sqlite => kind_of_sqlite_code(&code),
+                Engine::Postgres => kind_of_postgres_code(&code),
             }
         }
         // The connections to a file are busy at worst; a server that grants none may be gone.
@@ -296,5 +324,126 @@ fn advice(engine: Engine, kind: StoreErrorKind) -> Option<&'static str> {
         }
         (StoreErrorKind::Corrupt, Engine::Postgres) => Some("restore a backup"),
         _ => None,
+    }
+}
+
+/// Returns the kind of an error with an SQLSTATE.
+///
+/// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
+fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
+    match code {
+        // lock_not_available, query_canceled (statement_timeout)
+        "55P03" | "57014" => StoreErrorKind::Busy,
+        // invalid_catalog_name, insufficient_privilege
+        "3D000" | "42501" => StoreErrorKind::CannotOpen,
+        // read_only_sql_transaction: a standby, or a server that fails over
+        "25006" => StoreErrorKind::Unavailable,
+        "XX001" | "XX002" => StoreErrorKind::Corrupt,
+        _ if code.starts_with("28") => StoreErrorKind::CannotOpen,
+        _ if code.starts_with("40") => StoreErrorKind::Busy,
+        // connection exceptions, resources, intervention, the system, idle time-outs
+        _ if ["08", "53", "57", "58", "25P"]
+            .iter()
+            .any(|class| code.starts_with(class)) =>
+        {
+            StoreErrorKind::Unavailable
+        }
+        _ => StoreErrorKind::Other,
+    }
+}
+
+/// Returns the kind of an error with an `SQLite` result code.
+///
+/// <https://www.sqlite.org/rescode.html>: the lower byte is the primary code.
+pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
+    match code.parse::<u32>().map(|code| code & 0xff) {
+        // BUSY, LOCKED
+        Ok(5 | 6) => StoreErrorKind::Busy,
+        // PERM, READONLY, CANTOPEN, AUTH
+        Ok(3 | 8 | 14 | 23) => StoreErrorKind::CannotOpen,
+        // NOMEM, INTERRUPT, IOERR, FULL, PROTOCOL
+        Ok(7 | 9 | 10 | 13 | 15) => StoreErrorKind::Unavailable,
+        // CORRUPT, NOTADB
+        Ok(11 | 26) => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Other,
+    }
+}
+
+/// What waits while the database is away, of which its begin and its end are told once.
+#[derive(Debug)]
+pub struct Outage {
+    is_on: bool,
+    begins: &'static str,
+    ends: &'static str,
+}
+
+impl Outage {
+    /// Creates one that has not begun, with what is told of it.
+    #[must_use]
+    pub const fn new(begins: &'static str, ends: &'static str) -> Self {
+        Self {
+            is_on: false,
+            begins,
+            ends,
+        }
+    }
+
+    /// Tells of the first failure.
+    pub fn failed(&mut self, error: &StoreError) {
+        if !std::mem::replace(&mut self.is_on, true) {
+            warn!(%error, "{}: {error}", self.begins);
+        }
+    }
+
+    /// Tells of the first success behind a failure.
+    pub fn succeeded(&mut self) {
+        if std::mem::take(&mut self.is_on) {
+            info!("{}", self.ends);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_an_error_is_in_its_sqlstate() {
+        for (code, kind) in [
+            ("55P03", StoreErrorKind::Busy),        // lock_not_available
+            ("57014", StoreErrorKind::Busy),        // query_canceled
+            ("40P01", StoreErrorKind::Busy),        // deadlock_detected
+            ("57P01", StoreErrorKind::Unavailable), // admin_shutdown
+            ("08006", StoreErrorKind::Unavailable), // connection_failure
+            ("53100", StoreErrorKind::Unavailable), // disk_full
+            ("53300", StoreErrorKind::Unavailable), // too_many_connections
+            ("25P03", StoreErrorKind::Unavailable), // idle in transaction
+            ("28P01", StoreErrorKind::CannotOpen),  // invalid_password
+            ("3D000", StoreErrorKind::CannotOpen),  // no such database
+            ("XX001", StoreErrorKind::Corrupt),     // data_corrupted
+            ("42601", StoreErrorKind::Other),       // syntax_error
+            ("", StoreErrorKind::Other),
+        ] {
+            assert_eq!(kind_of_postgres_code(code), kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_an_error_is_in_the_lower_byte_of_its_code() {
+        for (code, kind) in [
+            ("5", StoreErrorKind::Busy),
+            ("517", StoreErrorKind::Busy), // BUSY_SNAPSHOT
+            ("6", StoreErrorKind::Busy),
+            ("1032", StoreErrorKind::CannotOpen), // READONLY_DBMOVED
+            ("14", StoreErrorKind::CannotOpen),
+            ("13", StoreErrorKind::Unavailable),
+            ("778", StoreErrorKind::Unavailable), // IOERR_WRITE
+            ("267", StoreErrorKind::Corrupt),     // CORRUPT_VTAB
+            ("26", StoreErrorKind::Corrupt),
+            ("1", StoreErrorKind::Other),
+            ("", StoreErrorKind::Other),
+        ] {
+            assert_eq!(kind_of_sqlite_code(code), kind, "{code}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What `IndexNow` is still to be told, and how that went last.
 
-use super::{StoreError, sql::statements, statement::Statement};
+use super::{StoreError, columns::from_sql};
 
 /// URLs of a site that wait to be told; what comes behind them is left out.
 const MAX_WAITING: u32 = 100_000;
@@ -32,30 +32,27 @@ statements! {
     STATE = "read how the last telling went",
         "SELECT told_ms, taken, failure, failures, next_ms FROM index_now WHERE site = $1";
     SAVE_STATE = "note how the last telling went",
-        "INSERT INTO index_now (site, told_ms, taken, failure, failures, next_ms) \
+        "INSERT INTO index_now (told_ms, taken, failure, failures, next_ms, site) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (site) DO UPDATE SET \
          told_ms = excluded.told_ms, taken = excluded.taken, failure = excluded.failure, \
          failures = excluded.failures, next_ms = excluded.next_ms";
 }
 
-/// Returns every statement that can be asked for.
-pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
-    FIXED.iter().copied().cloned()
-}
-
-/// How the last telling went.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct IndexNowState {
-    /// When it was.
-    pub told_ms: i64,
-    /// URLs that were taken.
-    pub taken: u64,
-    /// Why the rest was not; nothing: all were.
-    pub failure: Option<String>,
-    /// Times in a row that it failed.
-    pub failures: u32,
-    /// Before when nobody is told again.
-    pub next_ms: i64,
+columns! {
+    /// How the last telling went.
+    #[derive(Clone, Debug, Default, Eq, PartialEq)]
+    pub struct IndexNowState {
+        /// When it was.
+        pub told_ms: i64,
+        /// URLs that were taken.
+        pub taken: u64,
+        /// Why the rest was not; nothing: all were.
+        pub failure: Option<String>,
+        /// Times in a row that it failed.
+        pub failures: u32,
+        /// Before when nobody is told again.
+        pub next_ms: i64,
+    }
 }
 
 handle! {
@@ -85,12 +82,12 @@ impl IndexNow<'_> {
         while room > 0 {
             let (limit, url) = (i64::from(PIECE).into(), (&after).into());
             let values = [site.into(), url, run_id.into(), limit];
-            let mut urls: Vec<(String,)> = self.store.database.rows(&CHANGED, &values).await?;
+            let mut urls: Vec<(String,)> = self.db.rows(&CHANGED, &values).await?;
             let Some((last,)) = urls.last() else { break };
             after.clone_from(last);
             urls.retain(|(url,)| is_wanted(url));
             urls.truncate(usize::try_from(room).unwrap_or(usize::MAX));
-            let mut transaction = self.store.database.begin(NOTE.what).await?;
+            let mut transaction = self.db.begin(NOTE.what).await?;
             for (url,) in &urls {
                 let values = [site.into(), url.into(), now_ms.into()];
                 noted += transaction.execute(&NOTE, &values).await?;
@@ -107,8 +104,8 @@ impl IndexNow<'_> {
     ///
     /// Fails when the database does.
     pub async fn waiting(self, site: &str) -> Result<u64, StoreError> {
-        let row = self.store.database.first(&WAITING, &[site.into()]).await?;
-        Ok(row.map_or(0, |(count,): (i64,)| u64::try_from(count).unwrap_or(0)))
+        let count = self.db.value(&WAITING, &[site.into()]).await?;
+        Ok(count.map_or(0, from_sql))
     }
 
     /// Returns the URLs that wait longest, each with when it was noted.
@@ -118,7 +115,7 @@ impl IndexNow<'_> {
     /// Fails when the database does.
     pub async fn urls(self, site: &str, limit: u32) -> Result<Vec<(String, i64)>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
-        self.store.database.rows(&NEXT, &values).await
+        self.db.rows(&NEXT, &values).await
     }
 
     /// Forgets the URLs up to one, as [`index_now_urls`](Self::urls) returned them.
@@ -128,11 +125,7 @@ impl IndexNow<'_> {
     /// Fails when the database does.
     pub async fn forget(self, site: &str, (url, noted_ms): (&str, i64)) -> Result<(), StoreError> {
         let values = [site.into(), noted_ms.into(), url.into()];
-        self.store
-            .database
-            .execute(&TOLD, &values)
-            .await
-            .map(|_| ())
+        self.db.run(&TOLD, &values).await
     }
 
     /// Returns how the last telling of a site went; nothing before the first.
@@ -141,16 +134,7 @@ impl IndexNow<'_> {
     ///
     /// Fails when the database does.
     pub async fn state(self, site: &str) -> Result<Option<IndexNowState>, StoreError> {
-        let row = self.store.database.first(&STATE, &[site.into()]).await?;
-        let state =
-            |(told_ms, taken, failure, failures, next_ms): (_, i64, _, i64, _)| IndexNowState {
-                told_ms,
-                taken: u64::try_from(taken).unwrap_or(0),
-                failure,
-                failures: u32::try_from(failures).unwrap_or(u32::MAX),
-                next_ms,
-            };
-        Ok(row.map(state))
+        self.db.first(&STATE, &[site.into()]).await
     }
 
     /// Saves how a telling went.
@@ -159,18 +143,7 @@ impl IndexNow<'_> {
     ///
     /// Fails when the database does.
     pub async fn save(self, site: &str, state: &IndexNowState) -> Result<(), StoreError> {
-        let values = [
-            site.into(),
-            state.told_ms.into(),
-            state.taken.into(),
-            (&state.failure).into(),
-            i64::from(state.failures).into(),
-            state.next_ms.into(),
-        ];
-        self.store
-            .database
-            .execute(&SAVE_STATE, &values)
-            .await
-            .map(|_| ())
+        let values = values![state; told_ms, taken, failure, failures, next_ms; site];
+        self.db.run(&SAVE_STATE, &values).await
     }
 }

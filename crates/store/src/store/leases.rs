@@ -6,6 +6,7 @@
 
 use std::{
     fmt, fs,
+    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -13,12 +14,11 @@ use tokio::sync::Mutex;
 use tracing::debug;
 
 use super::{
-    Changes, SourceState, Store, StoreError, StoreErrorKind,
-    database::Transaction,
+    StoreError, StoreErrorKind,
+    database::Database,
     process_lock::{self, ProcessLock},
-    sql,
+    transaction::Transaction,
 };
-use robot_detection_layer::registry::{Robot, Source};
 
 /// Longest life of a lease: a hundred years, with which no sum overflows.
 const LONGEST_LIFE_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1_000;
@@ -33,7 +33,7 @@ const ATTEMPTS: usize = 5;
 /// release or the time ends it.
 #[derive(Debug)]
 pub struct Lease {
-    store: Store,
+    database: Arc<Database>,
     name: String,
     holder: String,
     life_ms: i64,
@@ -52,11 +52,32 @@ pub enum LeaseError {
     Store(#[from] StoreError),
 }
 
-/// Process that holds a lease, and how long it keeps it unless renewed.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct LeaseHolder {
-    holder: String,
-    until_ms: i64,
+columns! {
+    /// Process that holds a lease, and how long it keeps it unless renewed.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct LeaseHolder {
+        holder: String,
+        until_ms: i64,
+    }
+}
+
+statements! {
+    LEASE_HOLDER = "read who has a lease",
+        "SELECT holder, until_ms FROM leases WHERE name = $1";
+    RELEASE_LEASE = "give a lease back",
+        "DELETE FROM leases WHERE name = $1 AND holder = $2";
+    // One statement: of those who find a lease that has expired, the row lets one have it.
+    ACQUIRE_LEASE = "take a lease",
+        "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms \
+        WHERE leases.until_ms <= {now}";
+    RENEW_LEASE = "renew a lease",
+        "UPDATE leases SET until_ms = {now} + $3 WHERE name = $1 AND holder = $2";
+    LIVE_LEASE_HOLDER = "read who has a lease now",
+        "SELECT holder, until_ms FROM leases WHERE name = $1 AND until_ms > {now}";
+    MARK_ALIVE = "show that a holder is alive",
+        "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
+        ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms";
 }
 
 handle! {
@@ -82,14 +103,14 @@ impl Leases<'_> {
         }
         let key = process_lock::new_key();
         let lease = Lease {
-            store: self.store.clone(),
+            database: Arc::clone(self.db),
             name: name.to_owned(),
             holder: holder_text(key),
             life_ms: i64::try_from(life.as_millis())
                 .unwrap_or(i64::MAX)
                 .min(LONGEST_LIFE_MS),
             // Before the row, which nobody may see without it.
-            process_lock: Mutex::new(ProcessLock::acquire(&self.store.database, key).await?),
+            process_lock: Mutex::new(ProcessLock::acquire(self.db, key).await?),
         };
         for _ in 0..ATTEMPTS {
             // Also where its time is over: what it has left is cleared away.
@@ -122,36 +143,24 @@ impl Leases<'_> {
     ///
     /// Fails when the database does.
     pub async fn holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
-        let row: Option<(String, i64)> = self
-            .store
-            .database
-            .first(&sql::LEASE_HOLDER, &[name.into()])
-            .await?;
-        Ok(row.map(|(holder, until_ms)| LeaseHolder { holder, until_ms }))
+        self.db.first(&LEASE_HOLDER, &[name.into()]).await
     }
 
     /// Returns who has a lease whose time is not over.
     async fn live_lease_holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
-        let statement = sql::live_lease_holder(self.store.database.place.engine);
-        let row: Option<(String, i64)> = self
-            .store
-            .database
-            .first(&statement, &[name.into()])
-            .await?;
-        Ok(row.map(|(holder, until_ms)| LeaseHolder { holder, until_ms }))
+        self.db.first(&LIVE_LEASE_HOLDER, &[name.into()]).await
     }
 
     /// Removes the row of a lease; does nothing if somebody else has it now.
     pub(super) async fn free_lease(self, name: &str, holder: &str) -> Result<(), StoreError> {
         let values = [name.into(), holder.into()];
-        let freed = self.store.database.execute(&sql::RELEASE_LEASE, &values);
-        freed.await.map(|_| ())
+        self.db.run(&RELEASE_LEASE, &values).await
     }
 
     /// Returns `true` if the process that had a lease is known to have ended.
     async fn has_ended(self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
-            Some((key, ..)) => process_lock::is_gone(&self.store.database, key).await,
+            Some((key, ..)) => process_lock::is_gone(self.db, key).await,
             // Of holders that were named otherwise nothing is known.
             None => Ok(false),
         }
@@ -159,66 +168,28 @@ impl Leases<'_> {
 }
 
 impl Lease {
+    /// Returns the database that the lease is in.
+    pub(super) fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
     /// Extends the lease; returns `false` if it had ended and somebody else took it.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn renew(&self) -> Result<bool, StoreError> {
-        let database = &self.store.database;
+        let database = &self.database;
         self.process_lock.lock().await.reconnect(database).await?;
-        let renew = sql::renew_lease(database.place.engine);
-        let values = [
-            self.name.as_str().into(),
-            self.holder.as_str().into(),
-            self.life_ms.into(),
-        ];
-        Ok(database.execute(&renew, &values).await? > 0)
-    }
-
-    /// Replaces a source as [`Robots::replace_source`](super::Robots::replace_source) does, as the lease's holder only.
-    ///
-    /// # Errors
-    ///
-    /// `LeaseLost` when somebody else has taken the lease; else as there.
-    pub async fn replace_source(
-        &self,
-        source: &Source,
-        robots: &[Robot],
-        state: &SourceState,
-        now_ms: i64,
-    ) -> Result<Changes, StoreError> {
-        let store = &self.store;
-        let replaced = store
-            .robots()
-            .replace_source_as(Some(self), source, robots, state, now_ms);
-        replaced.await
-    }
-
-    /// Saves what [`Refreshes::touch_source`](super::Refreshes::touch_source) does, as the lease's holder only.
-    ///
-    /// # Errors
-    ///
-    /// `LeaseLost` when somebody else has taken the lease; else as there.
-    pub async fn touch_source(
-        &self,
-        source: &Source,
-        state: &SourceState,
-    ) -> Result<(), StoreError> {
-        self.store
-            .refreshes()
-            .touch_source_as(Some(self), source, state)
-            .await
+        let renew = &RENEW_LEASE;
+        let values = values![self; name, holder, life_ms];
+        Ok(database.execute(renew, &values).await? > 0)
     }
 
     /// Releases the lease; if that fails, it ends with its process or its time.
     pub async fn release(self) {
-        if let Err(error) = self
-            .store
-            .leases()
-            .free_lease(&self.name, &self.holder)
-            .await
-        {
+        let leases = Leases { db: &self.database };
+        if let Err(error) = leases.free_lease(&self.name, &self.holder).await {
             debug!(lease = %self.name, "the lease {} was not released: {error}", self.name);
         }
         self.process_lock.into_inner().release().await;
@@ -229,13 +200,9 @@ impl Lease {
     /// A process that was frozen after it looked would not know better.
     pub(super) async fn guard(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
         // An update rather than a select: it locks the row until the transaction ends.
-        let renew = sql::renew_lease(self.store.database.place.engine);
-        let values = [
-            self.name.as_str().into(),
-            self.holder.as_str().into(),
-            self.life_ms.into(),
-        ];
-        match transaction.execute(&renew, &values).await? {
+        let renew = &RENEW_LEASE;
+        let values = values![self; name, holder, life_ms];
+        match transaction.execute(renew, &values).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::LeaseLost,
                 format!(
@@ -248,14 +215,10 @@ impl Lease {
     }
 
     async fn take(&self) -> Result<bool, StoreError> {
-        let database = &self.store.database;
-        let acquire = sql::acquire_lease(database.place.engine);
-        let values = [
-            self.name.as_str().into(),
-            self.holder.as_str().into(),
-            self.life_ms.into(),
-        ];
-        Ok(database.execute(&acquire, &values).await? > 0)
+        let database = &self.database;
+        let acquire = &ACQUIRE_LEASE;
+        let values = values![self; name, holder, life_ms];
+        Ok(database.execute(acquire, &values).await? > 0)
     }
 }
 

@@ -21,13 +21,10 @@ use tokio::{
 };
 
 use super::{
-    Absence, PresenceChange, StoreError, StoreErrorKind,
-    changes::Notices,
-    database::Pools,
-    error::{DatabaseLocation, Engine},
+    StoreError, StoreErrorKind,
+    error::{Absence, AwayError, DatabaseLocation, Engine},
+    pools::Pools,
     postgres,
-    process_lock::LockSession,
-    sql,
     sqlite::{self, Opening},
     sqlite_file::{self, FileId, OpenedFile},
 };
@@ -63,10 +60,48 @@ pub(super) struct Link {
     is_closed: AtomicBool,
 }
 
-/// Cause of a statement that failed at once.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", .0.reason)]
-pub(super) struct AwayError(pub(super) Arc<Absence>);
+statements! {
+    REGISTRY_VERSION = "read the registry's version",
+        "SELECT version FROM registry_version WHERE id = 1";
+}
+
+/// Change that a check of the database has found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PresenceChange {
+    /// The database is away, or is away for another reason.
+    Away(Arc<Absence>),
+    /// The database is there, and its tables are up to date.
+    Back(Arc<Absence>),
+}
+
+/// Kind of change that instances are notified of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Channel {
+    Registry,
+    SiteRobot,
+    LiveRules,
+}
+
+/// Every channel, in the order of their declaration.
+pub(super) const CHANNELS: [Channel; 3] =
+    [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
+
+/// Notices of `PostgreSQL` on all channels: how many have come on each.
+pub(super) type Notices = watch::Receiver<[u64; CHANNELS.len()]>;
+
+/// Session with the advisory locks of all leases of this process.
+pub(super) type LockSession = AsyncMutex<PgConnection>;
+
+impl Channel {
+    /// Returns the name by which `PostgreSQL` knows it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Registry => "robot_detection_registry",
+            Self::SiteRobot => "robot_detection_site_robot",
+            Self::LiveRules => "robot_detection_live_rules",
+        }
+    }
+}
 
 impl Link {
     pub(super) fn new(url: &str, max_connections: u32, pools: Pools) -> Self {
@@ -255,7 +290,7 @@ impl Link {
             self.let_go().await;
             return Err(StoreError::of_damage(place, &why));
         }
-        let asked = sqlx::query(&*sql::REGISTRY_VERSION.sql).fetch_one(&read);
+        let asked = sqlx::query(&*REGISTRY_VERSION.sql).fetch_one(&read);
         match timeout(ANSWER_TIMEOUT, asked).await {
             Ok(Err(error)) => Err(of_look(place, &error)),
             // A disk that is slow is no disk that is gone.
@@ -310,11 +345,11 @@ async fn ask_idle(pool: &PgPool) -> bool {
 }
 
 async fn version(connection: &mut PgConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(&*sql::REGISTRY_VERSION.sql)
+    sqlx::query_scalar(&*REGISTRY_VERSION.sql)
         .fetch_one(connection)
         .await
 }
 
 fn of_look(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
-    StoreError::of_statement(sql::REGISTRY_VERSION.what, place, error)
+    StoreError::of_statement(REGISTRY_VERSION.what, place, error)
 }

@@ -3,7 +3,7 @@
 use super::admin::Access;
 use std::time::Duration;
 
-use super::{StoreError, sql};
+use super::StoreError;
 
 /// Clients that are remembered beside the one that stands for all; the others are the
 /// soonest to be forgotten.
@@ -16,6 +16,23 @@ pub struct LoginFailures {
     pub client_ms: i64,
     /// Until those of all clients together are.
     pub all_ms: i64,
+}
+
+statements! {
+    FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
+        "DELETE FROM login_failures WHERE client = $1";
+    COUNT_LOGIN_FAILURE = "count a failed login",
+        "INSERT INTO login_failures (client, forgotten_ms) VALUES ($1, {now} + $2) \
+        ON CONFLICT (client) DO UPDATE SET forgotten_ms = CASE \
+        WHEN login_failures.forgotten_ms <= {now} THEN {now} + $2 \
+        WHEN login_failures.forgotten_ms + $2 > {now} + $3 THEN {now} + $3 \
+        ELSE login_failures.forgotten_ms + $2 END";
+    LOGIN_FAILURES = "read failed logins",
+        "SELECT client, forgotten_ms - {now} FROM login_failures WHERE client IN ($1, $2)";
+    PRUNE_LOGIN_FAILURES = "forget failed logins",
+        "DELETE FROM login_failures WHERE forgotten_ms <= {now} OR (client <> $1 \
+        AND forgotten_ms <= (SELECT MAX(late.forgotten_ms) FROM (SELECT forgotten_ms \
+        FROM login_failures ORDER BY forgotten_ms DESC LIMIT 1 OFFSET $2) AS late))";
 }
 
 impl Access<'_> {
@@ -34,18 +51,11 @@ impl Access<'_> {
         each: Duration,
         longest: Duration,
     ) -> Result<(), StoreError> {
-        let engine = self.store.database.place.engine;
         let values = [client.into(), ms(each).into(), ms(longest).into()];
-        let count = sql::count_login_failure(engine);
-        self.store.database.execute(&count, &values).await?;
+        self.db.execute(&COUNT_LOGIN_FAILURE, &values).await?;
         // Somebody who guesses from many addresses must not fill the database.
-        let prune = sql::prune_login_failures(engine);
         let values = [kept.into(), MAX_CLIENTS.into()];
-        self.store
-            .database
-            .execute(&prune, &values)
-            .await
-            .map(|_| ())
+        self.db.run(&PRUNE_LOGIN_FAILURES, &values).await
     }
 
     /// Returns how long it takes until failed logins are forgotten, of a client and of `all`.
@@ -58,9 +68,8 @@ impl Access<'_> {
         client: &str,
         all: &str,
     ) -> Result<LoginFailures, StoreError> {
-        let statement = sql::login_failures(self.store.database.place.engine);
         let values = [client.into(), all.into()];
-        let rows: Vec<(String, i64)> = self.store.database.rows(&statement, &values).await?;
+        let rows: Vec<(String, i64)> = self.db.rows(&LOGIN_FAILURES, &values).await?;
         let of = |wanted: &str| {
             let row = rows.iter().find(|(client, _)| client == wanted);
             row.map_or(0, |(_, left_ms)| (*left_ms).max(0))
@@ -78,9 +87,8 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn forget_login_failures(self, client: &str) -> Result<(), StoreError> {
         let values = [client.into()];
-        let forget = &sql::FORGET_LOGIN_FAILURES;
-        let forgotten = self.store.database.execute(forget, &values);
-        forgotten.await.map(|_| ())
+        let forget = &FORGET_LOGIN_FAILURES;
+        self.db.run(forget, &values).await
     }
 }
 

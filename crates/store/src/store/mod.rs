@@ -25,18 +25,25 @@ macro_rules! handle {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $Handle<'s> {
-            pub(super) store: &'s crate::store::Store,
+            pub(super) db: &'s std::sync::Arc<crate::store::database::Database>,
         }
 
         impl crate::store::Store {
             $(#[$doc])*
             #[must_use]
             pub fn $name(&self) -> $Handle<'_> {
-                $Handle { store: self }
+                $Handle { db: &self.database }
             }
         }
     };
 }
+
+#[macro_use]
+mod columns;
+#[macro_use]
+mod statement;
+#[macro_use]
+mod row;
 
 mod address_ranges;
 mod admin;
@@ -45,9 +52,8 @@ mod audit;
 mod backup;
 mod bans;
 mod canonicals;
-mod carry_over;
 mod changes;
-mod columns;
+mod check;
 mod database;
 mod descriptions;
 mod error;
@@ -62,8 +68,8 @@ mod logins;
 mod migrations;
 mod orders;
 mod pace;
+mod pools;
 mod postgres;
-mod presence;
 mod probes;
 mod process_lock;
 mod publications;
@@ -71,18 +77,15 @@ mod refreshes;
 mod repair;
 mod replace;
 mod robots;
-mod row;
-mod sources;
-mod sql;
+mod secrets;
 mod sqlite;
 mod sqlite_file;
 mod sqlite_writer;
-mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod store;
 mod suspects;
 mod traffic;
-mod way_out;
+mod transaction;
 
 pub use address_ranges::{Ranges, StoredRanges};
 pub use admin::{Access, AdminToken, StoredSession, TokenScope};
@@ -94,7 +97,7 @@ pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Descriptions,
     SaveOutcome, StoredDescription,
 };
-pub use error::{StoreError, StoreErrorKind};
+pub use error::{Absence, Outage, StoreError, StoreErrorKind};
 pub use evidence::{
     ANY_REASON, AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch,
     EvidenceQuery, EvidenceRows, Forgetting, ForgottenRows, KeptAddresses, KeptViolation,
@@ -108,6 +111,7 @@ pub use frontier::{
 pub use index_now::{IndexNow, IndexNowState};
 pub use instances::{Instances, StoredInstance};
 pub use leases::{Lease, LeaseError, LeaseHolder, Leases};
+pub use link::PresenceChange;
 pub use live_rules::{
     AddedLiveRule, LiveRuleChange, LiveRules, NewLiveRule, StoredLiveRule, StoredLiveRules,
     StoredPause,
@@ -115,19 +119,19 @@ pub use live_rules::{
 pub use logins::LoginFailures;
 pub use orders::{Orders, SiteRobotVersions, StoredOrder};
 pub use pace::{Pace, PaceChanges, PaceDebt};
-pub use presence::{Absence, PoolState, PresenceChange};
+pub use pools::PoolState;
 pub use probes::Probes;
 pub use publications::{
     DescriptionStates, DifferingPage, Loss, LostDescription, ParityResult, ParityState,
     ParityTerms, Publication, Publications, SAYS_MORE, StagedChange, StagedPages, StagedSelection,
     UnreachedDescription, WITHDRAWN,
 };
-pub use refreshes::{RefreshOutcome, RefreshRecord, Refreshes};
+pub use refreshes::{RefreshOutcome, RefreshRecord, Refreshes, SourceState};
 pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;
 pub use robots::{RobotCount, Robots};
 pub use row::StoredRobot;
-pub use sources::SourceState;
+pub use secrets::WayOut;
 pub use store::Store;
 pub use suspects::{StoredSuspects, Suspects};
 pub use traffic::{
@@ -136,4 +140,3 @@ pub use traffic::{
     TrafficPart, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums, path_above,
     path_pattern, path_text,
 };
-pub use way_out::WayOut;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{StoreError, changes::Channel, columns::columns, error::Engine, sql, statement::Step};
+use super::{StoreError, changes::notify, link::Channel, statement::Step};
 
 /// Longest that an order waits for a server.
 ///
@@ -15,36 +15,88 @@ const KEPT: Duration = Duration::from_hours(24);
 /// Longest that a server counts as running without a heartbeat.
 const SERVER_SEEN: Duration = Duration::from_mins(1);
 
-/// Order to a running server.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct StoredOrder {
-    /// Its name, which no other order has.
-    pub order_id: String,
-    /// Name of the site.
-    pub site: String,
-    /// What is to be done.
-    pub work: String,
-    /// Whether it is to be broken off.
-    pub is_stopped: bool,
-    /// Who has taken it.
-    pub holder: Option<String>,
-    /// When they were last at work on it.
-    pub seen_ms: Option<i64>,
-    /// Progress.
-    pub progress: Option<String>,
-    /// Outcome, once it is done.
-    pub outcome: Option<String>,
+columns! {
+    /// Order to a running server.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct StoredOrder {
+        /// Its name, which no other order has.
+        pub order_id: String,
+        /// Name of the site.
+        pub site: String,
+        /// What is to be done.
+        pub work: String,
+        /// Whether it is to be broken off.
+        pub is_stopped: bool,
+        /// Who has taken it.
+        pub holder: Option<String>,
+        /// When they were last at work on it.
+        pub seen_ms: Option<i64>,
+        /// Progress.
+        pub progress: Option<String>,
+        /// Outcome, once it is done.
+        pub outcome: Option<String>,
+    }
 }
 
-/// Versions of what servers that run site robots and serve robot heaven watch.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct SiteRobotVersions {
-    /// Grows with each order.
-    pub orders: i64,
-    /// Grows when robot heaven may have changed.
-    pub heavens: i64,
+columns! {
+    /// Versions of what servers that run site robots and serve robot heaven watch.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct SiteRobotVersions {
+        /// Grows with each order.
+        pub orders: i64,
+        /// Grows when robot heaven may have changed.
+        pub heavens: i64,
+    }
+}
+
+macro_rules! order_columns {
+    () => {
+        "order_id, site, work, CAST(CASE WHEN wanted = 'stop' THEN 1 ELSE 0 END AS BIGINT) \
+        AS is_stopped, holder, seen_ms, progress, outcome"
+    };
+}
+
+statements! {
+    PLACE_ORDER = "hand a run over",
+        "INSERT INTO site_robot_orders (order_id, site, work, placed_ms, wanted) \
+         VALUES ($1, $2, $3, $4, 'run')";
+    WAITING_ORDERS = "look for orders",
+        concat!("SELECT ", order_columns!(), " FROM site_robot_orders \
+            WHERE holder IS NULL AND placed_ms > $1 ORDER BY placed_ms, order_id");
+    TAKE_ORDER = "take an order",
+        "UPDATE site_robot_orders SET holder = $2, seen_ms = $3 \
+         WHERE order_id = $1 AND holder IS NULL";
+    PRUNE_ORDERS = "remove old orders",
+        "DELETE FROM site_robot_orders WHERE COALESCE(seen_ms, placed_ms) <= $1";
+    ORDER = "read an order",
+        concat!("SELECT ", order_columns!(), " FROM site_robot_orders WHERE order_id = $1");
+    WITHDRAW_ORDER = "take an order back",
+        "DELETE FROM site_robot_orders WHERE order_id = $1 AND holder IS NULL";
+    STOP_ORDER = "stop an order",
+        "UPDATE site_robot_orders SET wanted = 'stop' WHERE order_id = $1";
+    SHOW_ORDER = "tell how an order goes",
+        "UPDATE site_robot_orders SET progress = $2, seen_ms = $3 WHERE order_id = $1";
+    END_ORDER = "tell what came of an order",
+        "UPDATE site_robot_orders SET outcome = $2, seen_ms = $3 WHERE order_id = $1";
+    REMOVE_ORDER = "remove an order",
+        "DELETE FROM site_robot_orders WHERE order_id = $1";
+    SHOW_SERVER = "show that a server runs",
+        "INSERT INTO site_robot_servers (holder, seen_ms) VALUES ($1, $2) \
+         ON CONFLICT (holder) DO UPDATE SET seen_ms = excluded.seen_ms";
+    PRUNE_SERVERS = "forget servers that do not run",
+        "DELETE FROM site_robot_servers WHERE seen_ms <= $1";
+    REMOVE_SERVER = "show that a server has ended",
+        "DELETE FROM site_robot_servers WHERE holder = $1";
+    SERVERS = "look for running servers",
+        "SELECT holder FROM site_robot_servers WHERE seen_ms > $1 ORDER BY seen_ms DESC, holder";
+    SITE_ROBOT_NEWS = "read the news of the site robot",
+        "SELECT orders, heavens FROM site_robot_news WHERE id = 1";
+    BUMP_ORDERS = "tell of an order",
+        "UPDATE site_robot_news SET orders = orders + 1 WHERE id = 1";
+    BUMP_HEAVENS = "tell of a change in robot heaven",
+        "UPDATE site_robot_news SET heavens = heavens + 1 WHERE id = 1";
 }
 
 handle! {
@@ -66,8 +118,8 @@ impl Orders<'_> {
         now_ms: i64,
     ) -> Result<(), StoreError> {
         let values = [order_id.into(), site.into(), work.into(), now_ms.into()];
-        let order = (&sql::PLACE_ORDER, values.to_vec());
-        self.tell([order, (&sql::BUMP_ORDERS, Vec::new())]).await
+        let order = (&PLACE_ORDER, values.to_vec());
+        self.tell([order, (&BUMP_ORDERS, Vec::new())]).await
     }
 
     /// Takes over the order that has waited longest, if there is one.
@@ -80,19 +132,13 @@ impl Orders<'_> {
     pub async fn take(self, holder: &str, now_ms: i64) -> Result<Option<StoredOrder>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(WAITS));
         let since = [since_ms.into()];
-        let waiting = self.store.database.rows(&sql::WAITING_ORDERS, &since);
-        let waiting: Vec<OrderRow> = waiting.await?;
+        let waiting = self.db.rows(&WAITING_ORDERS, &since);
+        let waiting: Vec<StoredOrder> = waiting.await?;
         for order in waiting {
             // Another server may have taken it since it was read: the update tells.
             let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
-            if self
-                .store
-                .database
-                .execute(&sql::TAKE_ORDER, &values)
-                .await?
-                > 0
-            {
-                return Ok(Some(order.into()));
+            if self.db.execute(&TAKE_ORDER, &values).await? > 0 {
+                return Ok(Some(order));
             }
         }
         Ok(None)
@@ -104,12 +150,7 @@ impl Orders<'_> {
     ///
     /// Fails when the database does.
     pub async fn find(self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
-        let row: Option<OrderRow> = self
-            .store
-            .database
-            .first(&sql::ORDER, &[order_id.into()])
-            .await?;
-        Ok(row.map(StoredOrder::from))
+        self.db.first(&ORDER, &[order_id.into()]).await
     }
 
     /// Withdraws an order that no server has taken; returns `true` if it did.
@@ -119,7 +160,7 @@ impl Orders<'_> {
     /// Fails when the database does.
     pub async fn withdraw(self, order_id: &str) -> Result<bool, StoreError> {
         let values = [order_id.into()];
-        let withdrawn = self.store.database.execute(&sql::WITHDRAW_ORDER, &values);
+        let withdrawn = self.db.execute(&WITHDRAW_ORDER, &values);
         Ok(withdrawn.await? > 0)
     }
 
@@ -130,8 +171,7 @@ impl Orders<'_> {
     /// Fails when the database does.
     pub async fn stop(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
-        let stopped = self.store.database.execute(&sql::STOP_ORDER, &values);
-        stopped.await.map(|_| ())
+        self.db.run(&STOP_ORDER, &values).await
     }
 
     /// Updates the progress of an order; returns `true` if it is to go on.
@@ -146,10 +186,7 @@ impl Orders<'_> {
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let values = [order_id.into(), progress.into(), now_ms.into()];
-        self.store
-            .database
-            .execute(&sql::SHOW_ORDER, &values)
-            .await?;
+        self.db.execute(&SHOW_ORDER, &values).await?;
         let order = self.find(order_id).await?;
         Ok(order.is_none_or(|order| !order.is_stopped))
     }
@@ -166,8 +203,7 @@ impl Orders<'_> {
         now_ms: i64,
     ) -> Result<(), StoreError> {
         let values = [order_id.into(), outcome.into(), now_ms.into()];
-        let ended = self.store.database.execute(&sql::END_ORDER, &values);
-        ended.await.map(|_| ())
+        self.db.run(&END_ORDER, &values).await
     }
 
     /// Forgets an order.
@@ -177,8 +213,7 @@ impl Orders<'_> {
     /// Fails when the database does.
     pub async fn remove(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
-        let removed = self.store.database.execute(&sql::REMOVE_ORDER, &values);
-        removed.await.map(|_| ())
+        self.db.run(&REMOVE_ORDER, &values).await
     }
 
     /// Records that a server runs that takes orders, and removes old orders and servers.
@@ -188,13 +223,10 @@ impl Orders<'_> {
     /// Fails when the database does.
     pub async fn server_heartbeat(self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [holder.into(), now_ms.into()];
-        self.store
-            .database
-            .execute(&sql::SHOW_SERVER, &values)
-            .await?;
+        self.db.execute(&SHOW_SERVER, &values).await?;
         let old_ms = now_ms.saturating_sub(milliseconds(KEPT));
-        for prune in [&sql::PRUNE_SERVERS, &sql::PRUNE_ORDERS] {
-            self.store.database.execute(prune, &[old_ms.into()]).await?;
+        for prune in [&PRUNE_SERVERS, &PRUNE_ORDERS] {
+            self.db.execute(prune, &[old_ms.into()]).await?;
         }
         Ok(())
     }
@@ -205,9 +237,7 @@ impl Orders<'_> {
     ///
     /// Fails when the database does.
     pub async fn remove_server(self, holder: &str) -> Result<(), StoreError> {
-        let values = [holder.into()];
-        let removed = self.store.database.execute(&sql::REMOVE_SERVER, &values);
-        removed.await.map(|_| ())
+        self.db.run(&REMOVE_SERVER, &[holder.into()]).await
     }
 
     /// Returns the servers that take orders, as far as is known.
@@ -217,12 +247,7 @@ impl Orders<'_> {
     /// Fails when the database does.
     pub async fn servers(self, now_ms: i64) -> Result<Vec<String>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(SERVER_SEEN));
-        let rows: Vec<(String,)> = self
-            .store
-            .database
-            .rows(&sql::SERVERS, &[since_ms.into()])
-            .await?;
-        Ok(rows.into_iter().map(|(holder,)| holder).collect())
+        self.db.column(&SERVERS, &[since_ms.into()]).await
     }
 
     /// Announces to all servers that robot heaven may have changed.
@@ -231,7 +256,7 @@ impl Orders<'_> {
     ///
     /// Fails when the database does.
     pub async fn announce_heaven(self) -> Result<(), StoreError> {
-        self.tell([(&sql::BUMP_HEAVENS, Vec::new())]).await
+        self.tell([(&BUMP_HEAVENS, Vec::new())]).await
     }
 
     /// Returns the current versions.
@@ -240,15 +265,7 @@ impl Orders<'_> {
     ///
     /// Fails when the database does.
     pub async fn site_robot_versions(self) -> Result<SiteRobotVersions, StoreError> {
-        let row = self
-            .store
-            .database
-            .first::<(i64, i64)>(&sql::SITE_ROBOT_NEWS, &[]);
-        let (orders, heavens) = row.await?.ok_or_else(|| {
-            let missing = sqlx::Error::Decode("no row".into());
-            self.store.database.error(&sql::SITE_ROBOT_NEWS, &missing)
-        })?;
-        Ok(SiteRobotVersions { orders, heavens })
+        self.db.one(&SITE_ROBOT_NEWS, &[]).await
     }
 
     /// Waits until the versions are not `seen`, and returns them.
@@ -263,53 +280,20 @@ impl Orders<'_> {
         seen: SiteRobotVersions,
     ) -> Result<SiteRobotVersions, StoreError> {
         let look = || self.site_robot_versions();
-        self.store.changed(Channel::SiteRobot, &seen, look).await
+        self.db.changed(Channel::SiteRobot, &seen, look).await
     }
 
     /// Carries out statements that change the versions, and notifies the other instances.
     async fn tell<const N: usize>(self, steps: [Step<'_>; N]) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin(sql::SITE_ROBOT_NEWS.what).await?;
+        let mut transaction = self.db.begin(SITE_ROBOT_NEWS.what).await?;
         for (statement, values) in &steps {
             transaction.execute(statement, values).await?;
         }
-        if transaction.engine() == Engine::Postgres {
-            let channel = [Channel::SiteRobot.name().into()];
-            transaction.execute(&sql::NOTIFY, &channel).await?;
-        }
+        notify(&mut transaction, Channel::SiteRobot).await?;
         transaction.commit().await
     }
 }
 
 fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-columns! {
-    /// Row of an order.
-    #[derive(Debug)]
-    struct OrderRow {
-        order_id: String,
-        site: String,
-        work: String,
-        wanted: String,
-        holder: Option<String>,
-        seen_ms: Option<i64>,
-        progress: Option<String>,
-        outcome: Option<String>,
-    }
-}
-
-impl From<OrderRow> for StoredOrder {
-    fn from(row: OrderRow) -> Self {
-        Self {
-            order_id: row.order_id,
-            site: row.site,
-            work: row.work,
-            is_stopped: row.wanted == "stop",
-            holder: row.holder,
-            seen_ms: row.seen_ms,
-            progress: row.progress,
-            outcome: row.outcome,
-        }
-    }
 }

@@ -7,9 +7,7 @@ use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
     StoreError,
-    columns::columns,
-    error::Engine,
-    sql::{self, statements, timed},
+    leases::MARK_ALIVE,
     statement::{ByRows, Statement, Value},
 };
 
@@ -25,15 +23,17 @@ const OVERLAP_MS: i64 = 2_000;
 /// Buckets that one reading brings, at most: the deepest debts.
 const MAX_READ: i64 = 20_000;
 
-/// Debt of a bucket of a rule, or what is added to it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct PaceDebt {
-    /// Hash of the rule.
-    pub rule: i64,
-    /// Hash of who is slowed.
-    pub bucket: i64,
-    /// How long it takes to be full again, in microseconds.
-    pub debt_us: i64,
+columns! {
+    /// Debt of a bucket of a rule, or what is added to it.
+    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    pub struct PaceDebt {
+        /// Hash of the rule.
+        pub rule: i64,
+        /// Hash of who is slowed.
+        pub bucket: i64,
+        /// How long it takes to be full again, in microseconds.
+        pub debt_us: i64,
+    }
 }
 
 /// What all instances have told.
@@ -48,9 +48,7 @@ pub struct PaceChanges {
 columns! {
     #[derive(Debug)]
     struct DebtRow {
-        rule: i64,
-        bucket: i64,
-        debt_us: i64,
+        debt: PaceDebt,
         now_ms: i64,
     }
 }
@@ -64,10 +62,16 @@ statements! {
         "DELETE FROM leases WHERE name = $1";
     TOO_MANY = "count what the fleet has served",
         "SELECT full_us FROM pace ORDER BY full_us DESC LIMIT 1 OFFSET $1";
+    ALIVE = "count the instances",
+        "SELECT COUNT(*) FROM leases WHERE name LIKE 'instance %' AND until_ms > {now}";
+    CHANGED = "read what the fleet has served",
+        "SELECT rule, bucket, full_us - {now} * 1000 AS debt_us, {now} AS now_ms FROM pace \
+        WHERE changed_ms >= $1 ORDER BY full_us DESC LIMIT $2";
+    PRUNE = "forget what the fleet has served",
+        "DELETE FROM pace WHERE full_us <= {now} * 1000 OR full_us <= $1";
 }
 
-static ADD_SQLITE: LazyLock<ByRows> = LazyLock::new(|| by_rows(Engine::Sqlite));
-static ADD_POSTGRES: LazyLock<ByRows> = LazyLock::new(|| by_rows(Engine::Postgres));
+static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[32, 8, 1], add));
 
 handle! {
     /// The pace that instances share.
@@ -85,7 +89,7 @@ impl Pace<'_> {
             return Ok(seed);
         }
         let values = random.map(|half| half.cast_signed().into());
-        self.store.database.execute(&ADD_SEED, &values).await?;
+        self.db.execute(&ADD_SEED, &values).await?;
         let seed = self.known_seed().await?;
         Ok(seed.unwrap_or(random))
     }
@@ -96,19 +100,11 @@ impl Pace<'_> {
     ///
     /// Fails when the database does.
     pub async fn join(self, instance: &str) -> Result<u32, StoreError> {
-        let engine = self.store.database.place.engine;
         let name = lease_name(instance);
         let values = [(&name).into(), instance.into(), LIFE_MS.into()];
-        self.store
-            .database
-            .execute(&sql::mark_alive(engine), &values)
-            .await?;
-        let count = self
-            .store
-            .database
-            .first::<(i64,)>(&alive(engine), &[])
-            .await?;
-        let count = count.map_or(1, |(count,)| count.max(1));
+        self.db.execute(&MARK_ALIVE, &values).await?;
+        let count = self.db.value::<i64>(&ALIVE, &[]).await?;
+        let count = count.map_or(1, |count| count.max(1));
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
@@ -120,8 +116,7 @@ impl Pace<'_> {
     pub async fn leave(self, instance: &str) -> Result<(), StoreError> {
         let name = lease_name(instance);
         let values = [(&name).into()];
-        let left = self.store.database.execute(&LEAVE, &values);
-        left.await.map(|_| ())
+        self.db.run(&LEAVE, &values).await
     }
 
     /// Adds what an instance has served to the buckets of all; each bucket stands in it once.
@@ -133,11 +128,7 @@ impl Pace<'_> {
         let mut served = served.to_vec();
         // In the same order everywhere: two instances would else wait for each other for ever.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
-        let add = match self.store.database.place.engine {
-            Engine::Sqlite => &*ADD_SQLITE,
-            Engine::Postgres => &*ADD_POSTGRES,
-        };
-        let steps = add.pieces(&served).map(|(statement, rows)| {
+        let steps = ADD.pieces(&served).map(|(statement, rows)| {
             let values = rows.iter().flat_map(|debt| {
                 let PaceDebt {
                     rule,
@@ -149,7 +140,7 @@ impl Pace<'_> {
             (statement, values.collect())
         });
         let steps: Vec<_> = steps.collect();
-        let transaction = self.store.database.begin("tell what was served").await?;
+        let transaction = self.db.begin("tell what was served").await?;
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
@@ -160,19 +151,9 @@ impl Pace<'_> {
     /// Fails when the database does.
     pub async fn since(self, read_ms: i64) -> Result<PaceChanges, StoreError> {
         let values = [read_ms.saturating_sub(OVERLAP_MS).into(), MAX_READ.into()];
-        let statement = changed(self.store.database.place.engine);
-        let rows = self
-            .store
-            .database
-            .rows::<DebtRow>(&statement, &values)
-            .await?;
+        let rows = self.db.rows::<DebtRow>(&CHANGED, &values).await?;
         let read_ms = rows.first().map_or(read_ms, |row| row.now_ms);
-        let debts = rows.into_iter().map(|row| PaceDebt {
-            rule: row.rule,
-            bucket: row.bucket,
-            debt_us: row.debt_us,
-        });
-        let debts = debts.collect();
+        let debts = rows.into_iter().map(|row| row.debt).collect();
         Ok(PaceChanges { debts, read_ms })
     }
 
@@ -183,66 +164,28 @@ impl Pace<'_> {
     /// Fails when the database does.
     pub async fn prune(self) -> Result<(), StoreError> {
         let values = [MAX_BUCKETS.into()];
-        let end = self
-            .store
-            .database
-            .first::<(i64,)>(&TOO_MANY, &values)
-            .await?;
-        let values = [end.map_or(0, |(end,)| end).into()];
-        let prune = prune(self.store.database.place.engine);
-        let pruned = self.store.database.execute(&prune, &values);
-        pruned.await.map(|_| ())
+        let end = self.db.value::<i64>(&TOO_MANY, &values).await?;
+        let values = [end.map_or(0, |end| end).into()];
+        self.db.run(&PRUNE, &values).await
     }
 
     async fn known_seed(self) -> Result<Option<[u64; 2]>, StoreError> {
-        let seed = self.store.database.first::<(i64, i64)>(&SEED, &[]).await?;
+        let seed = self.db.first::<(i64, i64)>(&SEED, &[]).await?;
         Ok(seed.map(|(first, second)| [first, second].map(i64::cast_unsigned)))
     }
 }
 
 /// Returns every statement, those put together in each form.
-pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.extend([alive(engine), changed(engine), prune(engine)]);
-    all.extend(by_rows(engine).all().cloned());
-    all
+pub(super) fn assembled_statements() -> Vec<Statement> {
+    ADD.all().cloned().collect()
 }
 
 fn lease_name(instance: &str) -> String {
     format!("instance {instance}")
 }
 
-fn alive(engine: Engine) -> Statement {
-    timed(
-        engine,
-        "count the instances",
-        "SELECT COUNT(*) FROM leases WHERE name LIKE 'instance %' AND until_ms > {now}",
-    )
-}
-
-fn changed(engine: Engine) -> Statement {
-    timed(
-        engine,
-        "read what the fleet has served",
-        "SELECT rule, bucket, full_us - {now} * 1000 AS debt_us, {now} AS now_ms FROM pace \
-         WHERE changed_ms >= $1 ORDER BY full_us DESC LIMIT $2",
-    )
-}
-
-fn prune(engine: Engine) -> Statement {
-    timed(
-        engine,
-        "forget what the fleet has served",
-        "DELETE FROM pace WHERE full_us <= {now} * 1000 OR full_us <= $1",
-    )
-}
-
-fn by_rows(engine: Engine) -> ByRows {
-    ByRows::new(&[32, 8, 1], |rows| add(engine, rows))
-}
-
 /// Returns the statement that adds so many debts.
-fn add(engine: Engine, rows: usize) -> Statement {
+fn add(rows: usize) -> Statement {
     let mut sql =
         "INSERT INTO pace (rule, bucket, full_us, added_us, changed_ms) VALUES ".to_owned();
     for row in 0..rows {
@@ -258,5 +201,5 @@ fn add(engine: Engine, rows: usize) -> Statement {
          changed_ms = excluded.changed_ms, full_us = excluded.added_us + \
          CASE WHEN pace.full_us > {now} * 1000 THEN pace.full_us ELSE {now} * 1000 END",
     );
-    timed(engine, "tell what was served", &sql)
+    Statement::assembled("tell what was served", sql)
 }

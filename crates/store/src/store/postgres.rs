@@ -9,9 +9,9 @@ use sqlx::{
 
 use super::{
     StoreError, StoreErrorKind,
-    database::Pools,
     error::{DatabaseLocation, Engine},
     migrations,
+    pools::Pools,
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
@@ -126,31 +126,6 @@ pub(super) async fn set(
     connection.execute(AssertSqlSafe(all)).await.map(|_| ())
 }
 
-/// Returns the kind of an error with an SQLSTATE.
-///
-/// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
-pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
-    match code {
-        // lock_not_available, query_canceled (statement_timeout)
-        "55P03" | "57014" => StoreErrorKind::Busy,
-        // invalid_catalog_name, insufficient_privilege
-        "3D000" | "42501" => StoreErrorKind::CannotOpen,
-        // read_only_sql_transaction: a standby, or a server that fails over
-        "25006" => StoreErrorKind::Unavailable,
-        "XX001" | "XX002" => StoreErrorKind::Corrupt,
-        _ if code.starts_with("28") => StoreErrorKind::CannotOpen,
-        _ if code.starts_with("40") => StoreErrorKind::Busy,
-        // connection exceptions, resources, intervention, the system, idle time-outs
-        _ if ["08", "53", "57", "58", "25P"]
-            .iter()
-            .any(|class| code.starts_with(class)) =>
-        {
-            StoreErrorKind::Unavailable
-        }
-        _ => StoreErrorKind::Other,
-    }
-}
-
 fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
     // The cause may quote the URL, and with it the password.
     let options = PgConnectOptions::from_str(url).map_err(|_| {
@@ -226,27 +201,6 @@ fn url_without_password(options: &PgConnectOptions) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kind_of_an_error_is_in_its_sqlstate() {
-        for (code, kind) in [
-            ("55P03", StoreErrorKind::Busy),        // lock_not_available
-            ("57014", StoreErrorKind::Busy),        // query_canceled
-            ("40P01", StoreErrorKind::Busy),        // deadlock_detected
-            ("57P01", StoreErrorKind::Unavailable), // admin_shutdown
-            ("08006", StoreErrorKind::Unavailable), // connection_failure
-            ("53100", StoreErrorKind::Unavailable), // disk_full
-            ("53300", StoreErrorKind::Unavailable), // too_many_connections
-            ("25P03", StoreErrorKind::Unavailable), // idle in transaction
-            ("28P01", StoreErrorKind::CannotOpen),  // invalid_password
-            ("3D000", StoreErrorKind::CannotOpen),  // no such database
-            ("XX001", StoreErrorKind::Corrupt),     // data_corrupted
-            ("42601", StoreErrorKind::Other),       // syntax_error
-            ("", StoreErrorKind::Other),
-        ] {
-            assert_eq!(kind_of_code(code), kind, "{code}");
-        }
-    }
 
     #[test]
     fn the_url_is_shown_without_its_password() {

@@ -1,6 +1,6 @@
 //! Notes about the requests by which `doctor` checks a proxy.
 
-use super::{StoreError, sql::statements, statement::Statement};
+use super::StoreError;
 
 /// Milliseconds after which a note is removed.
 const KEPT_MS: i64 = 600_000;
@@ -12,11 +12,6 @@ statements! {
         "DELETE FROM probes WHERE noted_ms < $1";
     READ = "read the note of a request of doctor",
         "SELECT note FROM probes WHERE id = $1";
-}
-
-/// Returns every statement that can be asked for.
-pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
-    FIXED.iter().copied().cloned()
 }
 
 handle! {
@@ -32,13 +27,9 @@ impl Probes<'_> {
     /// Fails when the database does.
     pub async fn note(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
         let oldest = [(now_ms - KEPT_MS).into()];
-        self.store.database.execute(&FORGET, &oldest).await?;
+        self.db.execute(&FORGET, &oldest).await?;
         let values = [id.into(), now_ms.into(), note.into()];
-        self.store
-            .database
-            .execute(&NOTE, &values)
-            .await
-            .map(|_| ())
+        self.db.run(&NOTE, &values).await
     }
 
     /// Returns a note, if there is one.
@@ -47,11 +38,6 @@ impl Probes<'_> {
     ///
     /// Fails when the database does.
     pub async fn find(self, id: &str) -> Result<Option<String>, StoreError> {
-        let row = self
-            .store
-            .database
-            .first::<(String,)>(&READ, &[id.into()])
-            .await?;
-        Ok(row.map(|(note,)| note))
+        self.db.value(&READ, &[id.into()]).await
     }
 }

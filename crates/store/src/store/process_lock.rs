@@ -12,12 +12,15 @@ use std::{
 };
 
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
-use tokio::{runtime::Handle, sync::Mutex as AsyncMutex};
+use tokio::runtime::Handle;
 
 use super::{
     StoreError, StoreErrorKind,
-    database::{Database, Pools, in_time},
-    postgres, sql,
+    database::Database,
+    error::Engine,
+    link::LockSession,
+    pools::{Pools, in_time},
+    postgres,
     statement::Statement,
 };
 
@@ -31,6 +34,24 @@ const KEEPALIVES: [(&str, &str); 4] = [
     ("tcp_keepalives_interval", "2"),
     ("tcp_keepalives_count", "3"),
 ];
+
+/// Holds an advisory lock as long as the session lasts; `PostgreSQL` only, as the next two.
+static LOCK_LEASE: Statement =
+    Statement::new("lock a lease", "SELECT CAST(pg_advisory_lock($1) AS TEXT)");
+
+static UNLOCK_LEASE: Statement = Statement::new(
+    "unlock a lease",
+    "SELECT CAST(pg_advisory_unlock($1) AS TEXT)",
+);
+
+/// Shared, and for the moment of the statement: those who look do not see each other.
+static IS_LEASE_UNLOCKED: Statement = Statement::new(
+    "look whether a lease is locked",
+    "SELECT CAST(CASE WHEN pg_try_advisory_xact_lock_shared($1) THEN 1 ELSE 0 END AS BIGINT)",
+);
+
+/// Statements of the locks, which `PostgreSQL` alone has.
+pub(super) static LOCKS: [&Statement; 3] = [&LOCK_LEASE, &UNLOCK_LEASE, &IS_LEASE_UNLOCKED];
 
 /// Random upper half of the keys of this process.
 static PROCESS: LazyLock<u64> =
@@ -46,9 +67,6 @@ pub(super) enum ProcessLock {
     /// Advisory lock in the session that all leases of the process share.
     Session(SessionLock),
 }
-
-/// Session with the advisory locks of all leases of this process.
-pub(super) type LockSession = AsyncMutex<PgConnection>;
 
 /// Advisory lock in a session; given up when it is dropped.
 #[derive(Debug)]
@@ -175,8 +193,8 @@ pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, Store
         }
         Pools::Postgres(_) => {
             let values = [key.cast_signed().into()];
-            let row: Option<(i64,)> = database.first(&sql::IS_LEASE_UNLOCKED, &values).await?;
-            Ok(row.is_some_and(|(is_unlocked,)| is_unlocked != 0))
+            let is_unlocked: Option<i64> = database.value(&IS_LEASE_UNLOCKED, &values).await?;
+            Ok(is_unlocked.is_some_and(|is_unlocked| is_unlocked != 0))
         }
     }
 }
@@ -197,7 +215,7 @@ fn is_unlocked(path: &Path) -> bool {
 
 fn pools(database: &Database) -> Result<Pools, StoreError> {
     let pools = database.link.pools();
-    pools.map_err(|error| database.error(&sql::LOCK_LEASE, &error))
+    pools.map_err(|error| database.error(&LOCK_LEASE, &error))
 }
 
 fn beside(database: &Path, key: u64) -> PathBuf {
@@ -214,7 +232,7 @@ async fn session(
 ) -> Result<Arc<LockSession>, StoreError> {
     let mut shared = database.link.locks.lock().await;
     if let Some(session) = shared.upgrade()
-        && run(&mut *session.lock().await, &sql::LOCK_LEASE, key)
+        && run(&mut *session.lock().await, &LOCK_LEASE, key)
             .await
             .is_ok()
     {
@@ -224,19 +242,19 @@ async fn session(
     let locked = Box::pin(async {
         let mut connection = in_time(pool.connect_options().connect()).await?;
         in_time(postgres::set(&mut connection, &KEEPALIVES)).await?;
-        run(&mut connection, &sql::LOCK_LEASE, key).await?;
+        run(&mut connection, &LOCK_LEASE, key).await?;
         Ok(Arc::new(LockSession::new(connection)))
     });
     let session = locked
         .await
-        .map_err(|error| database.error(&sql::LOCK_LEASE, &error))?;
+        .map_err(|error| database.error(&LOCK_LEASE, &error))?;
     *shared = Arc::downgrade(&session);
     Ok(session)
 }
 
 async fn unlock(session: Arc<LockSession>, key: i64) {
     // The lock of a session that fails has ended with it.
-    drop(run(&mut *session.lock().await, &sql::UNLOCK_LEASE, key).await);
+    drop(run(&mut *session.lock().await, &UNLOCK_LEASE, key).await);
 }
 
 async fn run(
@@ -244,7 +262,7 @@ async fn run(
     statement: &Statement,
     key: i64,
 ) -> Result<(), sqlx::Error> {
-    let query = sqlx::query(statement.safe()).bind(key);
+    let query = sqlx::query(statement.safe(Engine::Postgres)).bind(key);
     Box::pin(in_time(query.execute(connection)))
         .await
         .map(|_| ())

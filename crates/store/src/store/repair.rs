@@ -18,7 +18,7 @@ use super::{
     Store, StoreError, StoreErrorKind,
     database::Database,
     error::{DatabaseLocation, Engine},
-    migrations, sqlite,
+    sqlite,
     sqlite_file::{self, Fault, beside, create_private, label},
 };
 
@@ -206,9 +206,7 @@ pub(super) async fn create(
     let mut connection = opened.map_err(|error| {
         StoreError::of_open(place, &error, "check that this user may write beside it")
     })?;
-    let migrator = migrations::sqlite();
-    let migrated = migrator.run_direct(None, &mut connection, false).await;
-    migrated.map_err(|error| StoreError::of_migration(place, &error))?;
+    sqlite::migrate(place, &mut connection).await?;
     Ok(connection)
 }
 

@@ -1,12 +1,23 @@
 //! Robots are written: a source is replaced, a robot is added by hand.
 
-use super::{
-    Lease, SourceState, StoreError, StoreErrorKind, changes::Channel, database::Transaction,
-    error::Engine, robots::Robots, row::RobotRow, sources, sql, statement::Value,
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
 };
-use std::collections::{HashMap, HashSet};
 
 use robot_detection_layer::registry::{Robot, Source};
+
+use super::{
+    Lease, SourceState, StoreError, StoreErrorKind,
+    changes::notify,
+    error::Engine,
+    link::Channel,
+    refreshes::save_source,
+    robots::Robots,
+    row::RobotRow,
+    statement::{Statement, Value},
+    transaction::Transaction,
+};
 
 /// Changes of a replacement: ids, sorted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -20,6 +31,25 @@ pub struct Changes {
     pub removed: Vec<String>,
     /// Number of robots that stayed as they were.
     pub unchanged: u64,
+}
+
+/// Rows in one statement that inserts robots.
+pub(super) const INSERT_ROWS: usize = 50;
+
+statements! {
+    ROBOTS_OF_SOURCE = "read the robots of a source",
+        concat!("SELECT ", robot_columns!(), " FROM robots WHERE source = $1");
+    DELETE_ROBOTS_OF_SOURCE = "remove the robots of a source",
+        "DELETE FROM robots WHERE source = $1";
+    DELETE_ROBOT = "remove a robot",
+        "DELETE FROM robots WHERE source = $1 AND robot_id = $2";
+    // An update that changes nothing locks the row until the transaction ends, on both engines.
+    LOCK_REGISTRY = "lock the registry",
+        "UPDATE registry_version SET version = version WHERE id = 1";
+    BUMP_REGISTRY_VERSION = "change the registry's version",
+        "UPDATE registry_version SET version = version + 1 WHERE id = 1";
+    DELETE_SOURCE_STATE = "forget a source",
+        "DELETE FROM sources WHERE source = $1";
 }
 
 impl Robots<'_> {
@@ -59,26 +89,22 @@ impl Robots<'_> {
             .map(|robot| RobotRow::new(robot, source, now_ms))
             .collect();
 
-        let mut transaction = self
-            .store
-            .database
-            .begin("replace the robots of a source")
-            .await?;
+        let mut transaction = self.db.begin("replace the robots of a source").await?;
         if let Some(lease) = lease {
             lease.guard(&mut transaction).await?;
         }
-        transaction.execute(&sql::LOCK_REGISTRY, &[]).await?;
+        transaction.execute(&LOCK_REGISTRY, &[]).await?;
         let values = [source.as_str().into()];
-        let old = transaction.rows(&sql::ROBOTS_OF_SOURCE, &values).await?;
+        let old = transaction.rows(&ROBOTS_OF_SOURCE, &values).await?;
         let changes = compare(old, &mut rows);
         if !changes.is_empty() {
-            let drop_all = &sql::DELETE_ROBOTS_OF_SOURCE;
+            let drop_all = &DELETE_ROBOTS_OF_SOURCE;
             transaction.execute(drop_all, &values).await?;
             let inserted = insert(&mut transaction, &rows).await;
             inserted.map_err(|error| name_duplicate(error, source, &rows))?;
             announce(&mut transaction).await?;
         }
-        sources::save(&mut transaction, source, state).await?;
+        save_source(&mut transaction, source, state).await?;
         transaction.commit().await?;
         Ok(changes)
     }
@@ -92,11 +118,11 @@ impl Robots<'_> {
     /// Fails when the database does, and then removes nothing.
     pub async fn drop_source(self, source: &Source) -> Result<u64, StoreError> {
         let values = [source.as_str().into()];
-        let mut transaction = self.store.database.begin("drop a source").await?;
-        transaction.execute(&sql::LOCK_REGISTRY, &[]).await?;
-        let drop_all = &sql::DELETE_ROBOTS_OF_SOURCE;
+        let mut transaction = self.db.begin("drop a source").await?;
+        transaction.execute(&LOCK_REGISTRY, &[]).await?;
+        let drop_all = &DELETE_ROBOTS_OF_SOURCE;
         let removed = transaction.execute(drop_all, &values).await?;
-        let forget = &sql::DELETE_SOURCE_STATE;
+        let forget = &DELETE_SOURCE_STATE;
         transaction.execute(forget, &values).await?;
         if removed > 0 {
             announce(&mut transaction).await?;
@@ -130,11 +156,11 @@ impl Robots<'_> {
         replaces: bool,
     ) -> Result<(), StoreError> {
         let row = RobotRow::new(robot, &Source::manual(), now_ms);
-        let mut transaction = self.store.database.begin("add a robot").await?;
+        let mut transaction = self.db.begin("add a robot").await?;
         announce(&mut transaction).await?;
         if replaces {
             let values = [row.source.as_str().into(), row.robot_id.as_str().into()];
-            transaction.execute(&sql::DELETE_ROBOT, &values).await?;
+            transaction.execute(&DELETE_ROBOT, &values).await?;
         }
         let inserted = insert(&mut transaction, std::slice::from_ref(&row)).await;
         inserted.map_err(|error| match error.kind() {
@@ -156,11 +182,11 @@ impl Robots<'_> {
     ///
     /// `NotFound` when no robot of this id was added by hand.
     pub async fn remove(self, id: &str) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin("remove a robot").await?;
+        let mut transaction = self.db.begin("remove a robot").await?;
         announce(&mut transaction).await?;
         let manual = Source::manual();
         let values = [manual.as_str().into(), id.into()];
-        let removed = transaction.execute(&sql::DELETE_ROBOT, &values).await?;
+        let removed = transaction.execute(&DELETE_ROBOT, &values).await?;
         if removed == 0 {
             return Err(StoreError::new(
                 StoreErrorKind::NotFound,
@@ -171,6 +197,27 @@ impl Robots<'_> {
             ));
         }
         transaction.commit().await
+    }
+}
+
+impl Lease {
+    /// Replaces a source as [`Robots::replace_source`](super::Robots::replace_source) does, as the lease's holder only.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost` when somebody else has taken the lease; else as there.
+    pub async fn replace_source(
+        &self,
+        source: &Source,
+        robots: &[Robot],
+        state: &SourceState,
+        now_ms: i64,
+    ) -> Result<Changes, StoreError> {
+        let robots_of = Robots {
+            db: self.database(),
+        };
+        let replaced = robots_of.replace_source_as(Some(self), source, robots, state, now_ms);
+        replaced.await
     }
 }
 
@@ -216,9 +263,9 @@ fn compare(old: Vec<RobotRow>, new: &mut [RobotRow]) -> Changes {
 }
 
 async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<(), StoreError> {
-    for rows in rows.chunks(sql::INSERT_ROWS) {
+    for rows in rows.chunks(INSERT_ROWS) {
         let values: Vec<Value<'_>> = rows.iter().flat_map(RobotRow::values).collect();
-        let statement = sql::insert_robots(rows.len(), transaction.engine());
+        let statement = insert_robots(rows.len(), transaction.engine());
         transaction.execute(&statement, &values).await?;
     }
     Ok(())
@@ -229,13 +276,8 @@ async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<
 /// Whoever changes robots does this first, or locks the version: so changes
 /// queue up, and never wait for each other in a circle.
 async fn announce(transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
-    let increment_heaven_version = &sql::BUMP_REGISTRY_VERSION;
-    transaction.execute(increment_heaven_version, &[]).await?;
-    if transaction.engine() == Engine::Postgres {
-        let values = [Channel::Registry.name().into()];
-        transaction.execute(&sql::NOTIFY, &values).await?;
-    }
-    Ok(())
+    transaction.execute(&BUMP_REGISTRY_VERSION, &[]).await?;
+    notify(transaction, Channel::Registry).await
 }
 
 fn name_duplicate(error: StoreError, source: &Source, rows: &[RobotRow]) -> StoreError {
@@ -250,4 +292,32 @@ fn name_duplicate(error: StoreError, source: &Source, rows: &[RobotRow]) -> Stor
         StoreErrorKind::Conflict,
         format!("cannot replace the robots of {source}: two of them have the id {id:?}"),
     )
+}
+
+/// Returns the statement that inserts so many robots.
+pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
+    const COLUMNS: usize = 14;
+    let mut sql = String::from(concat!(
+        "INSERT INTO robots (",
+        robot_columns!(),
+        ") VALUES "
+    ));
+    for row in 0..rows {
+        sql.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 1..=COLUMNS {
+            sql.push_str(if column == 1 { "" } else { ", " });
+            let _ = match engine {
+                // It looks each number up in a list of all: one by one they take no time.
+                Engine::Sqlite => sql.write_char('?'),
+                Engine::Postgres => write!(sql, "${}", row * COLUMNS + column),
+            };
+        }
+        sql.push(')');
+    }
+    Statement::assembled("write the robots", sql)
+}
+
+/// Returns the statements that are put together, in each form.
+pub(super) fn assembled_statements(engine: Engine) -> [Statement; 2] {
+    [1, INSERT_ROWS].map(|rows| insert_robots(rows, engine))
 }

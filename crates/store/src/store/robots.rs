@@ -1,7 +1,8 @@
-//! Robots are read: all, by page, by id, counted.
+//! Robots are read: all, by id, counted.
 
-use super::{StoreError, StoredRobot, row::RobotRow, sql};
 use robot_detection_layer::registry::Source;
+
+use super::{StoreError, StoredRobot, columns::from_sql, row::RobotRow};
 
 /// Number of robots of one source.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,6 +15,17 @@ pub struct RobotCount {
     pub quarantined: u64,
     /// Robots without a pattern.
     pub unusable: u64,
+}
+
+statements! {
+    ROBOTS = "read the robots",
+        concat!("SELECT ", robot_columns!(), " FROM robots ORDER BY source, robot_id");
+    ROBOTS_BY_ID = "read a robot",
+        concat!("SELECT ", robot_columns!(), " FROM robots WHERE robot_id = $1 ORDER BY source");
+    ROBOT_EXISTS = "look for a robot",
+        "SELECT source FROM robots WHERE robot_id = $1 LIMIT 1";
+    ROBOT_COUNTS = "count the robots",
+        "SELECT source, status, COUNT(*) FROM robots GROUP BY source, status ORDER BY source";
 }
 
 handle! {
@@ -30,7 +42,7 @@ impl Robots<'_> {
     ///
     /// Fails when the database does, or when a row's source is no source's name.
     pub async fn list(self) -> Result<Vec<StoredRobot>, StoreError> {
-        let rows = self.store.database.rows(&sql::ROBOTS, &[]).await?;
+        let rows = self.db.rows(&ROBOTS, &[]).await?;
         self.stored(rows)
     }
 
@@ -40,11 +52,7 @@ impl Robots<'_> {
     ///
     /// As [`list`](Self::list).
     pub async fn by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
-        let rows = self
-            .store
-            .database
-            .rows(&sql::ROBOTS_BY_ID, &[id.into()])
-            .await?;
+        let rows = self.db.rows(&ROBOTS_BY_ID, &[id.into()]).await?;
         let mut robots = self.stored(rows)?;
         robots.sort_by_key(|stored| stored.robot.source.precedence());
         Ok(robots)
@@ -57,10 +65,7 @@ impl Robots<'_> {
     /// Fails when the database does.
     pub async fn exists(self, id: &str) -> Result<bool, StoreError> {
         let values = [id.into()];
-        let found = self
-            .store
-            .database
-            .first::<(String,)>(&sql::ROBOT_EXISTS, &values);
+        let found = self.db.value::<String>(&ROBOT_EXISTS, &values);
         Ok(found.await?.is_some())
     }
 
@@ -70,7 +75,7 @@ impl Robots<'_> {
     ///
     /// As [`list`](Self::list).
     pub async fn counts(self) -> Result<Vec<RobotCount>, StoreError> {
-        let rows = self.store.database.rows(&sql::ROBOT_COUNTS, &[]).await?;
+        let rows = self.db.rows(&ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();
         for (source, status, robots) in rows as Vec<(String, String, i64)> {
             let Ok(source) = source.parse::<Source>() else {
@@ -97,12 +102,7 @@ impl Robots<'_> {
 
     fn stored(self, rows: Vec<RobotRow>) -> Result<Vec<StoredRobot>, StoreError> {
         rows.into_iter()
-            .map(|row| row.into_stored(&self.store.database.place))
+            .map(|row| row.into_stored(&self.db.place))
             .collect()
     }
-}
-
-/// Returns a count as the database has it, which is never negative.
-pub(super) fn from_sql(count: i64) -> u64 {
-    u64::try_from(count).unwrap_or(0)
 }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     StoreError, StoreErrorKind,
-    columns::columns,
     error::DatabaseLocation,
     statement::{Value, without_nul},
 };
@@ -45,6 +44,14 @@ columns! {
         pub(super) insertion_date: i64,
         pub(super) modified_date: i64,
     }
+}
+
+/// Columns that are read; `search_text` is written only.
+macro_rules! robot_columns {
+    () => {
+        "source, robot_id, robot_name, robot_details_url, robot_useragent, patterns, purpose, \
+         operator, product_token, status, status_detail, facts, insertion_date, modified_date"
+    };
 }
 
 #[derive(Deserialize, Serialize)]
@@ -114,21 +121,10 @@ impl RobotRow {
 
     /// Returns the values in the order of the statement that inserts.
     pub(super) fn values(&self) -> [Value<'_>; 14] {
-        [
-            (&self.source).into(),
-            (&self.robot_id).into(),
-            (&self.robot_name).into(),
-            (&self.robot_details_url).into(),
-            (&self.robot_useragent).into(),
-            (&self.patterns).into(),
-            (&self.purpose).into(),
-            (&self.operator).into(),
-            (&self.product_token).into(),
-            (&self.status).into(),
-            (&self.status_detail).into(),
-            (&self.facts).into(),
-            self.insertion_date.into(),
-            self.modified_date.into(),
+        values![
+            self; source, robot_id, robot_name, robot_details_url, robot_useragent, patterns,
+            purpose, operator, product_token, status, status_detail, facts, insertion_date,
+            modified_date;
         ]
     }
 

@@ -16,10 +16,10 @@ use sqlx::{
 
 use super::{
     StoreError, StoreErrorKind,
-    database::Pools,
     error::{DatabaseLocation, Engine},
     migrations,
-    sqlite_file::{CHECK_TIME, Fault, beside, create_private, fault_of},
+    pools::Pools,
+    sqlite_file::{CHECK_TIME, Fault, Target, bad_url, beside, create_private, fault_of},
     sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
@@ -98,67 +98,13 @@ pub(super) async fn open(
     }
 }
 
-/// Returns the kind of an error with an `SQLite` result code.
-///
-/// <https://www.sqlite.org/rescode.html>: the lower byte is the primary code.
-pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
-    match code.parse::<u32>().map(|code| code & 0xff) {
-        // BUSY, LOCKED
-        Ok(5 | 6) => StoreErrorKind::Busy,
-        // PERM, READONLY, CANTOPEN, AUTH
-        Ok(3 | 8 | 14 | 23) => StoreErrorKind::CannotOpen,
-        // NOMEM, INTERRUPT, IOERR, FULL, PROTOCOL
-        Ok(7 | 9 | 10 | 13 | 15) => StoreErrorKind::Unavailable,
-        // CORRUPT, NOTADB
-        Ok(11 | 26) => StoreErrorKind::Corrupt,
-        _ => StoreErrorKind::Other,
-    }
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Target {
-    Memory,
-    File { create: bool },
-}
-
-impl Target {
-    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
-        let rest = url.trim_start_matches("sqlite:").trim_start_matches("//");
-        let (file, parameters) = rest.split_once('?').unwrap_or((rest, ""));
-        let mode = parameters
-            .split('&')
-            .find_map(|parameter| parameter.strip_prefix("mode="));
-        match (file, mode) {
-            (":memory:", _) | (_, Some("memory")) => Ok(Self::Memory),
-            ("", _) => Err(bad_url(url, "it names no file")),
-            // sqlx makes a file only when told by `mode=rwc`; a first start should need no more
-            // than a path.
-            (_, mode) => Ok(Self::File {
-                create: mode.is_none_or(|mode| mode == "rwc"),
-            }),
-        }
-    }
-}
-
 /// A database in memory lives as long as its connection: there is one, for ever.
 async fn open_memory(
     place: &DatabaseLocation,
     options: SqliteConnectOptions,
 ) -> Result<Pools, StoreError> {
-    let pool = SqlitePoolOptions::new()
-        .max_connections(1)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        // It is in this process: no network loses it.
-        .test_before_acquire(false)
-        .acquire_timeout(QUEUE_TIMEOUT)
-        .connect_with(options)
-        .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
-    let mut connection = pool
-        .acquire()
-        .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    let pool = connect_pool(place, 1, None, &options).await?;
+    let mut connection = pool.acquire().await.map_err(of_open(place))?;
     migrate(place, &mut connection).await?;
     drop(connection);
     Ok(Pools::Sqlite {
@@ -185,10 +131,7 @@ async fn open_file(
     }
     // The journal mode is a property of the file: set once here, all later connections find it.
     let first = options.clone().journal_mode(SqliteJournalMode::Wal);
-    let mut connection = first
-        .connect()
-        .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    let mut connection = first.connect().await.map_err(of_open(place))?;
     migrate(place, &mut connection).await?;
     let reading = options.clone().row_buffer_size(ROWS);
     let write = connect_pool(place, 1, None, &options).await?;
@@ -199,7 +142,7 @@ async fn open_file(
     // The last connection to close would empty the log: the pools are open now.
     let closed = connection.close().await;
     drop(starting);
-    closed.map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    closed.map_err(of_open(place))?;
     Ok(pools)
 }
 
@@ -212,6 +155,10 @@ async fn refuse_fault(place: &DatabaseLocation, path: &Path) -> Result<(), Store
             Err(StoreError::of_migration(place, &newer))
         }
     }
+}
+
+fn of_open(place: &DatabaseLocation) -> impl Fn(sqlx::Error) -> StoreError {
+    |error| StoreError::of_open(place, &error, OPEN_ADVICE)
 }
 
 async fn connect_pool(
@@ -229,7 +176,7 @@ async fn connect_pool(
         .acquire_timeout(QUEUE_TIMEOUT)
         .connect_with(options.clone())
         .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))
+        .map_err(of_open(place))
 }
 
 /// Carries the write-ahead log over to the file as far as nobody reads it.
@@ -241,7 +188,7 @@ pub(super) async fn carry_over(read: &SqlitePool) -> Result<(), sqlx::Error> {
         .map(drop)
 }
 
-async fn migrate(
+pub(super) async fn migrate(
     place: &DatabaseLocation,
     connection: &mut sqlx::SqliteConnection,
 ) -> Result<(), StoreError> {
@@ -299,52 +246,4 @@ fn cannot_lock(place: &DatabaseLocation, path: &Path, error: &io::Error) -> Stor
             path.display()
         ),
     )
-}
-
-fn bad_url(url: &str, why: &str) -> StoreError {
-    StoreError::new(
-        StoreErrorKind::BadUrl,
-        format!(
-            "the database URL {url:?} cannot be used: {why}; write sqlite://robot-detection.db"
-        ),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kind_of_an_error_is_in_the_lower_byte_of_its_code() {
-        for (code, kind) in [
-            ("5", StoreErrorKind::Busy),
-            ("517", StoreErrorKind::Busy), // BUSY_SNAPSHOT
-            ("6", StoreErrorKind::Busy),
-            ("1032", StoreErrorKind::CannotOpen), // READONLY_DBMOVED
-            ("14", StoreErrorKind::CannotOpen),
-            ("13", StoreErrorKind::Unavailable),
-            ("778", StoreErrorKind::Unavailable), // IOERR_WRITE
-            ("267", StoreErrorKind::Corrupt),     // CORRUPT_VTAB
-            ("26", StoreErrorKind::Corrupt),
-            ("1", StoreErrorKind::Other),
-            ("", StoreErrorKind::Other),
-        ] {
-            assert_eq!(kind_of_code(code), kind, "{code}");
-        }
-    }
-
-    #[test]
-    fn a_url_names_a_file_or_memory() {
-        for (url, target) in [
-            ("sqlite::memory:", Target::Memory),
-            ("sqlite://:memory:", Target::Memory),
-            ("sqlite://a.db?mode=memory&cache=shared", Target::Memory),
-            ("sqlite:a.db", Target::File { create: true }),
-            ("sqlite:///var/a.db", Target::File { create: true }),
-            ("sqlite://a.db?mode=rwc", Target::File { create: true }),
-            ("sqlite://a.db?mode=rw", Target::File { create: false }),
-        ] {
-            assert_eq!(Target::parse(url).ok(), Some(target), "{url}");
-        }
-    }
 }

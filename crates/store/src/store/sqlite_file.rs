@@ -20,9 +20,8 @@ use tracing::{error, warn};
 
 use super::{
     StoreError, StoreErrorKind,
-    error::{DatabaseLocation, cause_of},
+    error::{DatabaseLocation, cause_of, kind_of_sqlite_code},
     migrations,
-    sqlite::{Target, kind_of_code},
 };
 
 /// Longest that a file is read to look for damage; what is not found then is found when read.
@@ -54,6 +53,31 @@ pub(super) enum Fault {
     Damage(String),
     /// A migration that this program does not know.
     Newer(i64),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Target {
+    Memory,
+    File { create: bool },
+}
+
+impl Target {
+    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+        let rest = url.trim_start_matches("sqlite:").trim_start_matches("//");
+        let (file, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let mode = parameters
+            .split('&')
+            .find_map(|parameter| parameter.strip_prefix("mode="));
+        match (file, mode) {
+            (":memory:", _) | (_, Some("memory")) => Ok(Self::Memory),
+            ("", _) => Err(bad_url(url, "it names no file")),
+            // sqlx makes a file only when told by `mode=rwc`; a first start should need no more
+            // than a path.
+            (_, mode) => Ok(Self::File {
+                create: mode.is_none_or(|mode| mode == "rwc"),
+            }),
+        }
+    }
 }
 
 impl FileId {
@@ -274,13 +298,37 @@ fn damage(error: &sqlx::Error) -> Option<String> {
     let sqlx::Error::Database(cause) = error else {
         return None;
     };
-    let kind = kind_of_code(&cause.code().unwrap_or_default());
+    let kind = kind_of_sqlite_code(&cause.code().unwrap_or_default());
     (kind == StoreErrorKind::Corrupt).then(|| cause.message().to_owned())
+}
+
+pub(super) fn bad_url(url: &str, why: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::BadUrl,
+        format!(
+            "the database URL {url:?} cannot be used: {why}; write sqlite://robot-detection.db"
+        ),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_names_a_file_or_memory() {
+        for (url, target) in [
+            ("sqlite::memory:", Target::Memory),
+            ("sqlite://:memory:", Target::Memory),
+            ("sqlite://a.db?mode=memory&cache=shared", Target::Memory),
+            ("sqlite:a.db", Target::File { create: true }),
+            ("sqlite:///var/a.db", Target::File { create: true }),
+            ("sqlite://a.db?mode=rwc", Target::File { create: true }),
+            ("sqlite://a.db?mode=rw", Target::File { create: false }),
+        ] {
+            assert_eq!(Target::parse(url).ok(), Some(target), "{url}");
+        }
+    }
 
     #[test]
     fn a_name_has_the_date_in_it() {

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    database::EngineRow,
+    columns::EngineRow,
     statement::{Step, arguments, joined},
 };
 
@@ -237,9 +237,10 @@ impl Drop for SqliteTransaction {
 mod tests {
     use super::*;
     use crate::store::{
-        database::{Database, Transaction},
+        database::Database,
         error::StoreError,
         statement::{Statement, Value},
+        transaction::Transaction,
     };
 
     static ADD: Statement = Statement::new(

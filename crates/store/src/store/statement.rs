@@ -11,9 +11,35 @@ use std::{
 use log::LevelFilter;
 use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
 
+use super::error::Engine;
+
 /// Level at which a slow statement is logged: its whole text is, which may be a megabyte.
 pub(super) const SLOW_LOGGED: LevelFilter = LevelFilter::Debug;
 pub(super) const SLOW_AFTER: Duration = Duration::from_secs(1);
+
+/// Stands in SQL for the time of the database, in milliseconds since 1970.
+const NOW: &str = "{now}";
+
+/// Declares the statements of a file as `static`s and lists them all in `FIXED`.
+macro_rules! statements {
+    ($($name:ident = $what:literal, $sql:expr;)*) => {
+        $(pub(super) static $name: crate::store::statement::Statement =
+            crate::store::statement::Statement::new($what, $sql);)*
+
+        /// Every statement of this file whose text is fixed.
+        pub(in crate::store) static FIXED: &[&crate::store::statement::Statement] = &[$(&$name),*];
+    };
+}
+
+/// Lists the values of fields of a struct, then others.
+macro_rules! values {
+    ($of:expr; $($field:ident),* $(; $($more:expr),*)?) => {
+        [
+            $(crate::store::statement::Value::from(&$of.$field),)*
+            $($(crate::store::statement::Value::from($more),)*)?
+        ]
+    };
+}
 
 /// SQL with `$1` parameters, and what it does, as errors say it after "cannot".
 #[derive(Clone, Debug)]
@@ -61,9 +87,13 @@ impl Statement {
         Self::new(what, sql.leak())
     }
 
-    /// Returns the SQL, which is literals only.
-    pub(super) fn safe(&self) -> AssertSqlSafe<Cow<'static, str>> {
-        AssertSqlSafe(self.sql.clone())
+    /// Returns the SQL for an engine, which is literals only.
+    pub(super) fn safe(&self, engine: Engine) -> AssertSqlSafe<Cow<'static, str>> {
+        AssertSqlSafe(if self.sql.contains(NOW) {
+            timed(&self.sql, engine).into()
+        } else {
+            self.sql.clone()
+        })
     }
 }
 
@@ -120,7 +150,20 @@ fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
         before += values.len();
     }
     sql.push_str(end);
+    // Only `SQLite` is handed statements that are joined.
+    if sql.contains(NOW) {
+        sql = timed(&sql, Engine::Sqlite);
+    }
     sql
+}
+
+fn timed(sql: &str, engine: Engine) -> String {
+    let now = match engine {
+        Engine::Sqlite => "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)",
+        // `now()` would be the time at which the transaction began.
+        Engine::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+    };
+    sql.replace(NOW, now)
 }
 
 impl ByRows {
@@ -202,6 +245,37 @@ impl From<u64> for Value<'_> {
         Self::Int(Some(i64::try_from(value).unwrap_or(i64::MAX)))
     }
 }
+
+impl From<u32> for Value<'_> {
+    fn from(value: u32) -> Self {
+        i64::from(value).into()
+    }
+}
+
+impl From<u16> for Value<'_> {
+    fn from(value: u16) -> Self {
+        i64::from(value).into()
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(value: bool) -> Self {
+        i64::from(value).into()
+    }
+}
+
+/// Implements the conversion of a borrowed field by that of its copy.
+macro_rules! copied {
+    ($($type:ty),*) => {$(
+        impl From<&$type> for Value<'_> {
+            fn from(value: &$type) -> Self {
+                (*value).into()
+            }
+        }
+    )*};
+}
+
+copied!(i64, Option<i64>, u64, u32, u16, bool);
 
 impl<'a> From<&'a str> for Value<'a> {
     fn from(value: &'a str) -> Self {

@@ -2,7 +2,18 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use super::{StoreError, database::Database, error::Engine, postgres, sql, sqlite_file};
+use tokio::sync::watch;
+
+use super::{
+    StoreError, StoreErrorKind,
+    database::Database,
+    error::{Absence, Engine},
+    link::{Link, PresenceChange},
+    pools::{PoolState, Pools},
+    postgres,
+    sqlite::{self, Opening},
+    sqlite_file,
+};
 
 /// Database handle; clones share the connections.
 ///
@@ -30,6 +41,72 @@ impl Store {
         // What opens a database is large, and stands in the futures of all who connect.
         let database = Arc::new(Box::pin(Database::open(url)).await?);
         Ok(Self { database })
+    }
+
+    /// Opens a database as [`Store::connect`] does, or waits for one that cannot be opened.
+    ///
+    /// Of a `PostgreSQL` server it uses `max_connections` at most, but four at least. Of an `SQLite` file damage is looked for first: a damaged one, and one that a
+    /// newer program wrote, is left as it is. Somebody must call
+    /// [`check_presence`](Self::check_presence) again and again: it opens the database once it can.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the URL is of another kind, and when there is no `SQLite` file and
+    /// none can be made.
+    pub async fn connect_or_wait(
+        url: &str,
+        max_connections: u32,
+        now_ms: i64,
+    ) -> Result<Self, StoreError> {
+        let place = Database::place(url)?;
+        let opened = match place.engine {
+            Engine::Sqlite => sqlite::open(url, &place, Opening::Start).await,
+            Engine::Postgres => postgres::open(url, &place, max_connections).await,
+        };
+        let link = match opened {
+            Ok(pools) => Link::new(url, max_connections, pools),
+            Err(error) if is_wrong_place(url, &error) => return Err(error),
+            Err(error) => Link::absent(url, max_connections, Some(Absence::new(now_ms, &error))),
+        };
+        let database = Arc::new(Database::new(link, place));
+        Ok(Self { database })
+    }
+
+    /// Returns since when the database is known to be away, and why.
+    #[must_use]
+    pub fn absence(&self) -> Option<Arc<Absence>> {
+        self.database.link.absence()
+    }
+
+    /// Returns a channel that holds the current absence and follows it.
+    #[must_use]
+    pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
+        self.database.link.watch_absence()
+    }
+
+    /// Checks whether the database is reachable, and uses it again where it was away.
+    ///
+    /// Tables are brought up to date then, and rows may be others than before. An
+    /// `SQLite` file that was removed or exchanged is noticed: what one that is gone
+    /// held is saved beside, and another one at its path is opened by the next look.
+    pub async fn check_presence(&self, now_ms: i64) -> Option<PresenceChange> {
+        self.database.link.check(&self.database.place, now_ms).await
+    }
+
+    /// Returns the state of the connections; `None` while the database is away.
+    ///
+    /// Those of `SQLite` read; it has one more, which writes.
+    #[must_use]
+    pub fn pool_state(&self) -> Option<PoolState> {
+        Some(match self.database.link.pools().ok()? {
+            Pools::Sqlite { read, .. } => PoolState::new(&read),
+            Pools::Postgres(pool) => PoolState::new(&pool),
+        })
+    }
+
+    /// Waits until a call fails in a way that calls for a check.
+    pub async fn wait_for_failure(&self) {
+        self.database.place.trouble.bell.notified().await;
     }
 
     /// Returns `true` if a pooler stands before `PostgreSQL` that gives each transaction any of the
@@ -62,42 +139,6 @@ impl Store {
     /// Fails when it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.registry_version().await.map(|_| ())
-    }
-
-    /// Compiles every statement without running any.
-    ///
-    /// What `doctor` asks: do the tables fit the program?
-    ///
-    /// # Errors
-    ///
-    /// Fails on the first statement that the database does not accept.
-    pub async fn check_statements(&self) -> Result<(), StoreError> {
-        for statement in sql::every_statement(self.database.place.engine) {
-            self.database.prepare(&statement).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns the key of our own site robot; where there is none, `new` becomes it.
-    ///
-    /// Of any number of instances that need it first, all get the same.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the database does.
-    pub async fn own_robot_key(&self, new: &str, now_ms: i64) -> Result<String, StoreError> {
-        let key = || self.database.first::<(String,)>(&sql::OWN_ROBOT_KEY, &[]);
-        if let Some((known,)) = key().await? {
-            return Ok(known);
-        }
-        let values = [new.into(), now_ms.into()];
-        let init = self.database.execute(&sql::INIT_OWN_ROBOT_KEY, &values);
-        init.await?;
-        let (key,) = key().await?.ok_or_else(|| {
-            let gone = sqlx::Error::Decode("no row".into());
-            self.database.error(&sql::OWN_ROBOT_KEY, &gone)
-        })?;
-        Ok(key)
     }
 
     /// Has `SQLite` write from its log into its file what it would write when it is closed.
@@ -138,5 +179,15 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("url", &self.url()).finish()
+    }
+}
+
+/// Returns `true` if a setting is wrong, rather than a database away.
+fn is_wrong_place(url: &str, error: &StoreError) -> bool {
+    match error.kind() {
+        StoreErrorKind::BadUrl => true,
+        // A file that is there can be repaired, or its rights set, while a server waits.
+        StoreErrorKind::CannotOpen => sqlite_file::path(url).is_some_and(|path| !path.is_file()),
+        _ => false,
     }
 }

@@ -1,28 +1,33 @@
 //! Who is flagged: what each instance says.
 
-use super::{StoreError, columns::columns, sql};
-
-/// What an instance says of who is flagged.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct StoredSuspects {
-    /// Name of the process.
-    pub instance: String,
-    /// When it said so, in milliseconds since 1970.
-    pub at_ms: i64,
-    /// JSON, with texts that visitors wrote.
-    pub flags: String,
-    /// What it has seen in its window, in Base64; empty where it is alone.
-    pub sketch: String,
-}
+use super::StoreError;
 
 columns! {
-    #[derive(Debug)]
-    struct SuspectsRow {
-        instance: String,
-        at_ms: i64,
-        flags: String,
-        sketch: String,
+    /// What an instance says of who is flagged.
+    #[derive(Clone, Debug, Default, Eq, PartialEq)]
+    pub struct StoredSuspects {
+        /// Name of the process.
+        pub instance: String,
+        /// When it said so, in milliseconds since 1970.
+        pub at_ms: i64,
+        /// JSON, with texts that visitors wrote.
+        pub flags: String,
+        /// What it has seen in its window, in Base64; empty where it is alone.
+        pub sketch: String,
     }
+}
+
+statements! {
+    SAVE_SUSPECTS = "save who is flagged",
+        "INSERT INTO suspects (instance, at_ms, flags, sketch) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (instance) DO UPDATE SET at_ms = excluded.at_ms, flags = excluded.flags, \
+         sketch = excluded.sketch";
+    PRUNE_SUSPECTS = "forget who was flagged",
+        "DELETE FROM suspects WHERE at_ms < $1";
+    SUSPECTS = "read who is flagged",
+        "SELECT instance, at_ms, flags, sketch FROM suspects WHERE at_ms >= $1 ORDER BY instance";
+    FORGET_SUSPECTS = "forget who was flagged on an instance",
+        "DELETE FROM suspects WHERE instance = $1";
 }
 
 handle! {
@@ -39,19 +44,10 @@ impl Suspects<'_> {
     ///
     /// Fails when the database does.
     pub async fn save(self, suspects: &StoredSuspects, old_ms: i64) -> Result<(), StoreError> {
-        let values = [
-            (&suspects.instance).into(),
-            suspects.at_ms.into(),
-            (&suspects.flags).into(),
-            (&suspects.sketch).into(),
-        ];
-        self.store
-            .database
-            .execute(&sql::SAVE_SUSPECTS, &values)
-            .await?;
+        let values = values![suspects; instance, at_ms, flags, sketch];
+        self.db.execute(&SAVE_SUSPECTS, &values).await?;
         let values = [old_ms.into()];
-        let pruned = self.store.database.execute(&sql::PRUNE_SUSPECTS, &values);
-        pruned.await.map(|_| ())
+        self.db.run(&PRUNE_SUSPECTS, &values).await
     }
 
     /// Returns what instances have said since a time, by their names.
@@ -61,17 +57,7 @@ impl Suspects<'_> {
     /// Fails when the database does.
     pub async fn load(self, since_ms: i64) -> Result<Vec<StoredSuspects>, StoreError> {
         let values = [since_ms.into()];
-        let rows = self
-            .store
-            .database
-            .rows::<SuspectsRow>(&sql::SUSPECTS, &values);
-        let stored = |row: SuspectsRow| StoredSuspects {
-            instance: row.instance,
-            at_ms: row.at_ms,
-            flags: row.flags,
-            sketch: row.sketch,
-        };
-        Ok(rows.await?.into_iter().map(stored).collect())
+        self.db.rows(&SUSPECTS, &values).await
     }
 
     /// Forgets what an instance has said, which ends.
@@ -81,7 +67,6 @@ impl Suspects<'_> {
     /// Fails when the database does.
     pub async fn forget(self, instance: &str) -> Result<(), StoreError> {
         let values = [instance.into()];
-        let forgotten = self.store.database.execute(&sql::FORGET_SUSPECTS, &values);
-        forgotten.await.map(|_| ())
+        self.db.run(&FORGET_SUSPECTS, &values).await
     }
 }

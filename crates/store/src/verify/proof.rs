@@ -1,18 +1,18 @@
 //! Findings of the methods, and the proof that they make together.
 
-use std::fmt;
-
 use robot_detection_layer::detect::Verdict;
 
-/// Way to prove a robot's claim.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Method {
-    /// The operator publishes the ranges of the robot's addresses.
-    Ranges,
-    /// The address has a name of the operator's, and that name has the address.
-    ReverseDns,
-    /// The request is signed with a key that the operator publishes.
-    WebBotAuth,
+words! {
+    /// Way to prove a robot's claim.
+    #[derive(Hash)]
+    pub enum Method {
+        /// The operator publishes the ranges of the robot's addresses.
+        Ranges = "ranges",
+        /// The address has a name of the operator's, and that name has the address.
+        ReverseDns = "reverse-dns",
+        /// The request is signed with a key that the operator publishes.
+        WebBotAuth = "web-bot-auth",
+    }
 }
 
 /// Finding of one method about a claim.
@@ -48,34 +48,6 @@ pub struct Proof {
     pub by: Option<Method>,
     /// Finding of each method, in the order in which they were asked.
     pub evidence: Vec<Evidence>,
-}
-
-impl Method {
-    /// Every method.
-    pub const ALL: &'static [Self] = &[Self::Ranges, Self::ReverseDns, Self::WebBotAuth];
-
-    /// Returns the word for it, for settings, logs and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ranges => "ranges",
-            Self::ReverseDns => "reverse-dns",
-            Self::WebBotAuth => "web-bot-auth",
-        }
-    }
-
-    /// Returns the method that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|method| method.as_str() == word)
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 impl Evidence {

@@ -55,15 +55,14 @@ mod field_path;
 mod json;
 mod lines;
 mod logged_request;
-mod open;
 mod parser;
 mod scanner;
 mod server;
 
 pub use field_path::{FieldPath, InvalidFieldPath};
+pub use lines::open;
 pub use lines::{Lines, MAX_LINE_BYTES};
 pub use logged_request::LoggedRequest;
-pub use open::open;
 pub use parser::{Entry, Parser};
 pub use server::{Asked, GZIP, Line, LoggedAnswer, RecognisedFields, Served, ServedLines};
 pub use server::{LineFormat, UnknownLineFormat};

@@ -5,10 +5,8 @@
 mod csv;
 mod json;
 mod rows;
-#[expect(clippy::module_inception, reason = "the file is named for its trait")]
-mod summary;
 
 pub use csv::{csv_cell, row as csv_row, write as write_csv};
 pub use json::object as json_object;
 pub use rows::{Count, Row, Rows};
-pub use summary::{Grouping, Summary};
+pub use rows::{Grouping, Summary};

@@ -21,7 +21,7 @@ use robot_detection_store::store::Store;
 use super::{
     keeper::Keeper,
     request::{observation, seen, told},
-    slots::{SLOTS, Slip, Slots},
+    slots::{Slip, Slots},
 };
 
 /// Pauses between two times that the slots are emptied: the shorter ones while many are taken, which
@@ -90,9 +90,9 @@ impl Suspicion {
     #[inline]
     pub fn answered(&self, slip: Slip, is_person: bool, status: u16, is_trap: bool) {
         if is_person {
-            self.inner.slots.settle(slip, status, is_trap);
+            self.inner.slots.answered(slip, status, is_trap);
         } else {
-            self.inner.slots.release(slip);
+            self.inner.slots.forget(slip);
         }
     }
 
@@ -163,19 +163,14 @@ impl Suspicion {
     }
 
     async fn run_drain(&self, stop: &CancellationToken) {
-        let [shortest, longest] = PAUSES;
-        let (mut pause, mut judged_ms) = (longest, self.inner.clock.now_ms());
+        let [_, mut pause] = PAUSES;
+        let mut judged_ms = self.inner.clock.now_ms();
         while stop
             .run_until_cancelled(tokio::time::sleep(pause))
             .await
             .is_some()
         {
-            let taken = self.drain();
-            pause = if taken > SLOTS / 4 {
-                shortest
-            } else {
-                longest.min(2 * pause)
-            };
+            pause = Slots::pause(self.drain(), pause, PAUSES);
             let now_ms = self.inner.clock.now_ms();
             if now_ms.abs_diff(judged_ms) >= JUDGED_MS.unsigned_abs() {
                 judged_ms = now_ms;
@@ -186,7 +181,7 @@ impl Suspicion {
 
     fn drain(&self) -> usize {
         let now_s = self.now_s();
-        self.with_fleets(|fleets| self.inner.slots.drain(now_s, |seen| fleets.observe(seen)))
+        self.with_fleets(|fleets| self.inner.slots.take(now_s, |seen| fleets.observe(seen)))
     }
 
     fn judge(&self) {

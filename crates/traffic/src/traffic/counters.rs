@@ -4,49 +4,26 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
 
-use robot_detection_layer::detect::{Kind, UNLISTED, Verdict};
 use robot_detection_layer::layer::Outcome;
-use robot_detection_layer::registry::{FixedMap, KeyHash};
 use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
-    cell::{CLASSES, Cell, class},
-    decision::Decision,
+    cell::{Cell, Decision, class},
+    cells::{Asked, CellKey, Counted, NOT_A_ROBOT, OTHER, Table},
     notes::Notes,
-    paths::{Ring, Settled, Ticket, Window},
+    paths::{Ring, Ticket, Window},
 };
-
-/// Most that is counted apart: three hundred bytes each, for five thousand robots of several
-/// sites, verdicts and rules.
-const MAX_CELLS: usize = 32_768;
-
-/// Most that is counted apart of what is beyond it, without names.
-const MAX_OTHERS: usize = 4_096;
 
 /// Most sites that are counted apart: each label value is a time series in Prometheus.
 const MAX_SITES: usize = 2_000;
 
-/// Most hosts of unlisted robots that sign which are counted apart: whoever has a domain may
-/// sign under as many names as he likes.
-const MAX_SIGNERS: usize = 200;
-
-/// Bits of a visitor's number: the rest is that of a site, or a place among the others.
+/// Bit of a visitor's number where the rest is that of a site.
 const PEOPLE: u32 = 1 << 31;
-const OTHERS: u32 = 1 << 30;
-
-/// Name of further sites, and of further robots.
-const OTHER: &str = "other";
-
-/// Word for the verdict where there is none.
-pub(super) const NO_VERDICT: &str = "none";
-
-/// Why a person's request passes: of these there is no outcome.
-const NOT_A_ROBOT: &str = "not-a-robot";
 
 /// Counters of all sites.
 #[derive(Debug)]
@@ -60,9 +37,8 @@ pub(super) struct Counters {
 /// Counters of one site.
 #[derive(Debug)]
 pub struct SiteCounters {
-    name: Arc<str>,
-    number: u64,
     /// Of people whose requests pass, which are most: they need not be looked up.
+    key: CellKey,
     people: Cell,
     table: Arc<Table>,
     /// `None` where paths are not kept.
@@ -72,70 +48,6 @@ pub struct SiteCounters {
     notes: Arc<Notes>,
 }
 
-/// What is counted of all visitors but people.
-#[derive(Debug)]
-struct Table {
-    cells: FixedMap<CellKey, Cell>,
-    /// Counts of what found no place among the cells.
-    others: FixedMap<CellKey, Cell>,
-    signers: FixedMap<Box<str>, ()>,
-    /// Cells that were made, to tell which came first.
-    made: AtomicUsize,
-    /// Held while numbers are taken out, so that nobody reads them half way.
-    taking: Mutex<()>,
-}
-
-/// Who asked and what was decided.
-#[derive(Debug)]
-struct CellKey {
-    site: Arc<str>,
-    site_number: u64,
-    kind: Kind,
-    verdict: Option<Verdict>,
-    decision: Decision,
-    robot: Arc<str>,
-    cause: Box<str>,
-    made: usize,
-}
-
-/// What is looked for among the cells.
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    site: &'a SiteCounters,
-    kind: Kind,
-    verdict: Option<Verdict>,
-    decision: Decision,
-    robot: &'a str,
-    cause: &'a str,
-}
-
-/// Requests since the start, as `/metrics` shows them.
-#[derive(Clone, Debug)]
-pub struct Counted {
-    /// Name of the site.
-    pub site: Arc<str>,
-    /// Robot or person.
-    pub kind: Kind,
-    /// Verdict on the robot's claim.
-    pub verdict: Option<Verdict>,
-    /// Word for what was done.
-    pub decision: &'static str,
-    /// Empty for people.
-    pub robot: Box<str>,
-    /// Requests by class of the status; those of no class first.
-    pub by_status: [u64; CLASSES],
-    /// Which of them came first.
-    made: usize,
-}
-
-impl Counted {
-    /// Returns the requests of all statuses.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        self.by_status.iter().sum()
-    }
-}
-
 impl Counters {
     /// Creates counters, and slots for paths where these are kept.
     pub(super) fn new(keeps_paths: bool, notes: Arc<Notes>) -> Self {
@@ -143,13 +55,7 @@ impl Counters {
             notes,
             paths: keeps_paths.then(Arc::default),
             sites: Mutex::default(),
-            table: Arc::new(Table {
-                cells: FixedMap::new(MAX_CELLS),
-                others: FixedMap::new(MAX_OTHERS),
-                signers: FixedMap::new(MAX_SIGNERS),
-                made: AtomicUsize::new(0),
-                taking: Mutex::default(),
-            }),
+            table: Arc::default(),
         }
     }
 
@@ -166,8 +72,7 @@ impl Counters {
         }
         let name: Arc<str> = name.into();
         let site = Arc::new(SiteCounters {
-            name: Arc::clone(&name),
-            number: sites.len() as u64,
+            key: CellKey::of_people(Arc::clone(&name), sites.len() as u64),
             people: Cell::default(),
             table: Arc::clone(&self.table),
             paths: self.paths.clone(),
@@ -194,7 +99,7 @@ impl Counters {
         let _taking = self.table.taking();
         let mut taken = Vec::new();
         for site in self.sites().values() {
-            site.people.take(|| site.key_of_people(), &mut taken);
+            site.people.take(|| site.key.traffic_key(), &mut taken);
         }
         for (key, cell) in self.table.iter() {
             cell.take(|| key.traffic_key(), &mut taken);
@@ -206,15 +111,14 @@ impl Counters {
     pub(super) fn drain_paths(&self, window: &mut Window) -> usize {
         let Some(ring) = &self.paths else { return 0 };
         let mut sites: Vec<_> = self.sites().values().cloned().collect();
-        sites.sort_unstable_by_key(|site| site.number);
-        let people: Arc<str> = "".into();
-        let taken = ring.drain(|settled| {
+        sites.sort_unstable_by_key(|site| site.key.site_number);
+        let taken = ring.drain_paths(|settled| {
             let count = PathCount::one(settled.class);
             let number = (settled.visitor & !PEOPLE) as usize;
             if settled.visitor & PEOPLE != 0 {
                 if let Some(site) = sites.get(number) {
                     let pattern = settled.path.kept_text(true);
-                    window.add(&site.name, &people, &pattern, count);
+                    window.add(&site.key.site, &site.key.robot, &pattern, count);
                 }
             } else if let Some(key) = self.table.at(settled.visitor) {
                 let path = key.path(settled);
@@ -222,7 +126,7 @@ impl Counters {
             }
         });
         for site in &sites {
-            window.skip(&site.name, site.skipped.swap(0, Relaxed));
+            window.skip(&site.key.site, site.skipped.swap(0, Relaxed));
         }
         taken
     }
@@ -235,7 +139,11 @@ impl Counters {
     /// Returns all requests since the start, those of what came first first.
     pub(super) fn counted(&self) -> Vec<Counted> {
         let _taking = self.table.taking();
-        let mut counted: Vec<_> = self.sites().values().map(|site| site.people()).collect();
+        let mut counted: Vec<_> = self
+            .sites()
+            .values()
+            .map(|site| site.key.counted(&site.people))
+            .collect();
         let begun = counted.len();
         counted.extend(self.table.iter().map(|(key, cell)| key.counted(cell)));
         if let Some(cells) = counted.get_mut(begun..) {
@@ -256,7 +164,7 @@ impl SiteCounters {
     /// As it is: only once it is read, by another thread, it becomes a pattern if a person asked.
     #[inline]
     pub fn leave_path(&self, path: &str) -> Option<Ticket> {
-        let ticket = self.paths.as_ref()?.claim(path);
+        let ticket = self.paths.as_ref()?.claim_path(path);
         if ticket.is_none() {
             self.skipped.fetch_add(1, Relaxed);
         }
@@ -268,8 +176,8 @@ impl SiteCounters {
     /// Before its body ends: a slot is not held by a download, or by a WebSocket.
     #[inline]
     pub fn answered(&self, ticket: Ticket, status: u16) {
-        if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.number)) {
-            paths.settle(ticket, number | PEOPLE, class(status));
+        if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
+            paths.settle_path(ticket, number | PEOPLE, class(status));
         }
     }
 
@@ -294,7 +202,7 @@ impl SiteCounters {
         let cell = self.add(outcome, status, bytes, duration);
         if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
             if let Some(cell) = cell {
-                paths.settle(ticket, cell, class(status));
+                paths.settle_path(ticket, cell, class(status));
             } else {
                 // Requests of the program's own have no kind, and are not counted.
                 let is_visit = outcome.kind().is_some();
@@ -314,7 +222,7 @@ impl SiteCounters {
 
     fn note(&self, outcome: Option<&Outcome>, status: u16) {
         if let Some((outcome, visit)) = outcome.and_then(|it| Some((it, it.visit()?))) {
-            self.notes.note(&self.name, outcome, visit, status);
+            self.notes.note(&self.key.site, outcome, visit, status);
         }
     }
 
@@ -323,7 +231,7 @@ impl SiteCounters {
         // Requests of the program's own have no kind.
         let kind = outcome.kind()?;
         let asked = Asked {
-            site: self,
+            site: &self.key,
             kind,
             verdict: outcome.verdict(),
             decision: Decision::of(outcome),
@@ -338,167 +246,20 @@ impl SiteCounters {
 
     /// Returns the name.
     pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn key_of_people(&self) -> TrafficKey {
-        TrafficKey {
-            site: self.name.to_string(),
-            kind: Kind::Person.as_str().to_owned(),
-            robot: String::new(),
-            verdict: NO_VERDICT.to_owned(),
-            decision: Decision::default().word().to_owned(),
-            cause: NOT_A_ROBOT.to_owned(),
-            status: 0,
-        }
-    }
-
-    fn people(&self) -> Counted {
-        Counted {
-            site: Arc::clone(&self.name),
-            kind: Kind::Person,
-            verdict: None,
-            decision: Decision::default().word(),
-            robot: Box::default(),
-            by_status: self.people.requests(),
-            made: 0,
-        }
-    }
-}
-
-impl Table {
-    /// Returns the name under which a robot is counted; empty for people.
-    fn named<'o>(&self, outcome: &'o Outcome) -> &'o str {
-        let name = outcome.robot().unwrap_or_default();
-        if outcome.signer().is_none() {
-            return name;
-        }
-        let hash = KeyHash::default().text(name);
-        let is_known = self
-            .signers
-            .of(hash, |known| **known == *name, || name.into());
-        is_known.map_or(UNLISTED, |()| name)
-    }
-
-    /// Returns the numbers of what is asked for, and where they are; of more than there is room
-    /// for, nothing.
-    fn of(&self, asked: Asked<'_>) -> Option<(u32, &Cell)> {
-        if let Some((place, cell)) = self.find(&self.cells, asked) {
-            return Some((u32::try_from(place).ok()?, cell));
-        }
-        let robot = if asked.robot.is_empty() { "" } else { OTHER };
-        let nameless = Asked {
-            robot,
-            cause: OTHER,
-            ..asked
-        };
-        let (place, cell) = self.find(&self.others, nameless)?;
-        Some((u32::try_from(place).ok()? | OTHERS, cell))
-    }
-
-    /// Returns who has the numbers at a place.
-    fn at(&self, place: u32) -> Option<&CellKey> {
-        let number = (place & !OTHERS) as usize;
-        let is_other = place & OTHERS != 0;
-        let table = if is_other { &self.others } else { &self.cells };
-        table.at(number)
-    }
-
-    fn find<'t>(
-        &self,
-        table: &'t FixedMap<CellKey, Cell>,
-        asked: Asked<'_>,
-    ) -> Option<(usize, &'t Cell)> {
-        table.numbered(
-            asked.hash(),
-            |key| asked.is(key),
-            || asked.key(self.made.fetch_add(1, Relaxed)),
-        )
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&CellKey, &Cell)> {
-        self.cells.iter().chain(self.others.iter())
-    }
-
-    fn taking(&self) -> MutexGuard<'_, ()> {
-        // It guards no data of its own.
-        self.taking.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Asked<'_> {
-    fn hash(&self) -> KeyHash {
-        let verdict = self.verdict.map_or(0, |verdict| 1 + verdict as u64);
-        let small = (self.kind as u64) << 16 | verdict << 8 | self.decision.number();
-        KeyHash::default()
-            .number(self.site.number << 24 | small)
-            .text(self.robot)
-            .text(self.cause)
-    }
-
-    fn is(&self, key: &CellKey) -> bool {
-        self.site.number == key.site_number
-            && self.kind == key.kind
-            && self.verdict == key.verdict
-            && self.decision == key.decision
-            && *self.robot == *key.robot
-            && *self.cause == *key.cause
-    }
-
-    fn key(&self, made: usize) -> CellKey {
-        CellKey {
-            site: Arc::clone(&self.site.name),
-            site_number: self.site.number,
-            kind: self.kind,
-            verdict: self.verdict,
-            decision: self.decision,
-            robot: self.robot.into(),
-            cause: self.cause.into(),
-            made,
-        }
-    }
-}
-
-impl CellKey {
-    /// Returns what is kept of a path that was left.
-    fn path(&self, settled: &Settled) -> String {
-        let is_person = matches!(self.kind, Kind::Person | Kind::Shared);
-        settled.path.kept_text(is_person)
-    }
-
-    fn traffic_key(&self) -> TrafficKey {
-        TrafficKey {
-            site: self.site.to_string(),
-            kind: self.kind.as_str().to_owned(),
-            robot: self.robot.to_string(),
-            verdict: self.verdict.map_or(NO_VERDICT, Verdict::as_str).to_owned(),
-            decision: self.decision.word().to_owned(),
-            cause: self.cause.to_string(),
-            status: 0,
-        }
-    }
-
-    fn counted(&self, cell: &Cell) -> Counted {
-        Counted {
-            site: Arc::clone(&self.site),
-            kind: self.kind,
-            verdict: self.verdict,
-            decision: self.decision.word(),
-            robot: (*self.robot).into(),
-            by_status: cell.requests(),
-            made: self.made,
-        }
+        &self.key.site
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::cells::MAX_CELLS;
     use super::*;
+    use robot_detection_layer::detect::{Kind, Verdict};
     use robot_detection_store::store::KeptAddresses;
 
     fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> Asked<'a> {
         Asked {
-            site,
+            site: &site.key,
             kind: Kind::Listed,
             verdict: Some(Verdict::Verified),
             decision: Decision::default(),

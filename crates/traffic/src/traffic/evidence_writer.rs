@@ -1,8 +1,6 @@
 //! What carries notes over to the database.
 
-use tracing::{info, warn};
-
-use robot_detection_store::store::{EVIDENCE_EVENTS, Evidence, EvidenceBatch, Store};
+use robot_detection_store::store::{EVIDENCE_EVENTS, Evidence, EvidenceBatch, Outage, Store};
 
 use super::notes::{Note, Notes};
 
@@ -32,7 +30,7 @@ pub(super) struct EvidenceWriter {
     /// What was added since it was last looked for what there is too much of.
     added: usize,
     pruned: Option<i64>,
-    is_failing: bool,
+    outage: Outage,
 }
 
 impl EvidenceWriter {
@@ -48,7 +46,10 @@ impl EvidenceWriter {
             number: 0,
             added: 0,
             pruned: None,
-            is_failing: false,
+            outage: Outage::new(
+                "evidence is held in memory until the database takes it",
+                "the database takes evidence again",
+            ),
         }
     }
 
@@ -75,10 +76,10 @@ impl EvidenceWriter {
             };
             if let Err(error) = self.store.evidence().add(&batch, now_ms).await {
                 self.batch = Some((number, noted));
-                return self.failed(&error);
+                return self.outage.failed(&error);
             }
             self.added += noted.len();
-            self.succeeded();
+            self.outage.succeeded();
         }
         let hour = now_ms.div_euclid(HOUR_MS);
         if self.pruned == Some(hour) && self.added < PRUNE_AFTER {
@@ -87,7 +88,7 @@ impl EvidenceWriter {
         let before_ms = now_ms.saturating_sub(i64::from(self.days) * DAY_MS);
         match self.store.evidence().prune(before_ms).await {
             Ok(()) => (self.pruned, self.added) = (Some(hour), 0),
-            Err(error) => self.failed(&error),
+            Err(error) => self.outage.failed(&error),
         }
     }
 
@@ -119,21 +120,6 @@ impl EvidenceWriter {
             });
         }
         dropped
-    }
-
-    /// Logs the first failure; until it is over, notes stay in memory.
-    fn failed(&mut self, error: &dyn std::error::Error) {
-        if !self.is_failing {
-            warn!(%error, "evidence is held in memory until the database takes it: {error}");
-        }
-        self.is_failing = true;
-    }
-
-    fn succeeded(&mut self) {
-        if self.is_failing {
-            info!("the database takes evidence again");
-        }
-        self.is_failing = false;
     }
 }
 

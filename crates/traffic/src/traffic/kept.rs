@@ -15,11 +15,12 @@ use robot_detection_store::store::Store;
 
 use super::{
     TrafficLayer,
-    counters::{Counted, Counters, SiteCounters},
+    cells::Counted,
+    counters::{Counters, SiteCounters},
     evidence_writer::EvidenceWriter,
     live::LiveRow,
     notes::{EvidenceSettings, Notes},
-    paths::{SLOTS, Window},
+    paths::{Ring, Window},
     writer::Writer,
 };
 
@@ -204,19 +205,13 @@ impl Traffic {
     }
 
     async fn run_drain(&self, stop: &CancellationToken) {
-        let [shortest, longest] = PAUSES;
-        let mut pause = longest;
+        let [_, mut pause] = PAUSES;
         while self.inner.counters.keeps_paths() {
             let next = tokio::time::sleep(pause);
             if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
-            let taken = self.with_window(|_| ()).0;
-            pause = if taken > SLOTS / 4 {
-                shortest
-            } else {
-                longest.min(2 * pause)
-            };
+            pause = Ring::pause(self.with_window(|_| ()).0, pause, PAUSES);
         }
     }
 

@@ -11,8 +11,8 @@
 //! the visits of all robots are described.
 
 mod cell;
+mod cells;
 mod counters;
-mod decision;
 mod evidence_writer;
 mod figures;
 mod kept;
@@ -24,9 +24,9 @@ mod pending;
 mod suspects;
 mod writer;
 
-pub use counters::Counted;
+pub use cell::decision_word;
+pub use cells::Counted;
 pub use counters::SiteCounters;
-pub use decision::decision_word;
 pub use figures::TimesError;
 pub use figures::{
     By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TrafficFilter,

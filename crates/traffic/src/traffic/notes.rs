@@ -11,7 +11,7 @@ use robot_detection_layer::layer::{ClaimProof, Noteworthy, Outcome, Visit, Visit
 use robot_detection_layer::policy::{Action, Breach, CountedBreach};
 use robot_detection_store::store::{BrokenRule, EVIDENCE_EVENTS, Evidence, KeptAddresses};
 
-use super::{counters::NO_VERDICT, decision::Decision, live::Live};
+use super::{cell::Decision, cells::NO_VERDICT, live::Live};
 
 /// Events of a kind that wait for the writer, which comes every five seconds: a hundred a second.
 const MAX_WAITING: usize = 512;

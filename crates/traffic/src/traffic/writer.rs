@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tracing::{info, warn};
+use tracing::warn;
 
 use robot_detection_store::store::{
-    CountedMinute, CountedPaths, LiveMinutes, Store, StoreError, StoreErrorKind, TrafficBatch,
+    CountedMinute, CountedPaths, LiveMinutes, Outage, Store, StoreError, StoreErrorKind,
+    TrafficBatch,
 };
 
 use super::{
@@ -43,7 +44,7 @@ pub(super) struct Writer {
     /// Last minute that is known to be noted as counted.
     noted: Option<i64>,
     pruned: Option<i64>,
-    is_failing: bool,
+    outage: Outage,
 }
 
 /// What is added in one transaction.
@@ -70,7 +71,10 @@ impl Writer {
             collected_ms: now_ms,
             noted: None,
             pruned: None,
-            is_failing: false,
+            outage: Outage::new(
+                "traffic is counted in memory until the database takes it",
+                "the database takes what is counted of traffic again",
+            ),
         }
     }
 
@@ -115,14 +119,14 @@ impl Writer {
             };
             if let Err(error) = self.store.traffic().add(&added, self.collected_ms).await {
                 self.batch = Some(batch);
-                return self.failed(&error);
+                return self.outage.failed(&error);
             }
             self.noted = Some(batch.minute);
-            self.succeeded();
+            self.outage.succeeded();
             // What is not trimmed now is with the next paths of the same hour.
             for paths in &batch.paths {
                 if let Err(error) = self.store.traffic().trim_paths(paths.minute).await {
-                    return self.failed(&error);
+                    return self.outage.failed(&error);
                 }
             }
         }
@@ -132,7 +136,7 @@ impl Writer {
                 Ok(true) => self.pruned = Some(hour),
                 // What is left of it is done after the next batch, which waits no longer.
                 Ok(false) => {}
-                Err(error) => self.failed(&error),
+                Err(error) => self.outage.failed(&error),
             }
         }
     }
@@ -180,20 +184,5 @@ impl Writer {
                 "{lost} requests are missing in the traffic that is kept: the database did not take them"
             );
         }
-    }
-
-    /// Tells of the first failure; until it is over, counts stay in memory.
-    fn failed(&mut self, error: &dyn std::error::Error) {
-        if !self.is_failing {
-            warn!(%error, "traffic is counted in memory until the database takes it: {error}");
-        }
-        self.is_failing = true;
-    }
-
-    fn succeeded(&mut self) {
-        if self.is_failing {
-            info!("the database takes what is counted of traffic again");
-        }
-        self.is_failing = false;
     }
 }

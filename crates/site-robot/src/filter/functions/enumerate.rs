@@ -3,9 +3,9 @@
 use std::{collections::HashSet, sync::Arc};
 
 use crate::document::{Page, urls_in_text};
-use crate::filter::{FoundLink, MimeTypes, Resource, Step, StepOutcome, Work};
+use crate::filter::{FoundLink, MimeTypes};
 
-use super::FunctionContext;
+use super::context::{FunctionContext, Made, MediaType, change};
 
 /// Links that a resource may spawn where `max` does not say it.
 const DEFAULT_MAX: usize = 1024;
@@ -32,105 +32,46 @@ audio/mpeg mp3 ogg wav flac m4a
 video/mp4 mp4 webm avi mov mkv";
 
 /// Collects the links of a page.
-pub(super) fn urls(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn urls(making: &mut FunctionContext<'_>) -> Made {
     let (max, media_type) = limits(making)?;
-    let types = making.state.types.as_ref().map(Arc::clone);
+    let types = making.state.types.clone();
     let types = types.unwrap_or_else(|| Arc::new(MimeTypes::parse(TYPES)));
-    Ok(Box::new(Urls {
-        max,
-        media_type,
-        types,
-    }))
-}
-
-/// Collects what stands after `URL:` in text.
-pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
-    // The reference lists no type, but has one in an example (chapter 45).
-    let (max, media_type) = limits(making)?;
-    Ok(Box::new(UrlsFromText { max, media_type }))
-}
-
-fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
-    let max = making.parameters.size("max")?.unwrap_or(DEFAULT_MAX);
-    Ok((max, MediaType::of(making)))
-}
-
-/// Media type that a function is restricted to, if it is.
-pub(super) struct MediaType(Option<String>);
-
-impl MediaType {
-    pub(super) fn of(making: &FunctionContext<'_>) -> Self {
-        let named = making.parameters.optional("type");
-        Self(named.map(|it| it.trim().to_ascii_lowercase()))
-    }
-
-    /// Returns `true` if a resource is of the type.
-    pub(super) fn fits(&self, resource: &Resource) -> bool {
-        let Some(wanted) = &self.0 else {
-            return true;
-        };
-        resource.media_type().as_ref() == Some(wanted)
-    }
-
-    /// Returns `true` unless the name of what a link leads to tells of another type.
-    ///
-    /// A name without an extension, or with one that is not known, may be anything.
-    fn may_be_of(&self, link: &str, types: &MimeTypes) -> bool {
-        let Some(wanted) = &self.0 else {
-            return true;
-        };
-        types.of_name(link).is_none_or(|known| known == wanted)
-    }
-}
-
-struct Urls {
-    max: usize,
-    media_type: MediaType,
-    types: Arc<MimeTypes>,
-}
-
-struct UrlsFromText {
-    max: usize,
-    media_type: MediaType,
-}
-
-impl Step for Urls {
-    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
+    Ok(change(move |work| {
         let resource = &*work.resource;
-        let page = resource.page().filter(|_| self.media_type.fits(resource));
+        let page = resource.page().filter(|_| media_type.fits(resource));
         if let Some((links, page)) = work.links.as_deref_mut().zip(page) {
             let wanted = page.links.iter();
-            let wanted = wanted.filter(|link| self.media_type.may_be_of(&link.url, &self.types));
+            let wanted = wanted.filter(|link| media_type.may_be_of(&link.url, &types));
             let found = wanted.map(|link| FoundLink {
                 url: link.url.clone(),
                 kind: Some(link.kind),
                 is_nofollow: link.is_nofollow,
             });
-            add(links, found, self.max);
+            add(links, found, max);
         }
-        StepOutcome::Continue
-    }
+    }))
 }
 
-impl Step for UrlsFromText {
-    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
+/// Collects what stands after `URL:` in text.
+pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> Made {
+    // The reference lists no type, but has one in an example (chapter 45).
+    let (max, media_type) = limits(making)?;
+    Ok(change(move |work| {
         let resource = &*work.resource;
-        let Some(links) = work.links.as_deref_mut() else {
-            return StepOutcome::Continue;
+        let links = work.links.as_deref_mut();
+        let Some(links) = links.filter(|_| media_type.fits(resource)) else {
+            return;
         };
-        if !self.media_type.fits(resource) {
-            return StepOutcome::Continue;
-        }
         match resource.page().map(Page::text) {
-            Some(text) => add(links, in_text(&text), self.max),
-            None => add(
-                links,
-                in_text(resource.text().unwrap_or_default()),
-                self.max,
-            ),
+            Some(text) => add(links, in_text(&text), max),
+            None => add(links, in_text(resource.text().unwrap_or_default()), max),
         }
-        StepOutcome::Continue
-    }
+    }))
+}
+
+fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
+    let max = making.parameters.size("max")?.unwrap_or(DEFAULT_MAX);
+    Ok((max, MediaType::of(making)))
 }
 
 /// Adds links, each once, `max` of a directive at most.

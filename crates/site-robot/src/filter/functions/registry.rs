@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::filter::{Function, Stage, Step, filter::Compiled, unknown};
+use crate::filter::{Function, Stage, step::Compiled, unknown};
 
 use super::{
-    FunctionContext,
-    table::{BUILT_IN, BuiltIn},
+    assigning,
+    context::{FunctionContext, Made, nothing},
+    enumerate, extraction, filtering,
 };
 
 /// Functions that directives may name: the built-in ones, and one's own.
@@ -54,7 +55,7 @@ impl Functions {
             (own.step(&making.parameters, making.stage)?, false)
         } else if let Some(built_in) = BUILT_IN.iter().find(|it| it.name == name) {
             may_stand(name, built_in.stages, making.stage)?;
-            once(built_in, making)?;
+            check_once(built_in, making)?;
             ((built_in.make)(making)?, built_in.is_counting)
         } else {
             return Err(unknown("function", name, self.names()));
@@ -63,27 +64,13 @@ impl Functions {
         for (line, text) in making.parameters.unknown() {
             making.error(line, format!("{name}: {text}"));
         }
-        Ok(compiled(making, step, is_counting))
+        Ok(making.compiled(step, is_counting))
     }
 }
 
 impl fmt::Debug for Functions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.names()).finish()
-    }
-}
-
-/// Makes a directive of its step.
-pub(super) fn compiled(
-    making: &FunctionContext<'_>,
-    step: Box<dyn Step>,
-    is_counting: bool,
-) -> Compiled {
-    Compiled {
-        line: making.directive.line(),
-        function: making.directive.function().into(),
-        step,
-        is_counting,
     }
 }
 
@@ -98,7 +85,7 @@ fn may_stand(name: &str, stages: &[Stage], stage: Stage) -> Result<(), String> {
     ))
 }
 
-fn once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<(), String> {
+fn check_once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<(), String> {
     let name = built_in.name;
     if !built_in.is_once {
         return Ok(());
@@ -111,3 +98,90 @@ fn once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<(), Stri
     making.state.once.push((name, making.directive.line()));
     Ok(())
 }
+
+/// Built-in function.
+pub(super) struct BuiltIn {
+    pub(super) name: &'static str,
+    pub(super) stages: &'static [Stage],
+    /// May stand once in a filter.
+    is_once: bool,
+    /// Counts resources.
+    is_counting: bool,
+    make: Make,
+}
+
+type Make = fn(&mut FunctionContext<'_>) -> Made;
+
+use Stage::{Data, Enumerate, Generate, MetaData, Setup, Shutdown};
+
+const TESTED: &[Stage] = &[MetaData, Data];
+const RETRIEVED: &[Stage] = &[Data, Enumerate, Generate];
+const ANY_RESOURCE: &[Stage] = &[MetaData, Data, Enumerate, Generate];
+
+const fn at(stages: &'static [Stage], name: &'static str, make: Make) -> BuiltIn {
+    BuiltIn {
+        name,
+        stages,
+        is_once: false,
+        is_counting: false,
+        make,
+    }
+}
+
+const fn once(stages: &'static [Stage], name: &'static str, make: Make) -> BuiltIn {
+    BuiltIn {
+        is_once: true,
+        is_counting: true,
+        ..at(stages, name, make)
+    }
+}
+
+/// The thirty functions of the reference, in its order.
+pub(super) const BUILT_IN: [BuiltIn; 30] = [
+    at(&[Setup], "filterrules-setup", filtering::setup_rules),
+    at(&[Setup], "setup-regex-cache", assigning::regex_cache),
+    at(&[Setup], "setup-type-by-extension", assigning::setup_types),
+    at(TESTED, "filter-by-exact", filtering::exact),
+    once(TESTED, "filter-by-max", filtering::max),
+    once(RETRIEVED, "filter-by-md5", |making| {
+        Ok(filtering::md5(making))
+    }),
+    at(TESTED, "filter-by-prefix", filtering::prefix),
+    at(TESTED, "filter-by-regex", filtering::regex),
+    at(TESTED, "filterrules-process", |making| {
+        Ok(filtering::process_rules(making))
+    }),
+    at(ANY_RESOURCE, "assign-source", assigning::source),
+    at(ANY_RESOURCE, "assign-type-by-extension", |making| {
+        Ok(assigning::type_by_extension(making))
+    }),
+    at(ANY_RESOURCE, "clear-source", assigning::clear),
+    at(RETRIEVED, "convert-to-html", assigning::convert),
+    at(&[Generate], "copy-attribute", extraction::copy),
+    at(ANY_RESOURCE, "generate-by-exact", assigning::by_exact),
+    at(ANY_RESOURCE, "generate-by-prefix", assigning::by_prefix),
+    at(ANY_RESOURCE, "generate-by-regex", assigning::by_regex),
+    at(RETRIEVED, "generate-md5", |making| {
+        Ok(assigning::md5(making))
+    }),
+    at(RETRIEVED, "generate-rd-expires", |making| {
+        Ok(assigning::expires(making))
+    }),
+    at(RETRIEVED, "generate-rd-last-modified", |making| {
+        Ok(assigning::last_modified(making))
+    }),
+    at(&[Generate], "rename-attribute", extraction::rename),
+    at(&[Enumerate], "enumerate-urls", enumerate::urls),
+    at(
+        &[Enumerate],
+        "enumerate-urls-from-text",
+        enumerate::urls_from_text,
+    ),
+    at(&[Generate], "extract-full-text", extraction::full_text),
+    at(&[Generate], "extract-html-meta", extraction::meta),
+    at(&[Generate], "extract-html-text", extraction::first_text),
+    at(&[Generate], "extract-html-toc", extraction::headings),
+    at(&[Generate], "extract-source", extraction::source),
+    at(&[Generate], "harvest-summarizer", extraction::harvest),
+    at(&[Shutdown], "filterrules-shutdown", |_| Ok(nothing())),
+];

@@ -15,7 +15,7 @@ use crate::filter::{
 };
 use robot_detection_store::description::{Attribute, ResourceDescription};
 
-use super::table::BUILT_IN;
+use super::registry::BUILT_IN;
 
 /// 2026-11-30, 12:00:00 UTC.
 const NOW_MS: i64 = 1_796_040_000_000;

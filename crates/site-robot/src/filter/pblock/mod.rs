@@ -4,14 +4,13 @@
 //! lines; `#` begins a comment.
 
 mod item;
-mod quotes;
 mod reader;
 mod words;
 mod write;
 
 pub(super) use item::{Entry, Item, Pair, Tag};
-pub use quotes::{QuoteFault, Unquoted, is_quote, unquote};
 pub(super) use reader::{Block, read};
+pub use words::{QuoteFault, Unquoted, is_quote, unquote};
 pub(super) use write::write;
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ use crate::heaven::{
     content::Content,
     entry::has_page,
     export::{self, Export},
-    feed,
-    feed_item::FeedItem,
+    feed::{self, FeedItem},
     files, markdown, page, sitemap,
 };
 use robot_detection_store::description::ResourceDescription;

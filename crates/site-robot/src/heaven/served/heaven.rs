@@ -22,8 +22,7 @@ use crate::heaven::{
     date::Date,
     entry::has_page,
     export::Export,
-    feed,
-    feed_item::FeedItem,
+    feed::{self, FeedItem},
     files, index, markdown, page, sitemap,
 };
 

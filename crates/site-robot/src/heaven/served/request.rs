@@ -1,10 +1,11 @@
 //! Requests, as far as heaven reads them.
 
-use axum::http::{HeaderMap, HeaderName, Method, header};
+use axum::http::{HeaderMap, Method, header};
 use percent_encoding::percent_decode_str;
 
 use crate::heaven::date::Date;
 use robot_detection_layer::layer::prefers_markdown;
+use robot_detection_store::robots_file::knows_tag;
 
 /// Method and headers of a request.
 #[derive(Debug)]
@@ -38,23 +39,12 @@ impl<'r> PageRequest<'r> {
 
     /// Returns `true` if the client has what it asks for already (RFC 9110 §13.2.2).
     pub(super) fn is_known(&self, etag: &str, date: Option<Date>) -> bool {
-        // Where both are sent, `If-Modified-Since` is ignored (RFC 9110 §13.1.3).
-        if self.headers.contains_key(header::IF_NONE_MATCH) {
-            let tags = self.values(&header::IF_NONE_MATCH);
-            // `If-None-Match` compares weakly (RFC 9110 §13.1.2), so the prefix does not count.
-            let mut tags = tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag));
-            return tags.any(|tag| tag == etag || tag == "*");
+        if let Some(is_known) = knows_tag(self.headers, etag.as_bytes()) {
+            return is_known;
         }
         let since = self.headers.get(header::IF_MODIFIED_SINCE);
         let since = since.and_then(|since| since.to_str().ok());
         since.is_some_and(|since| date.is_some_and(|date| date.is_known_by(since)))
-    }
-
-    /// Returns the items of a list.
-    fn values(&self, name: &HeaderName) -> impl Iterator<Item = &'r str> {
-        let lines = self.headers.get_all(name).iter();
-        let lines = lines.filter_map(|line| line.to_str().ok());
-        lines.flat_map(|line| line.split(',')).map(str::trim)
     }
 }
 
@@ -71,6 +61,8 @@ pub(super) fn file(below: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderName;
+
     use super::*;
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {

@@ -1,13 +1,12 @@
 //! robot.conf: how the site robot behaves (Sun 7.1, chapter 42).
 
 mod file;
-mod files;
 mod key;
 mod robot_conf;
 mod values;
 
+pub use file::ConfigFiles;
 pub use file::RobotConfFile;
-pub use files::ConfigFiles;
 pub use key::{RobotKey, RobotKeyKind};
 pub use robot_conf::{KEYS, OnCompletion, Password, RobotConf, RobotConfRow};
 #[cfg(test)]

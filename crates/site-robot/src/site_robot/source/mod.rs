@@ -30,24 +30,22 @@
 mod access;
 mod answer;
 mod application;
-mod cookies;
 mod error;
 mod files;
 mod form;
 mod http;
-mod limits;
 mod login;
 mod page_source;
 mod session;
 
 pub use access::{Credentials, SiteAccess};
 pub use answer::PageResponse;
+pub use answer::SourceLimits;
 #[doc(hidden)]
 pub use answer::canonical_in;
 pub use application::ApplicationSource;
 pub use error::SourceError;
 pub use files::FileSource;
 pub use http::{HttpSettings, HttpSource, RequestSigner};
-pub use limits::SourceLimits;
 pub use login::FormLogin;
 pub use page_source::{PageRequest, PageSource};

@@ -11,7 +11,7 @@ pub use read::DescriptionEntry;
 pub use row::StoredDescription;
 pub use write::SaveOutcome;
 
-pub(super) use read::RecentDescriptions;
+pub(super) use row::RecentDescriptions;
 pub(super) use write::{clear, write_to};
 
 handle! {

@@ -3,54 +3,34 @@
 use super::Descriptions;
 use std::{sync::Arc, time::Duration};
 
-use moka::sync::Cache;
 use tokio::time::timeout;
 
 use super::{
-    super::{StoreError, robots::from_sql, statement::Statement},
+    super::{StoreError, columns::from_sql, statement::Statement},
     DescriptionCursor, DescriptionQuery, StoredDescription,
-    row::ReadRow,
+    row::{ReadRow, recent_key},
     sql,
 };
 
-/// What an index shows of a description.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct DescriptionEntry {
-    /// URL of the resource.
-    pub url: String,
-    /// Title, empty where there is none.
-    pub title: String,
-    /// Key in the order of the query; empty by URL.
-    pub key: String,
-    /// When the resource was first described.
-    pub first_seen_ms: i64,
-    /// When the description last said something new.
-    pub modified_ms: i64,
+columns! {
+    /// What an index shows of a description.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct DescriptionEntry {
+        /// URL of the resource.
+        pub url: String,
+        /// Title, empty where there is none.
+        pub title: String,
+        /// Key in the order of the query; empty by URL.
+        pub key: String,
+        /// When the resource was first described.
+        pub first_seen_ms: i64,
+        /// When the description last said something new.
+        pub modified_ms: i64,
+    }
 }
 
 /// Longest time that a visitor waits for a description.
 const VISITORS_WAIT: Duration = Duration::from_secs(1);
-
-/// Bytes of values of the descriptions that visitors have read last, of all sites.
-const RECENT_BYTES: u64 = 32 * 1024 * 1024;
-
-/// Descriptions that visitors have read last, for the time while the database is away.
-#[derive(Debug)]
-pub(in crate::store) struct RecentDescriptions(Cache<String, Arc<StoredDescription>>);
-
-impl Default for RecentDescriptions {
-    fn default() -> Self {
-        let cache = Cache::builder().max_capacity(RECENT_BYTES);
-        let weigh = |key: &String, found: &Arc<StoredDescription>| {
-            u32::try_from(key.len() + found.description.value_bytes()).unwrap_or(u32::MAX)
-        };
-        Self(cache.weigher(weigh).build())
-    }
-}
-
-fn recent_key(site: &str, url: &str) -> String {
-    format!("{site} {url}")
-}
 
 impl Descriptions<'_> {
     /// Returns descriptions in the order of a query.
@@ -66,7 +46,7 @@ impl Descriptions<'_> {
         let (key, url) = bounds(query);
         let limit = i64::from(query.limit);
         let values = [(&query.site).into(), key.into(), url.into(), limit.into()];
-        let rows: Vec<ReadRow> = self.store.database.rows(&statement, &values).await?;
+        let rows: Vec<ReadRow> = self.db.rows(&statement, &values).await?;
         self.read_all(rows)
     }
 
@@ -88,7 +68,7 @@ impl Descriptions<'_> {
         let statement = sql::read_without_texts();
         let limit = i64::from(limit);
         let values = [site.into(), "".into(), after.into(), limit.into()];
-        let rows: Vec<ReadRow> = self.store.database.rows(&statement, &values).await?;
+        let rows: Vec<ReadRow> = self.db.rows(&statement, &values).await?;
         self.read_all(rows)
     }
 
@@ -105,15 +85,7 @@ impl Descriptions<'_> {
         let (key, url) = bounds(query);
         let limit = i64::from(query.limit);
         let values = [(&query.site).into(), key.into(), url.into(), limit.into()];
-        let rows = self.store.database.rows(&statement, &values).await?;
-        let entry = |(url, title, key, first_seen_ms, modified_ms)| DescriptionEntry {
-            url,
-            title,
-            key,
-            first_seen_ms,
-            modified_ms,
-        };
-        Ok(rows.into_iter().map(entry).collect())
+        self.db.rows(&statement, &values).await
     }
 
     /// Returns the description of a URL.
@@ -141,13 +113,9 @@ impl Descriptions<'_> {
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
-        let (recent, key) = (&self.store.database.recent.0, recent_key(site, url));
+        let (recent, key) = (&self.db.recent.0, recent_key(site, url));
         let read = timeout(VISITORS_WAIT, self.find(site, url)).await;
-        let late = || {
-            self.store
-                .database
-                .error(&sql::DESCRIPTION, &sqlx::Error::PoolTimedOut)
-        };
+        let late = || self.db.error(&sql::DESCRIPTION, &sqlx::Error::PoolTimedOut);
         match read.unwrap_or_else(|_| Err(late())) {
             Ok(Some(found)) => {
                 if recent.get(&key).as_deref() != Some(&found) {
@@ -169,13 +137,7 @@ impl Descriptions<'_> {
     /// Returns `true` unless the database is away and a description is not in memory.
     #[must_use]
     pub fn can_read(self, site: &str, url: &str) -> bool {
-        self.store.absence().is_none()
-            || self
-                .store
-                .database
-                .recent
-                .0
-                .contains_key(&recent_key(site, url))
+        self.db.link.absence().is_none() || self.db.recent.0.contains_key(&recent_key(site, url))
     }
 
     /// Returns the description of a URL, shown or not.
@@ -198,11 +160,7 @@ impl Descriptions<'_> {
     /// Fails when the database does.
     pub async fn first_url(self, site: &str, from: &str) -> Result<Option<String>, StoreError> {
         let values = [site.into(), from.into()];
-        let row = self
-            .store
-            .database
-            .first(&sql::FIRST_DESCRIBED_URL, &values);
-        Ok(row.await?.map(|(url,): (String,)| url))
+        self.db.value(&sql::FIRST_DESCRIBED_URL, &values).await
     }
 
     /// Counts the descriptions of a site.
@@ -212,8 +170,8 @@ impl Descriptions<'_> {
     /// Fails when the database does.
     pub async fn count(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
-        let row = self.store.database.first(&sql::DESCRIPTION_COUNT, &values);
-        Ok(row.await?.map_or(0, |(count,): (i64,)| from_sql(count)))
+        let count = self.db.value(&sql::DESCRIPTION_COUNT, &values).await?;
+        Ok(count.map_or(0, from_sql))
     }
 
     /// Returns the names of the sites that have descriptions, in order.
@@ -222,8 +180,7 @@ impl Descriptions<'_> {
     ///
     /// Fails when the database does.
     pub async fn sites(self) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = self.store.database.rows(&sql::DESCRIBED_SITES, &[]).await?;
-        Ok(rows.into_iter().map(|(site,)| site).collect())
+        self.db.column(&sql::DESCRIBED_SITES, &[]).await
     }
 
     /// Returns when a description of a site last said something new; nothing where there is none.
@@ -233,11 +190,7 @@ impl Descriptions<'_> {
     /// Fails when the database does.
     pub async fn changed_ms(self, site: &str) -> Result<Option<i64>, StoreError> {
         let values = [site.into()];
-        let row = self
-            .store
-            .database
-            .first(&sql::DESCRIPTIONS_CHANGED, &values);
-        Ok(row.await?.map(|(changed_ms,): (i64,)| changed_ms))
+        self.db.value(&sql::DESCRIPTIONS_CHANGED, &values).await
     }
 
     async fn read_one(
@@ -246,14 +199,13 @@ impl Descriptions<'_> {
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
-        let values = [site.into(), url.into()];
-        let row: Option<ReadRow> = self.store.database.first(statement, &values).await?;
+        let row: Option<ReadRow> = self.db.first(statement, &[site.into(), url.into()]).await?;
         let stored = self.read_all(row.into_iter().collect())?;
         Ok(stored.into_iter().next())
     }
 
     fn read_all(self, rows: Vec<ReadRow>) -> Result<Vec<StoredDescription>, StoreError> {
-        let place = &self.store.database.place;
+        let place = &self.db.place;
         rows.into_iter().map(|row| row.into_stored(place)).collect()
     }
 }

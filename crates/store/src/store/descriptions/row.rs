@@ -1,11 +1,12 @@
 //! Descriptions as rows.
 
+use std::sync::Arc;
+
+use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use super::{
-    super::{
-        StoreError, StoreErrorKind, columns::columns, error::DatabaseLocation, statement::Value,
-    },
+    super::{StoreError, StoreErrorKind, error::DatabaseLocation, statement::Value},
     DescriptionCursor, DescriptionOrder,
 };
 use crate::description::{
@@ -51,6 +52,27 @@ impl StoredDescription {
         };
         DescriptionCursor::behind(key, description.url())
     }
+}
+
+/// Bytes of values of the descriptions that visitors have read last, of all sites.
+const RECENT_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Descriptions that visitors have read last, for the time while the database is away.
+#[derive(Debug)]
+pub(in crate::store) struct RecentDescriptions(pub(super) Cache<String, Arc<StoredDescription>>);
+
+impl Default for RecentDescriptions {
+    fn default() -> Self {
+        let cache = Cache::builder().max_capacity(RECENT_BYTES);
+        let weigh = |key: &String, found: &Arc<StoredDescription>| {
+            u32::try_from(key.len() + found.description.value_bytes()).unwrap_or(u32::MAX)
+        };
+        Self(cache.weigher(weigh).build())
+    }
+}
+
+pub(super) fn recent_key(site: &str, url: &str) -> String {
+    format!("{site} {url}")
 }
 
 columns! {

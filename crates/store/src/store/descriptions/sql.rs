@@ -3,10 +3,7 @@
 use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
-    super::{
-        sql::statements,
-        statement::{ByRows, Statement},
-    },
+    super::statement::{ByRows, Statement},
     DescriptionOrder,
 };
 
@@ -75,7 +72,7 @@ pub(super) fn read_without_texts() -> Statement {
 /// Returns the statement that reads what an index shows of descriptions.
 pub(super) fn read_entries(order: DescriptionOrder, with_key: bool) -> Statement {
     let key = column(order).unwrap_or("''");
-    let columns = format!("url, title, {key}, first_seen_ms, modified_ms");
+    let columns = format!("url, title, {key} AS key, first_seen_ms, modified_ms");
     let what = "read an index of the resource descriptions";
     ordered(what, &columns, order, with_key)
 }
@@ -160,9 +157,8 @@ pub(in crate::store) fn parameters(first: usize, count: usize) -> String {
 }
 
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement() -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.push(read_without_texts());
+pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
+    let mut all = vec![read_without_texts()];
     for rows in [&SAVE, &FINGERPRINTS, &DELETE] {
         all.extend(rows.all().cloned());
     }

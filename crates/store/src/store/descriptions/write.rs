@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use super::{
     super::{
         StoreError,
-        database::Transaction,
         publications::{clear_publications, hide_withdrawn, increment_heaven_version},
         statement::{ByRows, Step, Value},
+        transaction::Transaction,
     },
     row::WriteRow,
     sql,
@@ -42,11 +42,7 @@ impl Descriptions<'_> {
         descriptions: &[ResourceDescription],
         now_ms: i64,
     ) -> Result<Vec<SaveOutcome>, StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin("save resource descriptions")
-            .await?;
+        let mut transaction = self.db.begin("save resource descriptions").await?;
         let mut all = Vec::with_capacity(descriptions.len());
         // As many as the largest statement of `SAVE` takes.
         for piece in descriptions.chunks(8) {
@@ -67,11 +63,7 @@ impl Descriptions<'_> {
     ///
     /// Fails when the database does, and then withdraws none.
     pub async fn delete(self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin("remove resource descriptions")
-            .await?;
+        let mut transaction = self.db.begin("remove resource descriptions").await?;
         let deleted = delete(&mut transaction, site, urls).await?;
         increment_heaven_version(&mut transaction, site).await?;
         transaction.commit().await?;
@@ -84,11 +76,7 @@ impl Descriptions<'_> {
     ///
     /// Fails when the database does, and then withdraws none.
     pub async fn clear(self, site: &str) -> Result<u64, StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin(sql::CLEAR_DESCRIPTIONS.what)
-            .await?;
+        let mut transaction = self.db.begin(sql::CLEAR_DESCRIPTIONS.what).await?;
         let cleared = clear(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(cleared)

@@ -29,7 +29,7 @@ impl EvidenceRows<'_> {
     ///
     /// Fails when the database does; then nothing was added, or all of it.
     pub async fn add(self, batch: &EvidenceBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin(sql::ADD_WHAT).await?;
+        let mut transaction = self.db.begin(sql::ADD_WHAT).await?;
         if !traffic::is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
         }
@@ -49,16 +49,13 @@ impl EvidenceRows<'_> {
     /// Fails when the database does.
     pub async fn prune(self, before_ms: i64) -> Result<(), StoreError> {
         let old = [before_ms.into()];
-        self.store.database.execute(&sql::PRUNE_OLD, &old).await?;
+        self.db.execute(&sql::PRUNE_OLD, &old).await?;
         // First by robot: what one has too much of must not count against the others.
         for (statement, most) in [
             (&sql::PRUNE_OF_ROBOT, MAX_OF_ROBOT),
             (&sql::PRUNE_OF_EVENT, MAX_OF_EVENT),
         ] {
-            self.store
-                .database
-                .execute(statement, &[most.into()])
-                .await?;
+            self.db.execute(statement, &[most.into()]).await?;
         }
         Ok(())
     }
@@ -78,30 +75,9 @@ fn values_of(noted: &Evidence) -> [Value<'_>; sql::COLUMNS] {
             (sql::DELAY, 0, "", 0, "", *delay_ms, *gap_ms)
         }
     };
-    [
-        noted.at_ms.into(),
-        (&noted.event).into(),
-        (&noted.site).into(),
-        (&noted.kind).into(),
-        (&noted.robot).into(),
-        (&noted.verdict).into(),
-        (&noted.decision).into(),
-        (&noted.cause).into(),
-        i64::from(noted.status).into(),
-        (&noted.method).into(),
-        (&noted.host).into(),
-        (&noted.path).into(),
-        (&noted.address).into(),
-        (&noted.user_agent).into(),
-        (&noted.referrer).into(),
-        (&noted.proof).into(),
-        broken.into(),
-        line.into(),
-        rule.into(),
-        group_line.into(),
-        group.into(),
-        delay_ms.into(),
-        gap_ms.into(),
-        (&noted.suspect).into(),
+    values![
+        noted; at_ms, event, site, kind, robot, verdict, decision, cause, status, method, host,
+        path, address, user_agent, referrer, proof; broken, line, rule, group_line, group,
+        delay_ms, gap_ms, &noted.suspect
     ]
 }

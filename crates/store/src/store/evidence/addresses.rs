@@ -11,19 +11,21 @@ use ipnet::IpNet;
 const V4_BITS: u8 = 24;
 const V6_BITS: u8 = 48;
 
-/// How much is kept of the addresses of visitors.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum KeptAddresses {
-    /// Whole ones of who says that he is a listed robot, networks of everybody else.
-    #[default]
-    Robots,
-    /// Whole ones of everybody.
-    Whole,
-    /// Networks alone: /24 of IPv4, /48 of IPv6.
-    Networks,
-    /// None.
-    None,
+words! {
+    /// How much is kept of the addresses of visitors.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum KeptAddresses {
+        /// Whole ones of who says that he is a listed robot, networks of everybody else.
+        #[default]
+        Robots = "robots",
+        /// Whole ones of everybody.
+        Whole = "whole",
+        /// Networks alone: /24 of IPv4, /48 of IPv6.
+        Networks = "networks",
+        /// None.
+        None = "none",
+    }
 }
 
 /// Address, or a network of addresses, such as `203.0.113.7` or `2001:db8::/48`.
@@ -33,26 +35,6 @@ pub struct AddressNetwork {
 }
 
 impl KeptAddresses {
-    /// Every one of them.
-    pub const ALL: &'static [Self] = &[Self::Robots, Self::Whole, Self::Networks, Self::None];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Robots => "robots",
-            Self::Whole => "whole",
-            Self::Networks => "networks",
-            Self::None => "none",
-        }
-    }
-
-    /// Returns what a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.as_str() == word)
-    }
-
     /// Returns `true` if addresses of such visitors are kept whole.
     #[must_use]
     pub fn is_whole(self, is_listed_robot: bool) -> bool {

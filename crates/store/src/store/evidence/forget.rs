@@ -2,7 +2,7 @@
 
 use super::EvidenceRows;
 use super::{
-    super::{AuditEntry, StoreError, audit, robots::from_sql, statement::Value, traffic},
+    super::{AuditEntry, StoreError, audit, columns::from_sql, statement::Value, traffic},
     AddressNetwork, sql,
 };
 
@@ -40,11 +40,11 @@ impl EvidenceRows<'_> {
         forgetting: &Forgetting,
     ) -> Result<ForgottenRows, StoreError> {
         let values = forgetting.values();
-        let rows = self.store.database.rows(&sql::ADDRESSES, &values).await?;
+        let rows = self.db.rows(&sql::ADDRESSES, &values).await?;
         let (_, mut rows) = forgetting.chosen(rows);
         if let Some(values) = forgetting.path_values() {
             let [count, _] = traffic::forgetting();
-            let paths = self.store.database.rows::<(i64,)>(count, &values);
+            let paths = self.db.rows::<(i64,)>(count, &values);
             rows.paths = paths
                 .await?
                 .into_iter()
@@ -69,7 +69,7 @@ impl EvidenceRows<'_> {
         actor: &str,
         now_ms: i64,
     ) -> Result<ForgottenRows, StoreError> {
-        let mut transaction = self.store.database.begin(sql::FORGET.what).await?;
+        let mut transaction = self.db.begin(sql::FORGET.what).await?;
         let [robot, before] = forgetting.values();
         let rows = transaction.rows(&sql::ADDRESSES, &[robot, before]).await?;
         let (addresses, mut forgotten) = forgetting.chosen(rows);

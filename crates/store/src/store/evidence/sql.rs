@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use super::super::{
-    sql::statements,
     statement::{ByRows, Statement},
     traffic,
 };
@@ -44,7 +43,7 @@ statements! {
     // An impostor that broke a rule is kept as a violation, and is an impostor nevertheless.
     FIND = "read the evidence",
         concat!(
-            "SELECT evidence_id, ", evidence_columns!(), " FROM evidence \
+            "SELECT evidence_id AS id, ", evidence_columns!(), " FROM evidence \
              WHERE at_ms >= $1 AND at_ms < $2 AND ($3 = '' OR site = $3) \
              AND ($4 = '' OR robot = $4) AND ($5 = '' OR decision = $5) \
              AND ($6 = '' OR verdict = $6) AND ($7 = '' OR event = $7 \
@@ -54,11 +53,11 @@ statements! {
         );
     VIOLATIONS = "read the violations of robots.txt",
         concat!(
-            "SELECT evidence.evidence_id, ", evidence_columns!(), ", hits, refused, first_ms, \
-             shortest_ms FROM (SELECT MAX(evidence_id) AS last_id, COUNT(*) AS hits, \
+            "SELECT ", evidence_columns!(), ", hits, refused, first_ms, \
+             shortest_gap_ms FROM (SELECT MAX(evidence_id) AS last_id, COUNT(*) AS hits, \
              CAST(SUM(CASE WHEN cause IN ('robots.txt', 'crawl-delay') \
              AND decision NOT LIKE 'would-%' THEN 1 ELSE 0 END) AS BIGINT) AS refused, \
-             MIN(at_ms) AS first_ms, MIN(gap_ms) AS shortest_ms FROM evidence \
+             MIN(at_ms) AS first_ms, MIN(gap_ms) AS shortest_gap_ms FROM evidence \
              WHERE broken <> '' AND site = $1 GROUP BY robot, host, broken, line, rule) AS grouped \
              JOIN evidence ON evidence.evidence_id = grouped.last_id \
              ORDER BY evidence.evidence_id DESC LIMIT $2"
@@ -75,10 +74,8 @@ statements! {
 }
 
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement() -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.extend(ADD.all().cloned());
-    all
+pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
+    ADD.all().cloned().collect()
 }
 
 fn add(rows: usize) -> Statement {

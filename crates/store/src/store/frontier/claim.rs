@@ -6,9 +6,15 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::{
-    super::{StoreError, database::Transaction, error::Engine, statement::Value},
+    super::{
+        StoreError,
+        error::Engine,
+        leases::{Leases, MARK_ALIVE},
+        statement::Value,
+        transaction::Transaction,
+    },
     ClaimedUrl, FoundUrl, KnownUrl, RunCounts, sql,
-    url::{ClaimedRow, KnownRow},
+    url::ClaimedRow,
 };
 
 /// Longest that a holder counts as alive without a heartbeat.
@@ -44,11 +50,7 @@ impl Frontier<'_> {
         position: i64,
         urls: &[FoundUrl],
     ) -> Result<u64, StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin("enter URLs that were found")
-            .await?;
+        let mut transaction = self.db.begin("enter URLs that were found").await?;
         let urls: Vec<&FoundUrl> = urls.iter().collect();
         let queue = Queue {
             site,
@@ -67,12 +69,7 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn waiting_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into(), "".into(), MAX_HOSTS.into()];
-        let rows: Vec<(String,)> = self
-            .store
-            .database
-            .rows(&sql::WAITING_HOSTS, &values)
-            .await?;
-        Ok(rows.into_iter().map(|(host,)| host).collect())
+        self.db.column(&sql::WAITING_HOSTS, &values).await
     }
 
     /// Claims waiting URLs, so many of each host, the nearest to a starting point first.
@@ -90,8 +87,8 @@ impl Frontier<'_> {
         holder: &str,
         hosts: &[(String, u32)],
     ) -> Result<Vec<ClaimedUrl>, StoreError> {
-        let statement = sql::claim(self.store.database.place.engine);
-        let mut transaction = self.store.database.begin("take URLs to visit").await?;
+        let statement = sql::claim(self.db.place.engine);
+        let mut transaction = self.db.begin("take URLs to visit").await?;
         let mut claimed = Vec::new();
         for (host, count) in hosts {
             let count = i64::from(*count);
@@ -104,8 +101,8 @@ impl Frontier<'_> {
             ];
             let mut rows: Vec<ClaimedRow> = transaction.rows(&statement, &values).await?;
             // `RETURNING` promises no order.
-            rows.sort_by_key(ClaimedRow::place);
-            claimed.extend(rows.into_iter().map(|row| row.into_claimed(host)));
+            rows.sort_by_key(|row| (row.claimed.depth, row.position));
+            claimed.extend(rows.into_iter().map(|row| row.claimed));
         }
         transaction.commit().await?;
         Ok(claimed)
@@ -126,22 +123,15 @@ impl Frontier<'_> {
         holder: &str,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let engine = self.store.database.place.engine;
         let lease = lease_name(holder);
         let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
-        let mark = super::super::sql::mark_alive(engine);
         // Itself first, so that the next statement does not count its own URLs among those of the
         // dead.
-        self.store.database.execute(&mark, &sign).await?;
+        self.db.execute(&MARK_ALIVE, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
         let [site, run_id, _] = values;
-        let release = sql::release_dead(engine);
-        self.store
-            .database
-            .execute(&release, &[site, run_id])
-            .await?;
-        self.store.database.execute(&sql::DUE_URLS, &values).await?;
-        Ok(())
+        self.db.execute(&sql::RELEASE_DEAD, &[site, run_id]).await?;
+        self.db.run(&sql::DUE_URLS, &values).await
     }
 
     /// Returns who else has taken URLs of a run, in order, at most 256.
@@ -156,12 +146,7 @@ impl Frontier<'_> {
         holder: &str,
     ) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into(), holder.into()];
-        let rows: Vec<(String,)> = self
-            .store
-            .database
-            .rows(&sql::OTHER_HOLDERS, &values)
-            .await?;
-        Ok(rows.into_iter().map(|(holder,)| holder).collect())
+        self.db.column(&sql::OTHER_HOLDERS, &values).await
     }
 
     /// Releases URLs that a holder has taken and not recorded.
@@ -176,12 +161,8 @@ impl Frontier<'_> {
         holder: &str,
     ) -> Result<(), StoreError> {
         let values = [site.into(), run_id.into(), holder.into()];
-        self.store
-            .database
-            .execute(&sql::RELEASE_URLS, &values)
-            .await?;
-        self.store
-            .leases()
+        self.db.execute(&sql::RELEASE_URLS, &values).await?;
+        Leases { db: self.db }
             .free_lease(&lease_name(holder), holder)
             .await
     }
@@ -194,7 +175,7 @@ impl Frontier<'_> {
     pub async fn open_urls(self, site: &str, run_id: i64) -> Result<OpenUrls, StoreError> {
         let values = [site.into(), run_id.into()];
         let row: Option<(Option<i64>, Option<i64>, Option<i64>)> =
-            self.store.database.first(&sql::OPEN_URLS, &values).await?;
+            self.db.first(&sql::OPEN_URLS, &values).await?;
         let (waiting, taken, next_due_ms) = row.unwrap_or_default();
         Ok(OpenUrls {
             has_waiting: waiting.is_some(),
@@ -210,8 +191,7 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn known_url(self, site: &str, url: &str) -> Result<Option<KnownUrl>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<KnownRow> = self.store.database.first(&sql::KNOWN_URL, &values).await?;
-        Ok(row.map(KnownRow::into_known))
+        self.db.first(&sql::KNOWN_URL, &values).await
     }
 
     /// Returns by when pages are due of which so many come first; nothing where less are due.
@@ -227,8 +207,7 @@ impl Frontier<'_> {
     ) -> Result<Option<i64>, StoreError> {
         let before = i64::try_from(count.saturating_sub(1)).unwrap_or(i64::MAX);
         let values = [site.into(), now_ms.into(), before.into()];
-        let row: Option<(i64,)> = self.store.database.first(&sql::LAST_DUE, &values).await?;
-        Ok(row.map(|(last_ms,)| last_ms))
+        self.db.value(&sql::LAST_DUE, &values).await
     }
 
     /// Returns the links that a page had when it was last fetched.
@@ -238,8 +217,8 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn links(self, site: &str, url: &str) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<(String,)> = self.store.database.first(&sql::LINKS, &values).await?;
-        let links = row.map(|(links,)| links).unwrap_or_default();
+        let links: Option<String> = self.db.value(&sql::LINKS, &values).await?;
+        let links = links.unwrap_or_default();
         Ok(links.lines().map(str::to_owned).collect())
     }
 }
@@ -344,9 +323,4 @@ fn listed(urls: &[&FoundUrl]) -> String {
 
 fn lease_name(holder: &str) -> String {
     format!("site-robot/{holder}")
-}
-
-/// Returns a number as the database has it, which is never negative or large.
-pub(super) fn small(number: i64) -> u32 {
-    u32::try_from(number).unwrap_or(0)
 }

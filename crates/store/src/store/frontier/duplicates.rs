@@ -6,28 +6,32 @@ use super::{
     StoredRun, sql,
 };
 
-/// Resource whose content another described resource of the site has too.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct DuplicateDescription {
-    /// MD5 of the content.
-    pub md5: String,
-    /// URL of the resource.
-    pub url: String,
-    /// `true` if a description of it is in force.
-    pub is_published: bool,
-    /// Rank that its visit gave it, lower first.
-    pub preference: u8,
+columns! {
+    /// Resource whose content another described resource of the site has too.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct DuplicateDescription {
+        /// MD5 of the content.
+        pub md5: String,
+        /// URL of the resource.
+        pub url: String,
+        /// `true` if a description of it is in force.
+        pub is_published: bool,
+        /// Rank that its visit gave it, lower first.
+        pub preference: u8,
+    }
 }
 
-/// Resource that is described by another URL too, which is to stand for it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct AliasDescription {
-    /// URL of the resource.
-    pub url: String,
-    /// URL that stands for it.
-    pub alias_of: String,
-    /// `true` if a description of it is in force.
-    pub is_published: bool,
+columns! {
+    /// Resource that is described by another URL too, which is to stand for it.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct AliasDescription {
+        /// URL of the resource.
+        pub url: String,
+        /// URL that stands for it.
+        pub alias_of: String,
+        /// `true` if a description of it is in force.
+        pub is_published: bool,
+    }
 }
 
 /// Returns a rank as it is kept; what was visited before there were any comes last.
@@ -53,18 +57,7 @@ impl Frontier<'_> {
             run.run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, String, i64, Option<i64>)> = self
-            .store
-            .database
-            .rows(&sql::DESCRIBED_TWICE, &values)
-            .await?;
-        let row = |(md5, url, is_published, preference)| DuplicateDescription {
-            md5,
-            url,
-            is_published: is_published != 0,
-            preference: rank(preference),
-        };
-        Ok(rows.into_iter().map(row).collect())
+        self.db.rows(&sql::DESCRIBED_TWICE, &values).await
     }
 
     /// Returns resources that a run has described, and their canonical URLs too.
@@ -82,17 +75,7 @@ impl Frontier<'_> {
             run.run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, String, i64)> = self
-            .store
-            .database
-            .rows(&sql::NOT_CANONICAL, &values)
-            .await?;
-        let row = |(url, alias_of, is_published)| AliasDescription {
-            url,
-            alias_of,
-            is_published: is_published != 0,
-        };
-        Ok(rows.into_iter().map(row).collect())
+        self.db.rows(&sql::NOT_CANONICAL, &values).await
     }
 
     /// Returns URLs of a site that stand for others, and these, behind a URL.
@@ -107,7 +90,7 @@ impl Frontier<'_> {
         limit: u32,
     ) -> Result<Vec<(String, String)>, StoreError> {
         let values = [site.into(), after.into(), i64::from(limit).into()];
-        self.store.database.rows(&sql::ALIASES, &values).await
+        self.db.rows(&sql::ALIASES, &values).await
     }
 
     /// Discards descriptions of duplicates; those that the run added count as rejected.
@@ -124,7 +107,7 @@ impl Frontier<'_> {
         outcome: &str,
     ) -> Result<(), StoreError> {
         let site = run.site.as_str();
-        let mut transaction = self.store.database.begin("withdraw duplicates").await?;
+        let mut transaction = self.db.begin("withdraw duplicates").await?;
         let mut added = 0_i64;
         for duplicate in duplicates {
             unstage(&mut transaction, site, &duplicate.url).await?;

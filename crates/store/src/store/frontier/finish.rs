@@ -47,7 +47,7 @@ impl Frontier<'_> {
         self.count_withdrawn(run_id, withdrawn).await?;
         let held = RunState::Held.as_str();
         let values = [run_id.into(), held.into(), now_ms.into(), why.into()];
-        self.store.database.execute(&sql::HOLD_RUN, &values).await?;
+        self.db.execute(&sql::HOLD_RUN, &values).await?;
         self.run(run_id).await
     }
 
@@ -64,13 +64,7 @@ impl Frontier<'_> {
     ) -> Result<StoredRun, StoreError> {
         self.count_withdrawn(run_id, withdrawn).await?;
         let values = [run_id.into(), RunState::Finished.as_str().into()];
-        if self
-            .store
-            .database
-            .execute(&sql::ACCEPT_RUN, &values)
-            .await?
-            > 0
-        {
+        if self.db.execute(&sql::ACCEPT_RUN, &values).await? > 0 {
             self.settle(site, run_id).await?;
         }
         self.run(run_id).await
@@ -83,7 +77,7 @@ impl Frontier<'_> {
     /// Fails when the database does, and then forgets nothing.
     pub async fn clear_site(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
-        let mut transaction = self.store.database.begin("forget a site").await?;
+        let mut transaction = self.db.begin("forget a site").await?;
         for statement in [&sql::CLEAR_URLS, &sql::CLEAR_RUNS, &sql::CLEAR_ROBOTS_TXT] {
             transaction.execute(statement, &values).await?;
         }
@@ -106,11 +100,8 @@ impl Frontier<'_> {
     ) -> Result<Vec<(String, Option<String>, u8)>, StoreError> {
         let limit = i64::from(limit);
         let values = [site.into(), after.into(), run_id.into(), limit.into()];
-        let rows: Vec<(String, Option<String>, Option<i64>)> = self
-            .store
-            .database
-            .rows(&sql::DESCRIBED_MD5, &values)
-            .await?;
+        let rows: Vec<(String, Option<String>, Option<i64>)> =
+            self.db.rows(&sql::DESCRIBED_MD5, &values).await?;
         let ranked = |(url, md5, preference)| (url, md5, rank(preference));
         Ok(rows.into_iter().map(ranked).collect())
     }
@@ -122,8 +113,7 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn md5(self, site: &str, url: &str) -> Result<Option<(String, u8)>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<(Option<String>, Option<i64>)> =
-            self.store.database.first(&sql::MD5, &values).await?;
+        let row: Option<(Option<String>, Option<i64>)> = self.db.first(&sql::MD5, &values).await?;
         Ok(row.and_then(|(md5, preference)| Some((md5?, rank(preference)))))
     }
 
@@ -133,11 +123,7 @@ impl Frontier<'_> {
             ..RunCounts::default()
         };
         let values = counts.values(run_id);
-        self.store
-            .database
-            .execute(&sql::COUNT_RUN, &values)
-            .await?;
-        Ok(())
+        self.db.run(&sql::COUNT_RUN, &values).await
     }
 
     async fn settle(self, site: &str, run_id: i64) -> Result<(), StoreError> {
@@ -145,13 +131,9 @@ impl Frontier<'_> {
         if counts.changed + counts.withdrawn > 0 {
             // What they were duplicates of may be another page now.
             let doubt = &sql::DOUBT_DUPLICATES;
-            self.store.database.execute(doubt, &[site.into()]).await?;
+            self.db.execute(doubt, &[site.into()]).await?;
         }
         let values = [site.into(), run_id.into()];
-        self.store
-            .database
-            .execute(&sql::FORGET_URLS, &values)
-            .await?;
-        Ok(())
+        self.db.run(&sql::FORGET_URLS, &values).await
     }
 }

@@ -8,7 +8,6 @@ mod claim;
 mod duplicates;
 mod finish;
 mod record;
-mod robots_txt;
 mod runs;
 pub(super) mod sql;
 mod url;
@@ -16,8 +15,8 @@ mod url;
 pub use claim::OpenUrls;
 pub use duplicates::{AliasDescription, DuplicateDescription};
 pub use record::{DescriptionChange, NextVisit, PageRecord, RecordSummary, RunKey};
-pub use robots_txt::RobotsTxtCopy;
 pub use runs::{RunCommand, RunCounts, RunState, StoredRun};
+pub use url::RobotsTxtCopy;
 pub use url::{ClaimedUrl, FoundUrl, KnownUrl};
 
 handle! {

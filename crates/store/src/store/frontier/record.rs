@@ -4,10 +4,10 @@ use super::Frontier;
 use super::{
     super::{
         SaveOutcome, StoreError,
-        database::Transaction,
         error::Engine,
         publications::{Loss, stage},
         statement::{Step, Value},
+        transaction::Transaction,
     },
     ClaimedUrl, FoundUrl, RunCounts,
     claim::Queue,
@@ -109,7 +109,7 @@ impl Frontier<'_> {
                 // Deadlocks and busy databases pass, and a lost record would cost all visits of
                 // the batch.
                 Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
-                done => return done.inspect(|_| self.store.database.note_written(pages.len())),
+                done => return done.inspect(|_| self.db.note_written(pages.len())),
             }
         }
     }
@@ -121,7 +121,7 @@ impl Frontier<'_> {
         counts: &RunCounts,
         now_ms: i64,
     ) -> Result<RecordSummary, StoreError> {
-        let mut transaction = self.store.database.begin("record visits").await?;
+        let mut transaction = self.db.begin("record visits").await?;
         let mut counts = *counts;
         let most = match transaction.engine() {
             Engine::Sqlite => PIECE,

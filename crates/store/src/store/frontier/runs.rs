@@ -4,88 +4,93 @@ use super::Frontier;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{
-        StoreError, StoreErrorKind, columns::columns, publications::forget_staged,
-        robots::from_sql, statement::Value,
-    },
+    super::{StoreError, StoreErrorKind, publications::forget_staged, statement::Value},
     sql,
 };
 
-/// Run of the site robot.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct StoredRun {
-    /// Its number, which grows.
-    pub run_id: i64,
-    /// Name of the site.
-    pub site: String,
-    /// State.
-    pub state: RunState,
-    /// Command to the instances that work on it.
-    pub wanted: RunCommand,
-    /// Settings that its decisions depend on.
-    pub settings: String,
-    /// When it began.
-    pub started_ms: i64,
-    /// When it ended.
-    pub finished_ms: Option<i64>,
-    /// Counts so far.
-    pub counts: RunCounts,
-    /// Why its results are held back, where they are.
-    pub held: Option<String>,
+columns! {
+    /// Run of the site robot.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct StoredRun {
+        /// Its number, which grows.
+        pub run_id: i64,
+        /// Name of the site.
+        pub site: String,
+        /// State.
+        pub state: RunState,
+        /// Command to the instances that work on it.
+        pub wanted: RunCommand,
+        /// Settings that its decisions depend on.
+        pub settings: String,
+        /// When it began.
+        pub started_ms: i64,
+        /// When it ended.
+        pub finished_ms: Option<i64>,
+        /// Counts so far.
+        pub counts: RunCounts,
+        /// Why its results are held back, where they are.
+        pub held: Option<String>,
+    }
 }
 
-/// State of a run.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-// An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
-// changes once more: to `Finished`, when somebody accepts its results.
-#[non_exhaustive]
-pub enum RunState {
-    /// It goes on, or was cut off and can be resumed.
-    Running,
-    /// It came to its end.
-    Finished,
-    /// It came to its end, and its results wait until somebody accepts them.
-    Held,
-    /// It was given up for another one.
-    Abandoned,
+words! {
+    /// State of a run.
+    #[derive(Deserialize, Serialize)]
+    // An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
+    // changes once more: to `Finished`, when somebody accepts its results.
+    #[non_exhaustive]
+    pub enum RunState {
+        /// It goes on, or was cut off and can be resumed.
+        Running = "running",
+        /// It came to its end.
+        Finished = "finished",
+        /// It came to its end, and its results wait until somebody accepts them.
+        Held = "held",
+        /// It was given up for another one.
+        Abandoned = "abandoned",
+    }
 }
 
-/// Command to the instances that work on a run.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum RunCommand {
-    /// Work.
-    #[default]
-    Run,
-    /// Wait until they shall work.
-    Pause,
-    /// Finish what they have begun, and leave the rest for later.
-    Stop,
+words! {
+    /// Command to the instances that work on a run.
+    #[derive(Default)]
+    pub enum RunCommand {
+        /// Work.
+        #[default]
+        Run = "run",
+        /// Wait until they shall work.
+        Pause = "pause",
+        /// Finish what they have begun, and leave the rest for later.
+        Stop = "stop",
+    }
 }
 
-/// Counts of a run.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct RunCounts {
-    /// URLs that were found and accepted.
-    pub found: u64,
-    /// Answers received, those without a body included.
-    pub fetched: u64,
-    /// Pages that are as they were (304, or the same content).
-    pub unmodified: u64,
-    /// Bytes of bodies.
-    pub bytes: u64,
-    /// Resource descriptions that are new.
-    pub added: u64,
-    /// Resource descriptions that changed.
-    pub changed: u64,
-    /// Resource descriptions that were made again and say the same.
-    pub same: u64,
-    /// Resource descriptions that were withdrawn.
-    pub withdrawn: u64,
-    /// Pages that were fetched and are not described: filters, META tags, statuses.
-    pub rejected: u64,
-    /// URLs that could not be fetched in the end.
-    pub failed: u64,
+columns! {
+    /// Counts of a run.
+    #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+    pub struct RunCounts {
+        /// URLs that were found and accepted.
+        pub found: u64,
+        /// Answers received, those without a body included.
+        pub fetched: u64,
+        /// Pages that are as they were (304, or the same content).
+        pub unmodified: u64,
+        /// Bytes of bodies.
+        pub bytes: u64,
+        /// Resource descriptions that are new.
+        pub added: u64,
+        /// Resource descriptions that changed.
+        pub changed: u64,
+        /// Resource descriptions that were made again and say the same.
+        pub same: u64,
+        /// Resource descriptions that were withdrawn.
+        pub withdrawn: u64,
+        /// Pages that were fetched and are not described: filters, META tags, statuses.
+        pub rejected: u64,
+        /// URLs that could not be fetched in the end.
+        pub failed: u64,
+    }
 }
 
 impl Frontier<'_> {
@@ -104,10 +109,10 @@ impl Frontier<'_> {
         now_ms: i64,
     ) -> Result<(StoredRun, bool), StoreError> {
         let what = sql::ADD_RUN.what;
-        let mut transaction = self.store.database.begin(what).await?;
+        let mut transaction = self.db.begin(what).await?;
         let values = [site.into()];
-        let open: Vec<RunRow> = transaction.rows(&sql::OPEN_RUN, &values).await?;
-        if let Some(open) = open.into_iter().next().map(StoredRun::from) {
+        let open: Vec<StoredRun> = transaction.rows(&sql::OPEN_RUN, &values).await?;
+        if let Some(open) = open.into_iter().next() {
             if open.settings == settings {
                 let wanted = RunCommand::Run;
                 let values = [site.into(), wanted.as_str().into()];
@@ -126,10 +131,10 @@ impl Frontier<'_> {
         if added > 0 {
             forget_staged(&mut transaction, site).await?;
         }
-        let run: RunRow = transaction.one(&sql::OPEN_RUN, &values).await?;
+        let run: StoredRun = transaction.one(&sql::OPEN_RUN, &values).await?;
         transaction.execute(&sql::PRUNE_RUNS, &values).await?;
         transaction.commit().await?;
-        Ok((run.into(), added == 0))
+        Ok((run, added == 0))
     }
 
     /// Sets the command to the instances that work on a site's run; returns `true` if there is one.
@@ -139,7 +144,7 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn set_run_command(self, site: &str, wanted: RunCommand) -> Result<bool, StoreError> {
         let values = [site.into(), wanted.as_str().into()];
-        let told = self.store.database.execute(&sql::WANT_RUN, &values).await?;
+        let told = self.db.execute(&sql::WANT_RUN, &values).await?;
         Ok(told > 0)
     }
 
@@ -161,9 +166,7 @@ impl Frontier<'_> {
     ///
     /// Fails when the database does.
     pub async fn open_run(self, site: &str) -> Result<Option<StoredRun>, StoreError> {
-        let values = [site.into()];
-        let row: Option<RunRow> = self.store.database.first(&sql::OPEN_RUN, &values).await?;
-        Ok(row.map(StoredRun::from))
+        self.db.first(&sql::OPEN_RUN, &[site.into()]).await
     }
 
     /// Returns a run.
@@ -172,9 +175,8 @@ impl Frontier<'_> {
     ///
     /// `NotFound` when it is not there any more; else as the database fails.
     pub async fn run(self, run_id: i64) -> Result<StoredRun, StoreError> {
-        let values = [run_id.into()];
-        let row: Option<RunRow> = self.store.database.first(&sql::RUN, &values).await?;
-        row.map(StoredRun::from).ok_or_else(|| {
+        let row: Option<StoredRun> = self.db.first(&sql::RUN, &[run_id.into()]).await?;
+        row.ok_or_else(|| {
             StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("run {run_id} of the site robot is not in the database any more"),
@@ -189,8 +191,7 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn runs(self, site: &str, limit: u32) -> Result<Vec<StoredRun>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
-        let rows: Vec<RunRow> = self.store.database.rows(&sql::RUNS, &values).await?;
-        Ok(rows.into_iter().map(StoredRun::from).collect())
+        self.db.rows(&sql::RUNS, &values).await
     }
 
     /// Returns the sites whose robots have run, in order; nothing need be described yet.
@@ -199,8 +200,7 @@ impl Frontier<'_> {
     ///
     /// Fails when the database does.
     pub async fn run_sites(self) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = self.store.database.rows(&sql::RUN_SITES, &[]).await?;
-        Ok(rows.into_iter().map(|(site,)| site).collect())
+        self.db.column(&sql::RUN_SITES, &[]).await
     }
 
     /// Ends a run; returns whether this call did it.
@@ -211,35 +211,18 @@ impl Frontier<'_> {
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let values = [run_id.into(), state.as_str().into(), now_ms.into()];
-        let ended = self.store.database.execute(&sql::END_RUN, &values).await?;
+        let ended = self.db.execute(&sql::END_RUN, &values).await?;
         Ok(ended > 0)
     }
 }
 
-impl RunState {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Held => "held",
-            Self::Abandoned => "abandoned",
-        }
-    }
-}
+column!(RunState, String, |word| Ok(
+    RunState::from_word(&word).unwrap_or(RunState::Abandoned)
+));
 
-impl RunCommand {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Pause => "pause",
-            Self::Stop => "stop",
-        }
-    }
-}
+column!(RunCommand, String, |word| Ok(
+    RunCommand::from_word(&word).unwrap_or_default()
+));
 
 impl RunCounts {
     /// Adds the counts of another run.
@@ -258,79 +241,9 @@ impl RunCounts {
 
     /// Returns the values in the order of the statement that counts.
     pub(super) fn values(&self, run_id: i64) -> [Value<'static>; 11] {
-        [
-            run_id.into(),
-            self.found.into(),
-            self.fetched.into(),
-            self.unmodified.into(),
-            self.bytes.into(),
-            self.added.into(),
-            self.changed.into(),
-            self.same.into(),
-            self.withdrawn.into(),
-            self.rejected.into(),
-            self.failed.into(),
+        values![
+            self; found, fetched, unmodified, bytes, added, changed, same, withdrawn, rejected,
+            failed; run_id
         ]
-    }
-}
-
-columns! {
-    /// Row of a run.
-    #[derive(Debug)]
-    struct RunRow {
-        run_id: i64,
-        site: String,
-        state: String,
-        wanted: String,
-        settings: String,
-        started_ms: i64,
-        finished_ms: Option<i64>,
-        found: i64,
-        fetched: i64,
-        unmodified: i64,
-        bytes: i64,
-        added: i64,
-        changed: i64,
-        same: i64,
-        withdrawn: i64,
-        rejected: i64,
-        failed: i64,
-        held: Option<String>,
-    }
-}
-
-impl From<RunRow> for StoredRun {
-    fn from(row: RunRow) -> Self {
-        Self {
-            run_id: row.run_id,
-            site: row.site,
-            state: match row.state.as_str() {
-                "running" => RunState::Running,
-                "finished" => RunState::Finished,
-                "held" => RunState::Held,
-                _ => RunState::Abandoned,
-            },
-            wanted: match row.wanted.as_str() {
-                "pause" => RunCommand::Pause,
-                "stop" => RunCommand::Stop,
-                _ => RunCommand::Run,
-            },
-            settings: row.settings,
-            started_ms: row.started_ms,
-            finished_ms: row.finished_ms,
-            held: row.held,
-            counts: RunCounts {
-                found: from_sql(row.found),
-                fetched: from_sql(row.fetched),
-                unmodified: from_sql(row.unmodified),
-                bytes: from_sql(row.bytes),
-                added: from_sql(row.added),
-                changed: from_sql(row.changed),
-                same: from_sql(row.same),
-                withdrawn: from_sql(row.withdrawn),
-                rejected: from_sql(row.rejected),
-                failed: from_sql(row.failed),
-            },
-        }
     }
 }

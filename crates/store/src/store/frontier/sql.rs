@@ -5,7 +5,6 @@ use std::{fmt::Write as _, sync::LazyLock};
 use super::super::{
     descriptions::sql::parameters,
     error::Engine,
-    sql::{statements, timed},
     statement::{ByRows, Statement},
 };
 
@@ -34,10 +33,10 @@ macro_rules! run_columns {
 
 macro_rules! counted {
     () => {
-        "fetched = fetched + $3, unmodified = unmodified + $4, bytes = bytes + $5, \
-         added = added + $6, changed = changed + $7, same = same + $8, \
-         withdrawn = withdrawn + $9, rejected = rejected + $10, failed = failed + $11 \
-         WHERE run_id = $1"
+        "fetched = fetched + $2, unmodified = unmodified + $3, bytes = bytes + $4, \
+         added = added + $5, changed = changed + $6, same = same + $7, \
+         withdrawn = withdrawn + $8, rejected = rejected + $9, failed = failed + $10 \
+         WHERE run_id = $11"
     };
 }
 
@@ -92,7 +91,7 @@ statements! {
         "UPDATE site_robot_runs SET state = $2, held = NULL \
          WHERE run_id = $1 AND state = 'held'";
     COUNT_RUN = "count what a run of the site robot did",
-        concat!("UPDATE site_robot_runs SET found = found + $2, ", counted!());
+        concat!("UPDATE site_robot_runs SET found = found + $1, ", counted!());
     WANT_RUN = "tell the site robot what to do",
         "UPDATE site_robot_runs SET wanted = $2 WHERE site = $1 AND finished_ms IS NULL";
     RUN = "read a run of the site robot",
@@ -134,8 +133,9 @@ statements! {
         "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
     KNOWN_URL = "read what is known of a URL",
-        "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms, loss, \
-         asks_password, content_hash \
+        "SELECT run_id, depth, found_on, CASE state WHEN 0 THEN 'waiting' WHEN 1 THEN 'taken' \
+        WHEN 2 THEN 'deferred' ELSE 'done' END AS state, described AS is_described, status, \
+        outcome, fetched_ms, loss, COALESCE(asks_password, 0) AS asks_password, content_hash \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
     // The page whose turn it is as the last of so many, by when they are to be asked for again.
     LAST_DUE = "look for pages to ask for again",
@@ -165,14 +165,16 @@ statements! {
          (SELECT preference FROM site_robot_urls WHERE site = $1 AND url = $2)";
 
     DESCRIBED_TWICE = "look for resources that are described twice",
-        concat!(described_now!(), "SELECT md5, url, is_published, (SELECT preference \
-         FROM site_robot_urls AS seen WHERE seen.site = $1 AND seen.url = described.url) \
+        concat!(described_now!(), "SELECT md5, url, is_published, COALESCE((SELECT preference \
+        FROM site_robot_urls AS seen WHERE seen.site = $1 AND seen.url = described.url), 255) \
+        AS preference \
          FROM described WHERE md5 IN \
          (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
     // Two that name each other, and one whose page says that another stands for it, stay.
     NOT_CANONICAL = "look for resources that are described by their canonical URL too",
         "SELECT seen.url, seen.alias_of, \
-         CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) FROM site_robot_urls AS seen \
+         CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \
+        FROM site_robot_urls AS seen \
          JOIN site_robot_urls AS page ON page.site = seen.site AND page.url = seen.alias_of \
          LEFT JOIN resource_descriptions AS known ON known.site = seen.site \
          AND known.url = seen.url AND known.hidden_ms IS NULL \
@@ -217,6 +219,10 @@ statements! {
          etag = excluded.etag, last_modified = excluded.last_modified, body = excluded.body";
     FORGET_ROBOTS_TXT = "forget the copy of a robots.txt",
         "DELETE FROM site_robot_robots_txt WHERE site = $1 AND url = $2";
+    RELEASE_DEAD = "take the URLs of those who are gone",
+        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
+        AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
+        WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > {now})";
 }
 
 /// On `SQLite`: returns how many rows the statement before has changed.
@@ -227,7 +233,7 @@ pub(super) static FOUND: Statement =
 pub(super) static COUNT_FOUND: Statement = Statement::new(
     "count what a run of the site robot did",
     concat!(
-        "UPDATE site_robot_runs SET found = found + changes() + $2, ",
+        "UPDATE site_robot_runs SET found = found + changes() + $1,  ",
         counted!()
     ),
 );
@@ -247,8 +253,9 @@ pub(super) fn claim(engine: Engine) -> Statement {
          ORDER BY depth, position LIMIT $4{lock}) \
          UPDATE site_robot_urls SET state = 1, holder = $5 \
          WHERE site = $1 AND {place} IN (SELECT place FROM next) \
-         RETURNING depth, max_depth, position, url, found_on, attempts, relink, described, etag, \
-         last_modified, content_hash, settings, asks_password, steady, next_ms"
+         RETURNING depth, max_depth, position, url, host, found_on, attempts, relink AS is_relink, \
+         described AS is_described, etag, last_modified, content_hash, settings, \
+         COALESCE(asks_password, 0) AS asks_password, COALESCE(steady, 0) AS steady, next_ms"
     );
     Statement::assembled("take URLs to visit", sql)
 }
@@ -332,21 +339,9 @@ fn record(rows: usize) -> Statement {
     Statement::assembled("record visits", sql)
 }
 
-/// Returns the statement that frees the URLs of those who show no sign of life.
-pub(super) fn release_dead(engine: Engine) -> Statement {
-    timed(
-        engine,
-        "take the URLs of those who are gone",
-        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
-         AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
-         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > {now})",
-    )
-}
-
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.extend([claim(engine), release_dead(engine)]);
+pub(in crate::store) fn assembled_statements(engine: Engine) -> Vec<Statement> {
+    let mut all = vec![claim(engine)];
     all.extend(RECORD.all().cloned());
     match engine {
         Engine::Sqlite => all.extend([ENTER_LIST.clone(), COUNT_FOUND.clone(), FOUND.clone()]),

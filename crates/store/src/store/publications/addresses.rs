@@ -35,11 +35,7 @@ impl Publications<'_> {
         if all == known {
             return Ok(0);
         }
-        let mut transaction = self
-            .store
-            .database
-            .begin(sql::MOVE_DESCRIPTIONS.what)
-            .await?;
+        let mut transaction = self.db.begin(sql::MOVE_DESCRIPTIONS.what).await?;
         lock(&mut transaction, site).await?;
         let mut moved = 0;
         for former in all.iter().skip(1) {
@@ -70,12 +66,8 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn site_addresses(self, site: &str) -> Result<Vec<String>, StoreError> {
-        let row: Option<(String,)> = self
-            .store
-            .database
-            .first(&sql::ADDRESSES, &[site.into()])
-            .await?;
-        let (all,) = row.unwrap_or_default();
+        let all: Option<String> = self.db.value(&sql::ADDRESSES, &[site.into()]).await?;
+        let all = all.unwrap_or_default();
         Ok(all.split_whitespace().map(str::to_owned).collect())
     }
 }

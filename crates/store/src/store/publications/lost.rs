@@ -1,51 +1,46 @@
 //! Descriptions whose pages a run has not described, and the reasons.
 
 use super::Publications;
-use super::{super::StoreError, Loss, sql};
+use super::{
+    super::{StoreError, columns::from_sql},
+    Loss, sql,
+};
 
-/// Description whose page a run has not described.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct LostDescription {
-    /// URL of the page.
-    pub url: String,
-    /// `true` if it is shown.
-    pub is_shown: bool,
-    /// Run that met it last.
-    pub run_id: Option<i64>,
-    /// Links from a starting point.
-    pub depth: Option<u32>,
-    /// Status of the last answer.
-    pub status: Option<u16>,
-    /// Reason why it has no description.
-    pub loss: Option<Loss>,
-    /// Outcome of the visit, in words.
-    pub outcome: String,
-    /// Hash of the body.
-    pub content_hash: Option<String>,
+columns! {
+    /// Description whose page a run has not described.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct LostDescription {
+        /// URL of the page.
+        pub url: String,
+        /// `true` if it is shown.
+        pub is_shown: bool,
+        /// Run that met it last.
+        pub run_id: Option<i64>,
+        /// Links from a starting point.
+        pub depth: Option<u32>,
+        /// Status of the last answer.
+        pub status: Option<u16>,
+        /// Reason why it has no description.
+        pub loss: Option<Loss>,
+        /// Outcome of the visit, in words.
+        pub outcome: String,
+        /// Hash of the body.
+        pub content_hash: Option<String>,
+    }
 }
 
-/// Description of a page that a run has not met.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct UnreachedDescription {
-    /// URL of the page.
-    pub url: String,
-    /// Links from a starting point, when it was met.
-    pub depth: Option<u32>,
+columns! {
+    /// Description of a page that a run has not met.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct UnreachedDescription {
+        /// URL of the page.
+        pub url: String,
+        /// Links from a starting point, when it was met.
+        pub depth: Option<u32>,
+    }
 }
-
-/// Row of a lost description.
-type LostRow = (
-    String,
-    i64,
-    Option<i64>,
-    Option<i64>,
-    Option<i64>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-);
 
 impl Publications<'_> {
     /// Returns descriptions of pages that a run has not met, behind a URL.
@@ -66,13 +61,7 @@ impl Publications<'_> {
             run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, Option<i64>)> =
-            self.store.database.rows(&sql::UNMET, &values).await?;
-        let unmet = |(url, depth): (String, Option<i64>)| UnreachedDescription {
-            url,
-            depth: depth.and_then(|depth| u32::try_from(depth).ok()),
-        };
-        Ok(rows.into_iter().map(unmet).collect())
+        self.db.rows(&sql::UNMET, &values).await
     }
 
     /// Returns descriptions whose pages a run has not described, or not as they were, behind a URL.
@@ -93,8 +82,7 @@ impl Publications<'_> {
             run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<LostRow> = self.store.database.rows(&sql::LOST, &values).await?;
-        Ok(rows.into_iter().map(LostDescription::from).collect())
+        self.db.rows(&sql::LOST, &values).await
     }
 
     /// Returns the hosts that answered a run with pages.
@@ -104,12 +92,7 @@ impl Publications<'_> {
     /// Fails when the database does.
     pub async fn answering_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into()];
-        let rows: Vec<(String,)> = self
-            .store
-            .database
-            .rows(&sql::ANSWERING_HOSTS, &values)
-            .await?;
-        Ok(rows.into_iter().map(|(host,)| host).collect())
+        self.db.column(&sql::ANSWERING_HOSTS, &values).await
     }
 
     /// Returns the hashes of contents that a run met at so many URLs or more, each of which said
@@ -125,8 +108,8 @@ impl Publications<'_> {
         count: u32,
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let values = [site.into(), run_id.into(), i64::from(count).into()];
-        let rows: Vec<(String, i64)> = self.store.database.rows(&sql::ALIKE, &values).await?;
-        let alike = |(hash, count)| (hash, u64::try_from(count).unwrap_or(0));
+        let rows: Vec<(String, i64)> = self.db.rows(&sql::ALIKE, &values).await?;
+        let alike = |(hash, count)| (hash, from_sql(count));
         Ok(rows.into_iter().map(alike).collect())
     }
 
@@ -143,7 +126,7 @@ impl Publications<'_> {
     ) -> Result<Vec<(String, String)>, StoreError> {
         let pattern = format!("{beginning}%");
         let values = [site.into(), run_id.into(), pattern.as_str().into()];
-        self.store.database.rows(&sql::WITHOUT_WORDS, &values).await
+        self.db.rows(&sql::WITHOUT_WORDS, &values).await
     }
 
     /// Returns why URLs of a run are not described, behind an outcome: at most 1,000 outcomes, each
@@ -159,9 +142,8 @@ impl Publications<'_> {
         after: &str,
     ) -> Result<Vec<(String, u64, String)>, StoreError> {
         let values = [site.into(), run_id.into(), after.into()];
-        let rows: Vec<(String, i64, String)> =
-            self.store.database.rows(&sql::OUTCOMES, &values).await?;
-        let count = |(outcome, count, first)| (outcome, u64::try_from(count).unwrap_or(0), first);
+        let rows: Vec<(String, i64, String)> = self.db.rows(&sql::OUTCOMES, &values).await?;
+        let count = |(outcome, count, first)| (outcome, from_sql(count), first);
         Ok(rows.into_iter().map(count).collect())
     }
 
@@ -177,7 +159,7 @@ impl Publications<'_> {
         run_id: i64,
         alike: &[String],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin(sql::DISCARD_LOGINS.what).await?;
+        let mut transaction = self.db.begin(sql::DISCARD_LOGINS.what).await?;
         let values = [site.into(), run_id.into()];
         // In this order: the statements that keep clear the marks that those before them go by.
         transaction.execute(&sql::DISCARD_LOGINS, &values).await?;
@@ -197,12 +179,8 @@ impl Publications<'_> {
     /// Fails when the database does.
     pub async fn has_staged_logins(self, site: &str, run_id: i64) -> Result<bool, StoreError> {
         let values = [site.into(), run_id.into()];
-        let row: Option<(i64,)> = self
-            .store
-            .database
-            .first(&sql::STAGED_LOGIN, &values)
-            .await?;
-        Ok(row.is_some())
+        let login: Option<i64> = self.db.value(&sql::STAGED_LOGIN, &values).await?;
+        Ok(login.is_some())
     }
 
     /// Accepts that pages ask for a password.
@@ -212,11 +190,7 @@ impl Publications<'_> {
     /// Fails when the database does.
     pub async fn accept_logins(self, site: &str, run_id: i64) -> Result<(), StoreError> {
         let values = [site.into(), run_id.into()];
-        self.store
-            .database
-            .execute(&sql::ACCEPT_LOGINS, &values)
-            .await?;
-        Ok(())
+        self.db.run(&sql::ACCEPT_LOGINS, &values).await
     }
 }
 
@@ -233,22 +207,6 @@ impl LostDescription {
             loss,
             outcome: String::new(),
             content_hash: None,
-        }
-    }
-}
-
-impl From<LostRow> for LostDescription {
-    fn from(row: LostRow) -> Self {
-        let (url, is_shown, run_id, depth, status, loss, outcome, content_hash) = row;
-        Self {
-            url,
-            is_shown: is_shown != 0,
-            run_id,
-            depth: depth.and_then(|depth| u32::try_from(depth).ok()),
-            status: status.and_then(|status| u16::try_from(status).ok()),
-            loss: loss.as_deref().and_then(Loss::of_word),
-            outcome: outcome.unwrap_or_default(),
-            content_hash,
         }
     }
 }

@@ -5,11 +5,10 @@
 
 mod addresses;
 mod lost;
-mod parity;
+pub(super) mod parity;
 mod publish;
 pub(super) mod sql;
 mod stage;
-mod undo;
 mod withdraw;
 
 pub use lost::{LostDescription, UnreachedDescription};

@@ -2,12 +2,7 @@
 
 use super::Publications;
 use super::{
-    super::{
-        StoreError,
-        database::Transaction,
-        sql::statements,
-        statement::{Statement, Value},
-    },
+    super::{StoreError, statement::Value, transaction::Transaction},
     publish::{increment_heaven_version, lock},
 };
 
@@ -66,17 +61,13 @@ statements! {
          AND seen.url = resource_descriptions.url \
          AND seen.loss IS NOT NULL AND seen.loss <> 'withdrawn')";
     PARITY_STATE = "count the pages that say more",
-        "SELECT (SELECT COUNT(*) FROM heaven_parity WHERE site = $1), COUNT(*), \
-         COALESCE(CAST(SUM(withdrawn) AS BIGINT), 0) FROM heaven_parity \
+        "SELECT (SELECT COUNT(*) FROM heaven_parity WHERE site = $1) AS compared, \
+        COUNT(*) AS differing, COALESCE(CAST(SUM(withdrawn) AS BIGINT), 0) AS withdrawn FROM heaven_parity \
          WHERE site = $1 AND since_ms IS NOT NULL";
     DIFFERING = "list the pages that say more",
-        "SELECT url, since_ms, sentence, withdrawn FROM heaven_parity \
+        "SELECT url, since_ms, COALESCE(sentence, '') AS sentence, withdrawn AS is_withdrawn \
+        FROM heaven_parity \
          WHERE site = $1 AND since_ms IS NOT NULL ORDER BY since_ms, url LIMIT $2 + 0";
-}
-
-/// Returns every statement that can be asked for.
-pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
-    FIXED.iter().copied().cloned()
 }
 
 /// Result of comparing a page of heaven with its original.
@@ -101,30 +92,34 @@ pub enum ParityTerms {
     WithdrawNoMore,
 }
 
-/// Pages that were compared, and those of them that say more.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct ParityState {
-    /// Pages that were compared.
-    pub compared: u64,
-    /// Those that say more.
-    pub differing: u64,
-    /// Those of them that are not shown for that.
-    pub withdrawn: u64,
+columns! {
+    /// Pages that were compared, and those of them that say more.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct ParityState {
+        /// Pages that were compared.
+        pub compared: u64,
+        /// Those that say more.
+        pub differing: u64,
+        /// Those of them that are not shown for that.
+        pub withdrawn: u64,
+    }
 }
 
-/// Page that says more than its original.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct DifferingPage {
-    /// URL of the original.
-    pub url: String,
-    /// When that was seen first.
-    pub since_ms: i64,
-    /// Sentence that does not stand there.
-    pub sentence: String,
-    /// Whether it is not shown for that.
-    pub is_withdrawn: bool,
+columns! {
+    /// Page that says more than its original.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct DifferingPage {
+        /// URL of the original.
+        pub url: String,
+        /// When that was seen first.
+        pub since_ms: i64,
+        /// Sentence that does not stand there.
+        pub sentence: String,
+        /// Whether it is not shown for that.
+        pub is_withdrawn: bool,
+    }
 }
 
 impl Publications<'_> {
@@ -144,10 +139,10 @@ impl Publications<'_> {
         count: u32,
     ) -> Result<Vec<(String, bool)>, StoreError> {
         let values = [site.into(), u64::from(count.div_ceil(2)).into()];
-        let mut rows: Vec<(String, i64)> = self.store.database.rows(&SAID_MORE, &values).await?;
+        let mut rows: Vec<(String, i64)> = self.db.rows(&SAID_MORE, &values).await?;
         let room = u64::from(count).saturating_sub(rows.len() as u64);
         let values = [site.into(), room.into(), since_ms.into()];
-        rows.extend(self.store.database.rows(&TO_COMPARE, &values).await?);
+        rows.extend(self.db.rows(&TO_COMPARE, &values).await?);
         let is_withdrawn = |(url, withdrawn)| (url, withdrawn != 0);
         Ok(rows.into_iter().map(is_withdrawn).collect())
     }
@@ -167,7 +162,7 @@ impl Publications<'_> {
         terms: ParityTerms,
         now_ms: i64,
     ) -> Result<(u64, u64), StoreError> {
-        let mut transaction = self.store.database.begin(COMPARED.what).await?;
+        let mut transaction = self.db.begin(COMPARED.what).await?;
         lock(&mut transaction, site).await?;
         let is_withdrawn = i64::from(terms == ParityTerms::Withdraw);
         for (url, result) in results {
@@ -204,18 +199,7 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn parity_state(self, site: &str) -> Result<ParityState, StoreError> {
-        let row = self
-            .store
-            .database
-            .first(&PARITY_STATE, &[site.into()])
-            .await?;
-        let (compared, differing, withdrawn): (i64, i64, i64) = row.unwrap_or_default();
-        let count = |count| u64::try_from(count).unwrap_or(0);
-        Ok(ParityState {
-            compared: count(compared),
-            differing: count(differing),
-            withdrawn: count(withdrawn),
-        })
+        self.db.one(&PARITY_STATE, &[site.into()]).await
     }
 
     /// Returns the same with the page that says more for the longest time, if any does.
@@ -244,16 +228,7 @@ impl Publications<'_> {
         limit: u32,
     ) -> Result<Vec<DifferingPage>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
-        let rows: Vec<(String, i64, Option<String>, i64)> =
-            self.store.database.rows(&DIFFERING, &values).await?;
-        let page =
-            |(url, since_ms, sentence, withdrawn): (_, _, Option<String>, _)| DifferingPage {
-                url,
-                since_ms,
-                sentence: sentence.unwrap_or_default(),
-                is_withdrawn: withdrawn != 0,
-            };
-        Ok(rows.into_iter().map(page).collect())
+        self.db.rows(&DIFFERING, &values).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Publications;
 use super::{
-    super::{StoreError, database::Transaction, statement::Value},
+    super::{StoreError, statement::Value, transaction::Transaction},
     hide_withdrawn,
     parity::forget as forget_parity,
     sql,
@@ -25,16 +25,18 @@ pub enum StagedSelection {
     All,
 }
 
-/// Last publication of a site.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Publication {
-    /// Run that it is of.
-    pub run_id: i64,
-    /// When it was.
-    pub published_ms: i64,
-    /// When it was put back; nothing: it is in force.
-    pub undone_ms: Option<i64>,
+columns! {
+    /// Last publication of a site.
+    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct Publication {
+        /// Run that it is of.
+        pub run_id: i64,
+        /// When it was.
+        pub published_ms: i64,
+        /// When it was put back; nothing: it is in force.
+        pub undone_ms: Option<i64>,
+    }
 }
 
 impl StagedSelection {
@@ -81,7 +83,7 @@ impl Publications<'_> {
         for change in &changes {
             gone += self.publish_change(site, change, now_ms).await?;
         }
-        let mut transaction = self.store.database.begin("end a publication").await?;
+        let mut transaction = self.db.begin("end a publication").await?;
         // Before its end a run has not asked for all pages.
         if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
@@ -101,16 +103,55 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn publication(self, site: &str) -> Result<Option<Publication>, StoreError> {
-        let row: Option<(i64, Option<i64>, Option<i64>)> = self
-            .store
-            .database
-            .first(&sql::PUBLICATION, &[site.into()])
+        self.db.first(&sql::PUBLICATION, &[site.into()]).await
+    }
+
+    /// Restores what was in force before the last publication; called again, undoes that.
+    ///
+    /// Returns the publication as it is then, and how many pages are in force; nothing where
+    /// there is no publication, or nothing was in force before it. Pages are asked for as wholes
+    /// by the next run, which publishes what they say then.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then changes nothing.
+    pub async fn undo(
+        self,
+        site: &str,
+        now_ms: i64,
+    ) -> Result<Option<(Publication, u64)>, StoreError> {
+        let of_site = [site.into()];
+        let mut transaction = self.db.begin(sql::UNDO_RESTORE.what).await?;
+        lock(&mut transaction, site).await?;
+        let known: Vec<(i64, Option<i64>, Option<i64>)> =
+            transaction.rows(&sql::PUBLICATION, &of_site).await?;
+        let (shown,): (i64,) = transaction.one(&sql::SHOWN_AFTER_UNDO, &of_site).await?;
+        // What was there before the first publication is nothing: heaven is not to be emptied by
+        // this.
+        if known.is_empty() || shown == 0 {
+            // Dropped, the transaction has done nothing.
+            return Ok(None);
+        }
+        // What is taken back is kept under the other turn, which then becomes this one: the same
+        // call puts it into force again.
+        for statement in [
+            &*sql::UNDO_KEEP,
+            &sql::UNDO_REMOVE,
+            &sql::UNDO_RESTORE,
+            &sql::UNDO_DROP,
+            &sql::UNDO_TURN,
+        ] {
+            transaction.execute(statement, &of_site).await?;
+        }
+        hide_withdrawn(&mut transaction, site, now_ms).await?;
+        transaction
+            .execute(&sql::ASK_UNDONE_AGAIN, &of_site)
             .await?;
-        Ok(row.map(|(run_id, published_ms, undone_ms)| Publication {
-            run_id,
-            published_ms: published_ms.unwrap_or_default(),
-            undone_ms,
-        }))
+        let values = [site.into(), now_ms.into()];
+        transaction.execute(&sql::UNDO_MARK, &values).await?;
+        transaction.commit().await?;
+        let publication = self.publication(site).await?;
+        Ok(publication.map(|it| (it, u64::try_from(shown).unwrap_or(0))))
     }
 
     async fn begin_publication(
@@ -119,11 +160,7 @@ impl Publications<'_> {
         run_id: i64,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin(sql::BEGIN_PUBLICATION.what)
-            .await?;
+        let mut transaction = self.db.begin(sql::BEGIN_PUBLICATION.what).await?;
         lock(&mut transaction, site).await?;
         let values = [site.into(), run_id.into()];
         transaction.execute(&sql::FORGET_PREVIOUS, &values).await?;
@@ -144,11 +181,7 @@ impl Publications<'_> {
         let mut after = String::new();
         loop {
             let values = [site.into(), (&after).into(), (PIECE as u64).into()];
-            let end: Option<(String,)> = self
-                .store
-                .database
-                .first(&sql::LAST_STAGED_OF_PIECE, &values)
-                .await?;
+            let end: Option<(String,)> = self.db.first(&sql::LAST_STAGED_OF_PIECE, &values).await?;
             let upto = end.as_ref().map_or(LAST, |(url,)| url.as_str());
             gone += self
                 .publish_piece(site, change, (&after, upto), now_ms)
@@ -157,7 +190,7 @@ impl Publications<'_> {
                 Some((url,)) => after = url,
                 None => return Ok(gone),
             }
-            self.store.database.note_written(PIECE);
+            self.db.note_written(PIECE);
         }
     }
 
@@ -168,11 +201,7 @@ impl Publications<'_> {
         (after, upto): (&str, &str),
         now_ms: i64,
     ) -> Result<u64, StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin("publish resource descriptions")
-            .await?;
+        let mut transaction = self.db.begin("publish resource descriptions").await?;
         lock(&mut transaction, site).await?;
         let piece: [Value<'_>; 4] = [site.into(), change.into(), after.into(), upto.into()];
         let mut dated = piece.to_vec();

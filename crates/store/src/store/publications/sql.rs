@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use super::super::{
     descriptions::sql::{SAVED_OVER, parameters, values_of_rows},
-    sql::statements,
     statement::{ByRows, Statement},
 };
 
@@ -164,7 +163,7 @@ statements! {
         "UPDATE heaven_publications SET run_id = $2, published_ms = $3, undone_ms = NULL \
          WHERE site = $1";
     PUBLICATION = "read the last publication",
-        "SELECT run_id, published_ms, undone_ms FROM heaven_publications \
+        "SELECT run_id, COALESCE(published_ms, 0) AS published_ms, undone_ms FROM heaven_publications \
          WHERE site = $1 AND run_id IS NOT NULL";
     CLEAR_PUBLICATION = "forget the last publication",
         "UPDATE heaven_publications SET run_id = NULL, published_ms = NULL, undone_ms = NULL, \
@@ -220,11 +219,11 @@ statements! {
         "SELECT url FROM withdrawn_urls WHERE site = $1 ORDER BY url";
     STATES = "count what is not shown",
         "SELECT (SELECT COUNT(*) FROM resource_descriptions WHERE site = $1 \
-         AND hidden_ms IS NOT NULL), (SELECT COUNT(*) FROM resource_descriptions \
-         WHERE site = $1 AND missing_ms IS NOT NULL AND hidden_ms IS NULL), \
-         (SELECT COUNT(*) FROM withdrawn_urls WHERE site = $1)";
+         AND hidden_ms IS NOT NULL) AS hidden, (SELECT COUNT(*) FROM resource_descriptions \
+         WHERE site = $1 AND missing_ms IS NOT NULL AND hidden_ms IS NULL) AS missing, \
+         (SELECT COUNT(*) FROM withdrawn_urls WHERE site = $1) AS kept_out";
     HIDDEN_REASON = "read why a page is not shown",
-        "SELECT hidden_reason FROM resource_descriptions \
+        "SELECT COALESCE(hidden_reason, '') FROM resource_descriptions \
          WHERE site = $1 AND url = $2 AND hidden_ms IS NOT NULL";
 
     UNMET = "look for pages that a run has not met",
@@ -233,8 +232,9 @@ statements! {
          WHERE known.site = $1 AND known.url > $2 \
          AND (seen.url IS NULL OR seen.run_id <> $3) ORDER BY known.url LIMIT $4 + 0";
     LOST = "look for pages that a run has not described",
-        "SELECT known.url, CAST(CASE WHEN known.hidden_ms IS NULL THEN 1 ELSE 0 END AS BIGINT), seen.run_id, \
-         seen.depth, seen.status, seen.loss, seen.outcome, seen.content_hash \
+        "SELECT known.url, CAST(CASE WHEN known.hidden_ms IS NULL THEN 1 ELSE 0 END AS BIGINT) \
+        AS is_shown, seen.run_id, seen.depth, seen.status, seen.loss, \
+        COALESCE(seen.outcome, '') AS outcome, seen.content_hash \
          FROM resource_descriptions AS known \
          LEFT JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND known.url > $2 AND (seen.url IS NULL OR seen.run_id <> $3 \
@@ -377,10 +377,8 @@ fn parameters_of_columns(count: usize) -> String {
 }
 
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement() -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.push(HEAVEN_VERSION.clone());
-    all.extend(super::parity::every_statement());
+pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
+    let mut all = vec![HEAVEN_VERSION.clone()];
     all.extend(STAGE.all().cloned());
     for statement in [&KEEP_PREVIOUS, &UNDO_KEEP, &UNDO_RESTORE, &PUBLISH_SAVED] {
         all.push((**statement).clone());

@@ -3,37 +3,40 @@
 use super::Publications;
 use super::{
     super::{
-        SaveOutcome, StoreError, database::Transaction, descriptions::write_to, statement::Step,
+        SaveOutcome, StoreError, columns::from_sql, descriptions::write_to, statement::Step,
+        transaction::Transaction,
     },
     sql,
 };
 use crate::description::ResourceDescription;
 
-/// Reason why a page has no description of its own.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Loss {
-    /// The page says so: robots.txt, `noindex`, 410.
-    Told,
-    /// It is refused (403), which counts while others still answer.
-    Forbidden,
-    /// It is not there (404 and its like), which counts while others still answer.
-    Gone,
-    /// It is elsewhere.
-    Moved,
-    /// Our own settings leave it out: scope, depth, filters.
-    Excluded,
-    /// Another URL has the same content.
-    Duplicate,
-    /// It is a sitemap or a feed.
-    List,
-    /// An administrator took it out for good.
-    Withdrawn,
-    /// It could not be had: server down, 5xx.
-    Missing,
-    /// It asks for a login by its status (401).
-    Locked,
-    /// A page with a password field stands in its place.
-    Login,
+words! {
+    /// Reason why a page has no description of its own.
+    #[derive(Hash)]
+    pub enum Loss {
+        /// The page says so: robots.txt, `noindex`, 410.
+        Told = "told",
+        /// It is refused (403), which counts while others still answer.
+        Forbidden = "forbidden",
+        /// It is not there (404 and its like), which counts while others still answer.
+        Gone = "gone",
+        /// It is elsewhere.
+        Moved = "moved",
+        /// Our own settings leave it out: scope, depth, filters.
+        Excluded = "excluded",
+        /// Another URL has the same content.
+        Duplicate = "duplicate",
+        /// It is a sitemap or a feed.
+        List = "list",
+        /// An administrator took it out for good.
+        Withdrawn = "withdrawn",
+        /// It could not be had: server down, 5xx.
+        Missing = "missing",
+        /// It asks for a login by its status (401).
+        Locked = "locked",
+        /// A page with a password field stands in its place.
+        Login = "login",
+    }
 }
 
 /// New and changed pages that a run has staged.
@@ -51,15 +54,16 @@ pub struct StagedPages {
 /// Texts that are read together.
 const TEXTS: u32 = 50;
 
-/// Change of a description when a run is published, other than being saved.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum StagedChange {
-    /// It is not shown, and kept.
-    Hide,
-    /// It is removed.
-    Remove,
-    /// It stays, though its page does not answer.
-    Miss,
+words! {
+    /// Change of a description when a run is published, other than being saved.
+    pub enum StagedChange {
+        /// It is not shown, and kept.
+        Hide = "hide",
+        /// It is removed.
+        Remove = "remove",
+        /// It stays, though its page does not answer.
+        Miss = "miss",
+    }
 }
 
 impl Publications<'_> {
@@ -75,7 +79,7 @@ impl Publications<'_> {
         changes: &[(String, StagedChange, String)],
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin(sql::STAGE_CHANGE.what).await?;
+        let mut transaction = self.db.begin(sql::STAGE_CHANGE.what).await?;
         for (url, change, reason) in changes {
             let values = [
                 site.into(),
@@ -96,12 +100,8 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn staged_counts(self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let rows: Vec<(String, i64)> = self
-            .store
-            .database
-            .rows(&sql::STAGED_COUNTS, &[site.into()])
-            .await?;
-        let count = |(change, count)| (change, u64::try_from(count).unwrap_or(0));
+        let rows: Vec<(String, i64)> = self.db.rows(&sql::STAGED_COUNTS, &[site.into()]).await?;
+        let count = |(change, count)| (change, from_sql(count));
         Ok(rows.into_iter().map(count).collect())
     }
 
@@ -114,11 +114,8 @@ impl Publications<'_> {
         let (mut staged, mut after) = (StagedPages::default(), String::new());
         loop {
             let values = [site.into(), (&after).into(), i64::from(TEXTS).into()];
-            let rows: Vec<(String, String, String)> = self
-                .store
-                .database
-                .rows(&sql::STAGED_TEXTS, &values)
-                .await?;
+            let rows: Vec<(String, String, String)> =
+                self.db.rows(&sql::STAGED_TEXTS, &values).await?;
             match rows.last() {
                 Some((last, ..)) => after.clone_from(last),
                 None => return Ok(staged),
@@ -167,52 +164,6 @@ pub(in crate::store) async fn unstage(
     transaction.execute(&sql::UNSTAGE, &values).await
 }
 
-impl Loss {
-    const ALL: [Self; 11] = [
-        Self::Told,
-        Self::Forbidden,
-        Self::Gone,
-        Self::Moved,
-        Self::Excluded,
-        Self::Duplicate,
-        Self::List,
-        Self::Withdrawn,
-        Self::Missing,
-        Self::Locked,
-        Self::Login,
-    ];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Told => "told",
-            Self::Forbidden => "forbidden",
-            Self::Gone => "gone",
-            Self::Moved => "moved",
-            Self::Excluded => "excluded",
-            Self::Duplicate => "duplicate",
-            Self::List => "list",
-            Self::Withdrawn => "withdrawn",
-            Self::Missing => "missing",
-            Self::Locked => "locked",
-            Self::Login => "login",
-        }
-    }
-
-    /// Returns the loss that a word stands for.
-    pub(in crate::store) fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|loss| loss.as_str() == word)
-    }
-}
-
-impl StagedChange {
-    /// Returns the word for it.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Hide => "hide",
-            Self::Remove => "remove",
-            Self::Miss => "miss",
-        }
-    }
-}
+column!(Option<Loss>, Option<String>, |word| Ok(
+    word.and_then(|word| Loss::from_word(&word))
+));

@@ -2,7 +2,7 @@
 
 use super::Publications;
 use super::{
-    super::{StoreError, database::Transaction},
+    super::{StoreError, transaction::Transaction},
     parity::hide_differing,
     publish::{increment_heaven_version, lock},
     sql,
@@ -11,16 +11,18 @@ use super::{
 /// Why a page is not shown that an administrator took out.
 pub const WITHDRAWN: &str = "withdrawn by the administrator";
 
-/// Descriptions that are not shown, and pages that do not answer.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct DescriptionStates {
-    /// Kept and not shown.
-    pub hidden: u64,
-    /// Shown, though their pages did not answer the last run.
-    pub missing: u64,
-    /// Pages that are kept out for good.
-    pub kept_out: u64,
+columns! {
+    /// Descriptions that are not shown, and pages that do not answer.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct DescriptionStates {
+        /// Kept and not shown.
+        pub hidden: u64,
+        /// Shown, though their pages did not answer the last run.
+        pub missing: u64,
+        /// Pages that are kept out for good.
+        pub kept_out: u64,
+    }
 }
 
 impl Publications<'_> {
@@ -39,7 +41,7 @@ impl Publications<'_> {
         for_good: bool,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.store.database.begin(sql::WITHDRAW_URL.what).await?;
+        let mut transaction = self.db.begin(sql::WITHDRAW_URL.what).await?;
         lock(&mut transaction, site).await?;
         let values = [site.into(), url.into(), now_ms.into(), WITHDRAWN.into()];
         let described = transaction.execute(&sql::WITHDRAW_URL, &values).await?;
@@ -65,7 +67,7 @@ impl Publications<'_> {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn admit_url(self, site: &str, url: &str) -> Result<bool, StoreError> {
-        let mut transaction = self.store.database.begin(sql::ADMIT.what).await?;
+        let mut transaction = self.db.begin(sql::ADMIT.what).await?;
         lock(&mut transaction, site).await?;
         let of_url = [site.into(), url.into()];
         let admitted = transaction.execute(&sql::ADMIT, &of_url).await?;
@@ -83,12 +85,7 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn withdrawn_urls(self, site: &str) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = self
-            .store
-            .database
-            .rows(&sql::WITHDRAWN_URLS, &[site.into()])
-            .await?;
-        Ok(rows.into_iter().map(|(url,)| url).collect())
+        self.db.column(&sql::WITHDRAWN_URLS, &[site.into()]).await
     }
 
     /// Counts descriptions that are not shown, and pages that do not answer.
@@ -97,18 +94,7 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn description_states(self, site: &str) -> Result<DescriptionStates, StoreError> {
-        let row: Option<(i64, i64, i64)> = self
-            .store
-            .database
-            .first(&sql::STATES, &[site.into()])
-            .await?;
-        let (hidden, missing, kept_out) = row.unwrap_or_default();
-        let count = |count| u64::try_from(count).unwrap_or(0);
-        Ok(DescriptionStates {
-            hidden: count(hidden),
-            missing: count(missing),
-            kept_out: count(kept_out),
-        })
+        self.db.one(&sql::STATES, &[site.into()]).await
     }
 
     /// Returns why a description is not shown; nothing where it is, or there is none.
@@ -118,12 +104,7 @@ impl Publications<'_> {
     /// Fails when the database does.
     pub async fn hidden_reason(self, site: &str, url: &str) -> Result<Option<String>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<(Option<String>,)> = self
-            .store
-            .database
-            .first(&sql::HIDDEN_REASON, &values)
-            .await?;
-        Ok(row.map(|(reason,)| reason.unwrap_or_default()))
+        self.db.value(&sql::HIDDEN_REASON, &values).await
     }
 }
 

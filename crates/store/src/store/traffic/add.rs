@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use super::{
     super::{
         StoreError,
-        database::Transaction,
         statement::{Step, Value},
+        transaction::Transaction,
     },
     CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
 };
@@ -52,7 +52,7 @@ impl TrafficSums<'_> {
     ///
     /// Fails when the database does; then nothing was added, or all of it.
     pub async fn add(self, batch: &TrafficBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin("add traffic").await?;
+        let mut transaction = self.db.begin("add traffic").await?;
         if !is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
         }
@@ -74,20 +74,16 @@ impl TrafficSums<'_> {
             // The span that has only begun to be old is still whole.
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_PACKED] {
-                self.store.database.execute(statement, &values).await?;
+                self.db.execute(statement, &values).await?;
             }
         }
         self.prune_paths(now).await?;
         let undoable_ms = now_ms.saturating_sub(UNDOABLE_MS);
         let values = [undoable_ms.into()];
-        self.store
-            .database
-            .execute(&sql::PRUNE_IMPORTED, &values)
-            .await?;
+        self.db.execute(&sql::PRUNE_IMPORTED, &values).await?;
         let silent_ms = now_ms.saturating_sub(WRITER_KEPT_MS);
         let values = [silent_ms.into()];
-        let pruned = self.store.database.execute(&sql::PRUNE_WRITERS, &values);
-        pruned.await.map(|_| ())
+        self.db.run(&sql::PRUNE_WRITERS, &values).await
     }
 }
 

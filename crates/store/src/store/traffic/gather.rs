@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{
     super::{
-        StoreError, StoreErrorKind, database::Transaction, error::DatabaseLocation,
-        robots::from_sql,
+        StoreError, StoreErrorKind, columns::from_sql, error::DatabaseLocation,
+        transaction::Transaction,
     },
     TrafficCell, TrafficCount, TrafficKey, TrafficSpan, TrafficStep,
     packed::{PackedSums, Unreadable},

@@ -3,8 +3,7 @@
 use super::TrafficSums;
 use super::{
     super::{
-        StoreError, StoreErrorKind, columns::columns, database::Transaction, robots::from_sql,
-        statement::Value,
+        StoreError, StoreErrorKind, columns::from_sql, statement::Value, transaction::Transaction,
     },
     CountedMinute, CountedPaths, TrafficSpan,
     add::{steps, sum_values},
@@ -12,23 +11,25 @@ use super::{
     sql,
 };
 
-/// Log that was counted, or is about to be.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct TrafficImport {
-    /// Its id, made from its first lines.
-    pub import_id: String,
-    /// Hash of its first line.
-    pub first_line: String,
-    /// Length of its beginning that is known, in bytes.
-    pub head_bytes: u64,
-    /// Hash of that beginning.
-    pub head: String,
-    /// Name of the file.
-    pub name: String,
-    /// Bytes, unpacked, that have been counted.
-    pub counted: u64,
-    /// Requests among them.
-    pub requests: u64,
+columns! {
+    /// Log that was counted, or is about to be.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub struct TrafficImport {
+        /// Its id, made from its first lines.
+        pub import_id: String,
+        /// Hash of its first line.
+        pub first_line: String,
+        /// Length of its beginning that is known, in bytes.
+        pub head_bytes: u64,
+        /// Hash of that beginning.
+        pub head: String,
+        /// Name of the file.
+        pub name: String,
+        /// Bytes, unpacked, that have been counted.
+        pub counted: u64,
+        /// Requests among them.
+        pub requests: u64,
+    }
 }
 
 /// What was counted of a log since the last time.
@@ -46,19 +47,6 @@ pub struct ImportProgress<'p> {
     pub paths: &'p [CountedPaths],
 }
 
-columns! {
-    #[derive(Debug)]
-    struct ImportRow {
-        import_id: String,
-        first_line: String,
-        head_bytes: i64,
-        head: String,
-        name: String,
-        counted: i64,
-        requests: i64,
-    }
-}
-
 impl TrafficSums<'_> {
     /// Returns the logs that begin with a line, those of which most is known first.
     ///
@@ -67,8 +55,7 @@ impl TrafficSums<'_> {
     /// Fails when the database does.
     pub async fn imports(self, first_line: &str) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [first_line.into()];
-        let rows: Vec<ImportRow> = self.store.database.rows(&sql::IMPORTS, &values).await?;
-        Ok(rows.into_iter().map(TrafficImport::from).collect())
+        self.db.rows(&sql::IMPORTS, &values).await
     }
 
     /// Notes a log of which nothing has been counted, unless it is there already.
@@ -77,16 +64,8 @@ impl TrafficSums<'_> {
     ///
     /// Fails when the database does.
     pub async fn begin_import(self, import: &TrafficImport, now_ms: i64) -> Result<(), StoreError> {
-        let values = [
-            (&import.import_id).into(),
-            (&import.first_line).into(),
-            import.head_bytes.into(),
-            (&import.head).into(),
-            (&import.name).into(),
-            now_ms.into(),
-        ];
-        let begun = self.store.database.execute(&sql::BEGIN_IMPORT, &values);
-        begun.await.map(|_| ())
+        let values = values![import; import_id, first_line, head_bytes, head, name; now_ms];
+        self.db.run(&sql::BEGIN_IMPORT, &values).await
     }
 
     /// Adds what was counted of a log; returns `false` where somebody else has counted it
@@ -113,7 +92,7 @@ impl TrafficSums<'_> {
             requests.into(),
             now_ms.into(),
         ];
-        let mut transaction = self.store.database.begin("count a log").await?;
+        let mut transaction = self.db.begin("count a log").await?;
         if transaction.execute(&sql::IMPORT, &values).await? == 0 {
             return Ok(false);
         }
@@ -143,12 +122,7 @@ impl TrafficSums<'_> {
     /// Fails when the database does.
     pub async fn last_imports(self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [limit.into()];
-        let rows: Vec<ImportRow> = self
-            .store
-            .database
-            .rows(&sql::LAST_IMPORTS, &values)
-            .await?;
-        Ok(rows.into_iter().map(TrafficImport::from).collect())
+        self.db.rows(&sql::LAST_IMPORTS, &values).await
     }
 
     /// Subtracts what was counted of a log, which can be counted again then; returns the requests.
@@ -160,7 +134,7 @@ impl TrafficSums<'_> {
     /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week; else as
     /// the database fails. Nothing has changed then.
     pub async fn undo_import(self, import_id: &str) -> Result<u64, StoreError> {
-        let mut transaction = self.store.database.begin("undo an import").await?;
+        let mut transaction = self.db.begin("undo an import").await?;
         let id = [import_id.into()];
         let rows: Vec<(i64,)> = transaction.rows(&sql::FORGET_IMPORT, &id).await?;
         let Some((requests,)) = rows.first().copied() else {
@@ -216,19 +190,5 @@ impl TrafficSums<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl From<ImportRow> for TrafficImport {
-    fn from(row: ImportRow) -> Self {
-        Self {
-            import_id: row.import_id,
-            first_line: row.first_line,
-            head_bytes: from_sql(row.head_bytes),
-            head: row.head,
-            name: row.name,
-            counted: from_sql(row.counted),
-            requests: from_sql(row.requests),
-        }
     }
 }

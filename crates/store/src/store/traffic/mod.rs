@@ -6,7 +6,7 @@ mod import;
 mod key;
 mod pack;
 mod packed;
-mod paths;
+pub(super) mod paths;
 mod read;
 mod series;
 pub(super) mod sql;

@@ -2,13 +2,15 @@
 
 use super::TrafficSums;
 use super::{
-    super::{StoreError, StoreErrorKind, database::Transaction, error::Engine, statement::Value},
+    super::{
+        StoreError, StoreErrorKind, error::Engine, statement::Value, transaction::Transaction,
+    },
     TrafficCount, TrafficSpan,
     gather::unreadable,
     packed::{PackedSums, Sums, pack},
     sql,
 };
-use crate::store::robots::from_sql;
+use crate::store::columns::from_sql;
 
 /// Minutes after its end from which a span is packed: what comes late is mostly in by then.
 const PACKED_AFTER: i64 = 48 * 60;
@@ -60,16 +62,13 @@ impl TrafficSums<'_> {
         end: i64,
     ) -> Result<Option<i64>, StoreError> {
         let values = [span.number().into(), from.into(), end.into()];
-        let first = self
-            .store
-            .database
-            .first::<(Option<i64>,)>(&sql::FIRST_ROW, &values);
-        Ok(first.await?.and_then(|(began,)| began))
+        let first = self.db.value::<Option<i64>>(&sql::FIRST_ROW, &values);
+        Ok(first.await?.and_then(|began| began))
     }
 
     /// Moves the rows of a span into what is packed of it.
     async fn pack_span(self, span: TrafficSpan, began: i64) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin("pack the traffic").await?;
+        let mut transaction = self.db.begin("pack the traffic").await?;
         let [number, start]: [Value<'_>; 2] = [span.number().into(), began.into()];
         // The other instances that pack this span wait here.
         let values = [number, start, Value::Bytes(&[])];

@@ -41,11 +41,7 @@ impl TrafficSums<'_> {
         minutes: Range<i64>,
         now_ms: i64,
     ) -> Result<Vec<TrafficSum>, StoreError> {
-        let mut transaction = self
-            .store
-            .database
-            .begin_reading("read the traffic")
-            .await?;
+        let mut transaction = self.db.begin_reading("read the traffic").await?;
         let keys = Keys::read(&mut transaction).await?;
         let mut gathered = Gathering::new(&keys, None, false);
         for (span, piece) in TrafficSpan::cover(minutes, now_ms.div_euclid(60_000)) {
@@ -71,10 +67,7 @@ impl TrafficSums<'_> {
         minutes: Range<i64>,
     ) -> Result<Vec<Range<i64>>, StoreError> {
         let values = [site.into(), minutes.start.into(), (minutes.end - 1).into()];
-        let rows = self
-            .store
-            .database
-            .rows::<(i64, i64)>(&sql::LIVE_MINUTES, &values);
+        let rows = self.db.rows::<(i64, i64)>(&sql::LIVE_MINUTES, &values);
         let rows = rows.await?.into_iter();
         Ok(rows.map(|(began, ended)| began..ended + 1).collect())
     }
@@ -86,10 +79,7 @@ impl TrafficSums<'_> {
     /// Fails when the database does.
     pub async fn first_day(self) -> Result<Option<i64>, StoreError> {
         let day = [TrafficSpan::Day.number().into()];
-        let first = self
-            .store
-            .database
-            .first::<(Option<i64>,)>(&sql::FIRST_DAY, &day);
-        Ok(first.await?.and_then(|(first,)| first))
+        let first = self.db.value::<Option<i64>>(&sql::FIRST_DAY, &day);
+        Ok(first.await?.and_then(|first| first))
     }
 }

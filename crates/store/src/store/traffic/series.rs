@@ -81,11 +81,7 @@ impl TrafficSums<'_> {
         now_ms: i64,
     ) -> Result<TrafficSeries, StoreError> {
         let now = now_ms.div_euclid(60_000);
-        let mut transaction = self
-            .store
-            .database
-            .begin_reading("read the traffic")
-            .await?;
+        let mut transaction = self.db.begin_reading("read the traffic").await?;
         let keys = Keys::read(&mut transaction).await?;
         let mut parts = Vec::new();
         for (minutes, longest) in times {

@@ -5,7 +5,6 @@ use std::{fmt::Write as _, sync::LazyLock};
 use super::super::{
     descriptions::sql::parameters,
     error::Engine,
-    sql::statements,
     statement::{ByRows, Statement},
 };
 
@@ -146,14 +145,13 @@ pub(super) fn all_keys(engine: Engine) -> Statement {
 }
 
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+pub(in crate::store) fn assembled_statements(engine: Engine) -> Vec<Statement> {
+    let mut all = vec![all_keys(engine)];
     all.extend(KEYS.all().chain(ADD.all()).chain(IMPORTED.all()).cloned());
-    all.push(all_keys(engine));
     if engine == Engine::Postgres {
         all.push(LOCK_ROWS.clone());
     }
-    all.extend(super::paths::sql::every_statement());
+    all.extend(super::paths::sql::assembled_statements());
     all
 }
 

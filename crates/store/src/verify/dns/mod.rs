@@ -29,9 +29,8 @@ mod lookups;
 mod prover;
 mod quoted;
 mod resolver;
-mod settings;
 mod suffixes;
 
 pub use check::{NoResolver, ResolverCheck, check_resolvers};
 pub use prover::{DnsProof, DnsProver};
-pub use settings::DnsSettings;
+pub use suffixes::DnsSettings;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::listing::{Listing, RULES};
+use super::{
+    PublishedRanges,
+    listing::{Listing, RULES},
+};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const FIRST_RETRY_MS: i64 = 5 * 60 * 1_000;
@@ -37,6 +40,30 @@ fn delay_ms(failures: u64) -> i64 {
     // More would overflow the shift; the longest delay is reached long before.
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS)
+}
+
+/// Time after which a copy is taken that was held back until then.
+const HELD: Duration = Duration::from_hours(3 * 24);
+
+/// Fewest ranges of a list that can lose too many: of a short one, people take many away.
+const FEWEST: usize = 10;
+
+/// Refuses a copy with less than half of the ranges of the one before.
+///
+/// For three days: what is gone as long as that was taken out, and not cut off.
+pub(super) fn check_loss(
+    before: &Listing,
+    new: &PublishedRanges,
+    now_ms: i64,
+) -> Result<(), String> {
+    let (had, has) = (before.prefixes(), new.set.len());
+    let is_long_ago = before.age(now_ms).is_none_or(|age| age >= HELD);
+    if had < FEWEST || has.saturating_mul(2) >= had || is_long_ago {
+        return Ok(());
+    }
+    Err(format!(
+        "it lists {has} address ranges and had {had}: it may be cut off, and is taken if it is still so in three days"
+    ))
 }
 
 #[cfg(test)]
@@ -121,5 +148,32 @@ mod tests {
     fn a_failure_never_brings_the_interval_forward() {
         let listing = failed(fetched(DAY_MS / 2), 1, DAY_MS / 4);
         assert!(!is_due(&listing, DAY, NOW));
+    }
+
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+    fn list(count: u8) -> PublishedRanges {
+        PublishedRanges::new((0..count).map(|number| {
+            let address = std::net::IpAddr::from([192, 0, 2, number]);
+            ipnet::IpNet::from(address)
+        }))
+    }
+
+    #[test]
+    fn a_copy_that_lost_more_than_half_waits_three_days() {
+        for (had, has, days, is_taken) in [
+            (10, 5, 0, true),
+            (10, 4, 0, false),
+            (100, 1, 2, false),
+            (100, 1, 3, true),
+            (9, 1, 0, true),
+            (20, 200, 0, true),
+        ] {
+            let before = Listing::fetched(list(had), Conditions::default(), 1_000 * DAY_MS);
+            let now_ms = (1_000 + days) * DAY_MS;
+            let checked = check_loss(&before, &list(has), now_ms);
+            assert_eq!(checked.is_ok(), is_taken, "{had} {has} {days}");
+        }
+        assert!(check_loss(&Listing::default(), &list(1), 0).is_ok());
     }
 }

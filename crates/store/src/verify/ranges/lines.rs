@@ -3,8 +3,8 @@
 use super::{
     RangesError,
     entries::{DocumentEntries, day},
+    json::Selection,
     prefix,
-    selection::Selection,
 };
 
 /// What separates the first column from others.

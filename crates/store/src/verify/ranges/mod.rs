@@ -9,7 +9,6 @@ mod due;
 mod entries;
 mod error;
 mod evidence_text;
-mod held_back;
 mod json;
 mod kind;
 mod lines;
@@ -21,7 +20,6 @@ mod published;
 mod ranges;
 mod refresher;
 mod report;
-mod selection;
 mod set;
 
 pub use error::RangesError;

@@ -6,9 +6,9 @@ use super::{
     RangeSet, RangesError,
     entries::{DocumentEntries, Entry},
     json,
+    json::Selection,
     kind::ListKind,
     lines,
-    selection::Selection,
 };
 
 /// Of so many entries one may be bad.

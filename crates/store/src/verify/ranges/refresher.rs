@@ -9,8 +9,10 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
-    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due, held_back,
-    kind::ListKind, listing::Listing,
+    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState,
+    due::{check_loss, is_due},
+    kind::ListKind,
+    listing::Listing,
 };
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, shown_url};
 use crate::store::{LeaseError, Store, StoreError};
@@ -312,7 +314,7 @@ impl RangesRefresher {
             } => {
                 let published = self.kind.parse(url, bytes).await?;
                 if self.kind == ListKind::Chosen && !force {
-                    held_back::check(before, &published, self.now_ms())?;
+                    check_loss(before, &published, self.now_ms())?;
                 }
                 let conditions = Conditions {
                     etag,

@@ -7,7 +7,7 @@ use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 use url::Url;
 
 use super::{
-    fields::combined,
+    base::combined,
     refusal::{Refusal, shown},
     signature::Signature,
 };

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 
 use super::{
     SignedRequest,
-    fields::{self, MAX_FIELD_BYTES},
+    base::{self, MAX_FIELD_BYTES},
     refusal::{Refusal, shown},
 };
 
@@ -86,7 +86,7 @@ enum ComponentError {
 
 impl ComponentError {
     fn into_refusal(self, item: &Item) -> Refusal {
-        let name = shown(&fields::spell_item(item));
+        let name = shown(&base::spell_item(item));
         match self {
             Self::Unknown => Refusal::UnknownComponent(name),
             Self::Missing => Refusal::MissingComponent(name),
@@ -202,5 +202,5 @@ fn member(value: &[u8], key: &str) -> Result<String, ComponentError> {
         .parse()
         .map_err(|_| ComponentError::Missing)?;
     let member = members.swap_remove(key).ok_or(ComponentError::Missing)?;
-    Ok(fields::spell(member))
+    Ok(base::spell(member))
 }

@@ -73,22 +73,20 @@ mod base;
 mod check;
 mod component;
 mod directories;
-mod fields;
 mod key;
 mod possession;
 mod prover;
 mod refusal;
 mod replay;
 mod request;
-mod settings;
 mod signature;
 mod signer;
 mod signing_key;
 mod unlisted_signers;
 
 pub use prover::{ACCEPT_SIGNATURE, SignatureProver};
+pub use refusal::SignatureSettings;
 pub use request::SignedRequest;
-pub use settings::SignatureSettings;
 pub use signer::Signer;
 pub use signing_key::SigningKeyError;
 

@@ -9,9 +9,9 @@ use http::HeaderMap;
 use sfv::{BareItem, InnerList};
 
 use super::{
+    base::spell_item,
     base::{MAX_BASE_BYTES, MAX_COMPONENTS, add_line, last_line},
     component,
-    fields::spell_item,
     key::{Key, MAX_KEYS},
     signature::{Signature, tagged},
 };

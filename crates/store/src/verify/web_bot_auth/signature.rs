@@ -4,7 +4,7 @@ use http::HeaderMap;
 use sfv::{BareItem, InnerList, ListEntry};
 
 use super::{
-    fields::dictionary,
+    base::dictionary,
     refusal::{Refusal, shown},
 };
 

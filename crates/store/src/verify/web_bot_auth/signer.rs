@@ -19,9 +19,9 @@ use url::Url;
 use super::{
     SignedRequest, SigningKeyError,
     agent::{Discovery, KeyUrl},
+    base::spell_item,
     base::{add_line, last_line, signature_bases},
     directories::{MEDIA_TYPE, PATH},
-    fields::spell_item,
     key::Key,
     possession,
     signature::TAG,

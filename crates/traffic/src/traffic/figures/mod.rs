@@ -6,14 +6,13 @@ mod course;
 mod figures;
 mod filter;
 mod moment;
-mod times;
 
 pub use by::By;
 pub use course::{Course, Line};
 pub use figures::{Figures, KnownRobots};
+pub use filter::TimesError;
 pub use filter::{
     NONE_KNOWN, SPARED, TrafficFilter, VISITORS, decision_words, is_spared, verdict_words,
 };
+pub use filter::{Times, told};
 pub use moment::Moment;
-pub use times::TimesError;
-pub use times::{Times, told};

@@ -12,12 +12,11 @@ mod note;
 mod ring;
 mod window;
 
+pub use crate::slots::Ticket;
 pub use figures::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, path_csv};
 pub use note::PathNote;
-pub use ring::Ticket;
-pub(super) use ring::{Ring, SLOTS, Settled};
-pub use window::Window;
-pub use window::shared_name;
+pub(super) use ring::{Ring, Settled};
+pub use window::{Window, shared_name};
 
 /// Robot that stands for those of which there are too many.
 const OTHER: &str = "other";

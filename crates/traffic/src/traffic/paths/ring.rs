@@ -1,50 +1,23 @@
-//! Slots that requests leave their paths in: no lock, no allocation, and nobody waits.
-
-use std::sync::atomic::{
-    AtomicU64, AtomicUsize,
-    Ordering::{Acquire, Relaxed, Release},
-};
+//! Slots that requests leave their paths in.
 
 use robot_detection_store::store::MAX_PATH_BYTES;
 
 use super::note::{PathNote, first_bytes};
+use crate::slots::{Slots, Ticket, Words};
 
-/// Slots of a process, a power of two: half a megabyte, for as many requests as come between two
-/// times that they are emptied.
-pub(in crate::traffic) const SLOTS: usize = 4_096;
+/// Slots of a process: half a megabyte, for as many requests as come between two times that they
+/// are emptied.
+const SLOTS: usize = 4_096;
 
-/// Slots that a request tries: one that is held belongs to a robot that is still being answered.
-const TRIES: usize = 4;
-
-const FREE: u64 = 0;
-const CLAIMED: u64 = 1;
-const SETTLED: u64 = 2;
-/// Bits of a state, behind which the length of the path stands, and whether it was cut.
+/// Bits behind which the length of the path stands, and whether it was cut.
 const LENGTH_AT: u32 = 8;
 const IS_CUT: u64 = 1 << 2;
-const STATE: u64 = 0b11;
 /// Where the class of the status and the number of the visitor stand.
 const CLASS_AT: u32 = 16;
 const VISITOR_AT: u32 = 32;
 
 /// Slots of all requests.
-#[derive(Debug)]
-pub(in crate::traffic) struct Ring {
-    slots: Box<[Slot]>,
-    next: AtomicUsize,
-}
-
-/// Path of one request; a pair of cache lines.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Slot {
-    state: AtomicU64,
-    words: [AtomicU64; MAX_PATH_BYTES / 8],
-}
-
-/// Slot of a request that has not been answered yet.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Ticket(u16);
+pub(in crate::traffic) type Ring = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
 
 /// What was read from a slot.
 #[derive(Clone, Copy, Debug)]
@@ -54,99 +27,37 @@ pub(in crate::traffic) struct Settled {
     pub(in crate::traffic) path: PathNote,
 }
 
-impl Default for Ring {
-    fn default() -> Self {
-        Self {
-            slots: (0..SLOTS).map(|_| Slot::default()).collect(),
-            next: AtomicUsize::new(0),
-        }
-    }
-}
-
 impl Ring {
     /// Leaves a path in a free slot; `None` where there is none.
     #[inline]
-    pub(in crate::traffic) fn claim(&self, path: &str) -> Option<Ticket> {
+    pub(in crate::traffic) fn claim_path(&self, path: &str) -> Option<Ticket> {
         let (path, is_cut) = first_bytes(path);
-        for _ in 0..TRIES {
-            let at = self.next.fetch_add(1, Relaxed) % SLOTS;
-            let slot = self.slots.get(at)?;
-            let length = (path.len() as u64) << LENGTH_AT;
-            let cut = if is_cut { IS_CUT } else { 0 };
-            let claimed = CLAIMED | length | cut;
-            let is_mine = slot.state.compare_exchange(FREE, claimed, Acquire, Relaxed);
-            if is_mine.is_ok() {
-                slot.write(path);
-                return u16::try_from(at).ok().map(Ticket);
-            }
-        }
-        None
+        let cut = if is_cut { IS_CUT } else { 0 };
+        let told = (path.len() as u64) << LENGTH_AT | cut;
+        self.claim(told, |words| {
+            words.write(path);
+        })
     }
 
     /// Records who left a path and how he was answered, so that it is counted.
     #[inline]
-    pub(in crate::traffic) fn settle(&self, ticket: Ticket, visitor: u32, class: u8) {
-        let Some(slot) = self.slots.get(usize::from(ticket.0)) else {
-            return;
-        };
-        let claimed = slot.state.load(Relaxed) & !STATE;
-        let told = u64::from(visitor) << VISITOR_AT | u64::from(class) << CLASS_AT;
-        // Whoever sees the state sees the path that was left before.
-        slot.state.store(claimed | told | SETTLED, Release);
-    }
-
-    /// Gives a slot back whose request is not to be counted.
-    pub(in crate::traffic) fn release(&self, ticket: Ticket) {
-        if let Some(slot) = self.slots.get(usize::from(ticket.0)) {
-            slot.state.store(FREE, Release);
-        }
+    pub(in crate::traffic) fn settle_path(&self, ticket: Ticket, visitor: u32, class: u8) {
+        let class = u64::from(class) << CLASS_AT;
+        self.settle(ticket, u64::from(visitor) << VISITOR_AT | class);
     }
 
     /// Empties the slots of requests that were answered; returns how many there were.
-    pub(in crate::traffic) fn drain(&self, mut take: impl FnMut(&Settled)) -> usize {
-        let mut taken = 0;
-        for slot in &self.slots {
-            let state = slot.state.load(Acquire);
-            if state & STATE != SETTLED {
-                continue;
-            }
-            take(&slot.read(state));
-            slot.state.store(FREE, Release);
-            taken += 1;
-        }
-        taken
-    }
-}
-
-impl Slot {
-    /// Writes a path, eight bytes at a time.
-    #[inline]
-    fn write(&self, path: &[u8]) {
-        let (whole, rest) = path.as_chunks::<8>();
-        let mut places = self.words.iter();
-        for (word, place) in whole.iter().zip(&mut places) {
-            place.store(u64::from_le_bytes(*word), Relaxed);
-        }
-        if let (false, Some(place)) = (rest.is_empty(), places.next()) {
-            let word = rest.iter().rev();
-            let word = word.fold(0, |word, byte| word << 8 | u64::from(*byte));
-            place.store(word, Relaxed);
-        }
-    }
-
-    fn read(&self, state: u64) -> Settled {
-        let mut bytes = [0; MAX_PATH_BYTES];
-        let (places, _) = bytes.as_chunks_mut::<8>();
-        let [_, length, class, ..] = state.to_le_bytes();
-        let used = usize::from(length).div_ceil(8);
-        for (place, word) in places.iter_mut().zip(&self.words).take(used) {
-            *place = word.load(Relaxed).to_le_bytes();
-        }
-        Settled {
-            visitor: u32::try_from(state >> VISITOR_AT).unwrap_or_default(),
-            class,
-            path: PathNote::read(bytes, length, state & IS_CUT != 0),
-        }
+    pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&Settled)) -> usize {
+        self.drain(|words, told| {
+            let [_, length, class, ..] = told.to_le_bytes();
+            let mut bytes = [0; MAX_PATH_BYTES];
+            words.read(&mut bytes, length);
+            take(&Settled {
+                visitor: u32::try_from(told >> VISITOR_AT).unwrap_or_default(),
+                class,
+                path: PathNote::read(bytes, length, told & IS_CUT != 0),
+            });
+        })
     }
 }
 
@@ -156,7 +67,7 @@ mod tests {
 
     fn paths(ring: &Ring) -> Vec<String> {
         let mut paths = Vec::new();
-        ring.drain(|settled| paths.push(settled.path.kept_text(false)));
+        ring.drain_paths(|settled| paths.push(settled.path.kept_text(false)));
         paths
     }
 
@@ -166,14 +77,14 @@ mod tests {
         let long = format!("/{}", "a/".repeat(100));
         let tickets: Vec<_> = ["/", "/a/b.html", &long]
             .iter()
-            .map(|path| ring.claim(path).unwrap())
+            .map(|path| ring.claim_path(path).unwrap())
             .collect();
         assert_eq!(paths(&ring), Vec::<String>::new());
         for ticket in &tickets[1..] {
-            ring.settle(*ticket, 7 | 1 << 31, 4);
+            ring.settle_path(*ticket, 7 | 1 << 31, 4);
         }
         let mut seen = Vec::new();
-        ring.drain(|settled| seen.push((settled.visitor, settled.class)));
+        ring.drain_paths(|settled| seen.push((settled.visitor, settled.class)));
         assert_eq!(seen, [(7 | 1 << 31, 4); 2]);
         ring.release(tickets[0]);
         assert_eq!(paths(&ring), Vec::<String>::new());
@@ -182,14 +93,16 @@ mod tests {
     #[test]
     fn who_finds_no_slot_waits_for_none() {
         let ring = Ring::default();
-        let tickets: Vec<_> = std::iter::from_fn(|| ring.claim("/a")).collect();
+        let tickets: Vec<_> = std::iter::from_fn(|| ring.claim_path("/a")).collect();
         assert_eq!(tickets.len(), SLOTS);
         // Few of those that are held for long keep nobody else away.
         for ticket in tickets.iter().skip(100) {
-            ring.settle(*ticket, 0, 2);
+            ring.settle_path(*ticket, 0, 2);
         }
-        assert_eq!(ring.drain(|_| ()), SLOTS - 100);
-        let again = (0..1_000).filter(|_| ring.claim("/a").is_some()).count();
+        assert_eq!(ring.drain_paths(|_| ()), SLOTS - 100);
+        let again = (0..1_000)
+            .filter(|_| ring.claim_path("/a").is_some())
+            .count();
         assert!(again > 900, "{again}");
     }
 
@@ -203,8 +116,10 @@ mod tests {
                 let ring = &ring;
                 scope.spawn(move || {
                     let leave = |_: &usize| {
-                        let ticket = ring.claim(text);
-                        ticket.map(|ticket| ring.settle(ticket, 1, 2)).is_some()
+                        let ticket = ring.claim_path(text);
+                        ticket
+                            .map(|ticket| ring.settle_path(ticket, 1, 2))
+                            .is_some()
                     };
                     (0..20_000).filter(leave).count()
                 })

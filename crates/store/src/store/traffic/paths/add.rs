@@ -29,7 +29,7 @@ impl TrafficSums<'_> {
         for (span, kept) in KEPT {
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_CUTS] {
-                self.store.database.execute(statement, &values).await?;
+                self.db.execute(statement, &values).await?;
             }
         }
         Ok(())

@@ -7,39 +7,45 @@ use super::pattern::{path_above, path_pattern};
 /// Robot that stands for those of which there are too many.
 const OTHER: &str = "other";
 
-/// Who asked, and for what.
-#[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct PathKey {
-    /// Name of the site.
-    pub site: String,
-    /// Id of the robot; empty for people.
-    pub robot: String,
-    /// Path or pattern.
-    pub path: String,
+columns! {
+    /// Who asked, and for what.
+    #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    pub struct PathKey {
+        /// Name of the site.
+        pub site: String,
+        /// Id of the robot; empty for people.
+        pub robot: String,
+        /// Path or pattern.
+        pub path: String,
+    }
 }
 
-/// How often it was asked for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct PathCount {
-    /// Requests.
-    pub requests: u64,
-    /// Those whose status is 300 to 399.
-    pub redirects: u64,
-    /// Those whose status is 400 to 499.
-    pub client_errors: u64,
-    /// Those whose status is 500 to 599.
-    pub server_errors: u64,
+columns! {
+    /// How often it was asked for.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub struct PathCount {
+        /// Requests.
+        pub requests: u64,
+        /// Those whose status is 300 to 399.
+        pub redirects: u64,
+        /// Those whose status is 400 to 499.
+        pub client_errors: u64,
+        /// Those whose status is 500 to 599.
+        pub server_errors: u64,
+    }
 }
 
-/// How much higher numbers of a site may be than what is kept.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct PathCut {
-    /// Most that any path may be higher, of one visitor: so much was counted with patterns.
-    pub paths: u64,
-    /// Most that any pattern may be higher, of one visitor.
-    pub patterns: u64,
-    /// Requests of which nobody knows the path; any number may be higher by all of them.
-    pub skipped: u64,
+columns! {
+    /// How much higher numbers of a site may be than what is kept.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub struct PathCut {
+        /// Most that any path may be higher, of one visitor: so much was counted with patterns.
+        pub paths: u64,
+        /// Most that any pattern may be higher, of one visitor.
+        pub patterns: u64,
+        /// Requests of which nobody knows the path; any number may be higher by all of them.
+        pub skipped: u64,
+    }
 }
 
 /// Paths that were counted in one minute, or in the hour or day that it begins.

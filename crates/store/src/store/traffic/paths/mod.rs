@@ -4,7 +4,7 @@ mod add;
 mod key;
 mod pattern;
 mod read;
-pub(super) mod sql;
+pub(in crate::store) mod sql;
 mod trim;
 
 pub(in crate::store) use add::forgetting;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     super::{
-        super::{StoreError, columns::columns, robots::from_sql, statement::Value},
+        super::{StoreError, statement::Value},
         TrafficSpan,
     },
     PathCount, PathCut, PathKey,
@@ -13,14 +13,16 @@ use super::{
     sql,
 };
 
-/// How often somebody asked for a path, or for what is counted with a pattern.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct PathSum {
-    /// Who asked for what.
-    pub key: PathKey,
-    /// How often, at least.
-    pub count: PathCount,
+columns! {
+    /// How often somebody asked for a path, or for what is counted with a pattern.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct PathSum {
+        /// Who asked for what.
+        pub key: PathKey,
+        /// How often, at least.
+        pub count: PathCount,
+    }
 }
 
 /// Paths of some time.
@@ -36,15 +38,9 @@ pub struct PathSums {
 }
 
 columns! {
-    #[derive(Debug)]
-    pub(super) struct SumRow {
+    struct CutRow {
         site: String,
-        robot: String,
-        path: String,
-        requests: i64,
-        redirects: i64,
-        client_errors: i64,
-        server_errors: i64,
+        cut: PathCut,
     }
 }
 
@@ -68,7 +64,7 @@ impl TrafficSums<'_> {
             now_ms.div_euclid(60_000),
             TrafficSpan::Day,
         );
-        let mut transaction = self.store.database.begin_reading("read paths").await?;
+        let mut transaction = self.db.begin_reading("read paths").await?;
         let mut rows = BTreeMap::<PathKey, PathCount>::new();
         let mut cuts = BTreeMap::<String, PathCut>::new();
         for (span, piece) in &pieces {
@@ -78,17 +74,11 @@ impl TrafficSums<'_> {
                 piece.end.into(),
                 Value::Text(site),
             ];
-            let found: Vec<SumRow> = transaction.rows(&sql::SUMS, &values).await?;
-            for (key, count) in found.into_iter().map(SumRow::into_count) {
-                *rows.entry(key).or_default() += count;
+            for sum in transaction.rows::<PathSum>(&sql::SUMS, &values).await? {
+                *rows.entry(sum.key).or_default() += sum.count;
             }
-            let left_out = transaction.rows::<(String, i64, i64, i64)>(&sql::CUTS, &values);
-            for (site, paths, patterns, skipped) in left_out.await? {
-                *cuts.entry(site).or_default() += PathCut {
-                    paths: from_sql(paths),
-                    patterns: from_sql(patterns),
-                    skipped: from_sql(skipped),
-                };
+            for CutRow { site, cut } in transaction.rows(&sql::CUTS, &values).await? {
+                *cuts.entry(site).or_default() += cut;
             }
         }
         transaction.commit().await?;
@@ -107,22 +97,5 @@ impl PathSum {
     #[must_use]
     pub fn new(key: PathKey, count: PathCount) -> Self {
         Self { key, count }
-    }
-}
-
-impl SumRow {
-    pub(super) fn into_count(self) -> (PathKey, PathCount) {
-        let key = PathKey {
-            site: self.site,
-            robot: self.robot,
-            path: self.path,
-        };
-        let count = PathCount {
-            requests: from_sql(self.requests),
-            redirects: from_sql(self.redirects),
-            client_errors: from_sql(self.client_errors),
-            server_errors: from_sql(self.server_errors),
-        };
-        (key, count)
     }
 }

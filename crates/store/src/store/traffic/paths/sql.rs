@@ -3,10 +3,7 @@
 use std::sync::LazyLock;
 
 use super::super::{
-    super::{
-        sql::statements,
-        statement::{ByRows, Statement},
-    },
+    super::statement::{ByRows, Statement},
     sql::values,
 };
 
@@ -33,8 +30,8 @@ statements! {
          AND (CAST($4 AS TEXT) IS NULL OR site = CAST($4 AS TEXT)) \
          GROUP BY site, robot, path";
     CUTS = "read what is left out of paths",
-        "SELECT site, CAST(SUM(paths) AS BIGINT), CAST(SUM(patterns) AS BIGINT), \
-         CAST(SUM(skipped) AS BIGINT) FROM traffic_path_cuts \
+        "SELECT site, CAST(SUM(paths) AS BIGINT) AS paths, \
+        CAST(SUM(patterns) AS BIGINT) AS patterns, CAST(SUM(skipped) AS BIGINT) AS skipped FROM traffic_path_cuts \
          WHERE span = $1 AND began >= $2 AND began < $3 \
          AND (CAST($4 AS TEXT) IS NULL OR site = CAST($4 AS TEXT)) GROUP BY site";
     FULL = "look for sites with too many paths",
@@ -63,10 +60,8 @@ statements! {
 }
 
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement() -> Vec<Statement> {
-    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.extend(ADD.all().cloned());
-    all
+pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
+    ADD.all().cloned().collect()
 }
 
 fn add(rows: usize) -> Statement {

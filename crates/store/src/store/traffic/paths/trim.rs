@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        super::{StoreError, database::Transaction, robots::from_sql, statement::Step},
+        super::{StoreError, columns::from_sql, statement::Step, transaction::Transaction},
         TrafficSpan,
     },
     PathCount, PathCut, PathKey,
     add::{KEPT, cut_values, row_steps},
-    read::SumRow,
+    read::PathSum,
     sql,
 };
 
@@ -26,12 +26,9 @@ impl TrafficSums<'_> {
         for (span, _) in KEPT {
             let (began, most) = (span.start(minute), most(span));
             let values = [span.number().into(), began.into(), most.into()];
-            let full = self
-                .store
-                .database
-                .rows::<(String, i64, i64)>(&sql::FULL, &values);
+            let full = self.db.rows::<(String, i64, i64)>(&sql::FULL, &values);
             for (site, paths, patterns) in full.await? {
-                let mut transaction = self.store.database.begin("fold paths").await?;
+                let mut transaction = self.db.begin("fold paths").await?;
                 let mut trimming = Trimming {
                     transaction: &mut transaction,
                     place: (span, began, &site),
@@ -86,7 +83,7 @@ impl Trimming<'_, '_> {
             i64::from(is_path).into(),
             number.into(),
         ];
-        let rows: Vec<SumRow> = self.transaction.rows(&sql::TRIM, &values).await?;
+        let rows: Vec<PathSum> = self.transaction.rows(&sql::TRIM, &values).await?;
         let mut folded = BTreeMap::<PathKey, PathCount>::new();
         let mut cut = PathCut::default();
         let largest = if is_path {
@@ -94,7 +91,7 @@ impl Trimming<'_, '_> {
         } else {
             &mut cut.patterns
         };
-        for (key, count) in rows.into_iter().map(SumRow::into_count) {
+        for PathSum { key, count } in rows {
             *largest = count.requests.max(*largest);
             let above = key.folded().unwrap_or(key);
             *folded.entry(above).or_default() += count;

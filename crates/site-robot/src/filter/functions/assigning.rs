@@ -1,0 +1,251 @@
+//! Functions that assign sources: values, types, dates, checksums, and HTML of other media types.
+
+use std::{
+    borrow::Cow,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use time::{Date, OffsetDateTime};
+
+use crate::filter::{
+    CommandLine, MimeTypes, Resource, Source, Step, Work,
+    content::Content,
+    pattern::Pattern,
+    sniff::{is_untold, sniff},
+};
+
+use super::context::{FunctionContext, Made, change, nothing};
+
+/// Reads the size, which changes nothing: patterns are compiled once, with their filter.
+pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> Made {
+    making.parameters.number("cache-size")?;
+    Ok(nothing())
+}
+
+/// Reads the file of types.
+pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> Made {
+    let path = making.parameters.required("file")?.to_owned();
+    if let Some(text) = making.read(&path)? {
+        let types = MimeTypes::parse(&text);
+        if let Some(note) = types.notes().first() {
+            making.warn(format!("{path:?}, {note}"));
+        }
+        making.state.types = Some(Arc::new(types));
+    }
+    Ok(nothing())
+}
+
+/// Makes an assignment of a value or of another source.
+pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
+    let parameters = &making.parameters;
+    let to = parameters.source("dst")?;
+    match (parameters.optional("value"), parameters.optional("src")) {
+        (Some(value), None) => {
+            let value = value.to_owned();
+            Ok(change(move |work| {
+                work.resource.assign(&to, value.as_str());
+            }))
+        }
+        (None, Some(source)) => {
+            let from = Source::named(source);
+            Ok(change(move |work| {
+                match work.resource.source(&from).map(Cow::into_owned) {
+                    Some(value) => work.resource.assign(&to, value),
+                    // What stood there before must not pass for the value of a source that has none.
+                    None => work.resource.clear(&to),
+                }
+            }))
+        }
+        (None, None) => Err("value= or src= is missing; add one".to_owned()),
+        (Some(_), Some(_)) => {
+            Err("value= and src= cannot stand together; leave one out".to_owned())
+        }
+    }
+}
+
+/// Removes a source.
+pub(super) fn clear(making: &mut FunctionContext<'_>) -> Made {
+    let source = making.parameters.source("src")?;
+    Ok(change(move |work| work.resource.clear(&source)))
+}
+
+/// Makes the type of the file name's extension.
+pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
+    let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
+    let Some(types) = making.state.types.clone() else {
+        making.warn(
+            "no types are known: the filter has no Setup fn=setup-type-by-extension that could be \
+             read",
+        );
+        return nothing();
+    };
+    let to = Source::named("type");
+    change(move |work| {
+        let name = work.resource.source(&from);
+        if let Some(media_type) = name.and_then(|name| types.of_name(&name)) {
+            work.resource.assign(&to, media_type);
+        }
+    })
+}
+
+/// Makes a value where a source equals another one.
+pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> Made {
+    generate_by(making, |text| Ok(Pattern::exact(text)))
+}
+
+/// Makes a value where a source begins with another one.
+pub(super) fn by_prefix(making: &mut FunctionContext<'_>) -> Made {
+    generate_by(making, |text| Ok(Pattern::prefix(text)))
+}
+
+/// Makes a value where a source matches a regular expression.
+pub(super) fn by_regex(making: &mut FunctionContext<'_>) -> Made {
+    generate_by(making, Pattern::regex)
+}
+
+fn generate_by(
+    making: &mut FunctionContext<'_>,
+    pattern: impl Fn(&str) -> Result<Pattern, String>,
+) -> Made {
+    let parameters = &making.parameters;
+    let source = parameters.source("src")?;
+    let pattern = pattern(parameters.required("match")?)?;
+    let to = parameters.source("dst")?;
+    let value = parameters.required("value")?.to_owned();
+    Ok(change(move |work| {
+        if pattern.matches(work.resource, &source) {
+            work.resource.assign(&to, value.as_str());
+            // At `Generate` a destination is an attribute as well (chapter 44).
+            if let Some(description) = work.description.as_deref_mut() {
+                description.set(to.name(), value.as_str());
+            }
+        }
+    }))
+}
+
+/// Makes the source `md5` of the body, as it was received.
+pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
+    making.state.has_md5 = true;
+    let to = Source::named("md5");
+    change(move |work| {
+        if let Some(content) = work.resource.content().map(Arc::clone) {
+            work.resource.assign(&to, content.md5());
+        }
+    })
+}
+
+/// Makes the date at which the description ends.
+pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
+    let from = Source::named("expires");
+    let to = making.parameters.optional("dst").unwrap_or("rd-expires");
+    let to = Source::named(to);
+    change(move |work| {
+        let now = instant(work.now_ms);
+        let said = work.resource.source(&from);
+        let said = said.and_then(|value| httpdate::parse_http_date(value.trim()).ok());
+        // Pages made on the fly name a date that has passed, so as not to be cached.
+        let expires = said.filter(|date| *date > now);
+        let expires = expires.unwrap_or_else(|| three_months_after(now));
+        let expires = httpdate::fmt_http_date(expires);
+        work.resource.assign(&to, expires);
+    })
+}
+
+/// Makes the date at which the description is made.
+pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
+    let to = making.parameters.optional("dst");
+    let to = Source::named(to.unwrap_or("rd-last-modified"));
+    change(move |work| {
+        let now = httpdate::fmt_http_date(instant(work.now_ms));
+        work.resource.assign(&to, now);
+    })
+}
+
+/// Returns an instant of the years 1970 to 9998, which HTTP dates can name with three months more.
+fn instant(now_ms: i64) -> SystemTime {
+    const LAST_MS: u64 = 253_000_000_000_000;
+    let now_ms = u64::try_from(now_ms).unwrap_or(0).min(LAST_MS);
+    UNIX_EPOCH + Duration::from_millis(now_ms)
+}
+
+/// Returns the same day three months later, or the last day of a shorter month.
+fn three_months_after(now: SystemTime) -> SystemTime {
+    let now = OffsetDateTime::from(now);
+    let is_next_year = u8::from(now.month()) > 9;
+    let year = now.year() + i32::from(is_next_year);
+    let month = now.month().nth_next(3);
+    let day = now.day().min(month.length(year));
+    match Date::from_calendar_date(year, month, day) {
+        Ok(date) => now.replace_date(date).into(),
+        Err(_) => (now + Duration::from_hours(90 * 24)).into(),
+    }
+}
+
+/// Converts one media type; `unknown` is what the server named no type of.
+pub(super) fn convert(making: &mut FunctionContext<'_>) -> Made {
+    let wanted = making.parameters.required("type")?;
+    let wanted = wanted.trim().to_ascii_lowercase();
+    Ok(change(move |work| {
+        if let Some(media_type) = type_to_convert(&wanted, work.resource) {
+            convert_from(&media_type, work);
+        }
+    }))
+}
+
+/// Returns the media type to convert from, sniffed where it is unknown.
+fn type_to_convert(wanted: &str, resource: &Resource) -> Option<String> {
+    let media_type = resource.media_type();
+    if wanted != "unknown" {
+        return media_type.filter(|it| it == wanted);
+    }
+    if !is_untold(media_type.as_deref()) {
+        return None;
+    }
+    sniff(resource.body()).map(str::to_owned)
+}
+
+fn convert_from(media_type: &str, work: &mut Work<'_>) {
+    let to = Source::named("type");
+    let Some(content) = work.resource.content().map(Arc::clone) else {
+        return;
+    };
+    // All that text lacked was the name of its type.
+    if media_type.starts_with("text/") {
+        work.resource.assign(&to, media_type);
+        return;
+    }
+    let Some(command) = work.commands.converter(media_type) else {
+        let trouble = format!(
+            "nothing makes text of {media_type}: install pdftotext (poppler-utils), or name a \
+             program in site_robot.converters"
+        );
+        if media_type == "application/pdf" {
+            work.resource.note_trouble(trouble);
+        }
+        return;
+    };
+    let mut trouble = None;
+    let converted = content.converted(|| {
+        let html = run(&command, media_type, content.body(), work);
+        html.map_err(|error| trouble = Some(error)).ok()
+    });
+    if let Some(converted) = converted {
+        work.resource.set_content(converted);
+        work.resource.assign(&to, "text/html");
+    } else if let Some(trouble) = trouble {
+        work.resource.note_trouble(trouble);
+    }
+}
+
+fn run(
+    command: &CommandLine,
+    media_type: &str,
+    body: &[u8],
+    work: &Work<'_>,
+) -> Result<Content, String> {
+    let html = work.commands.run(command, body);
+    let html = html.map_err(|error| format!("cannot convert {media_type} to HTML: {error}"))?;
+    // What a converter writes names its own character set, or is UTF-8.
+    Ok(Content::new(Some("text/html".to_owned()), html.into()))
+}

@@ -1,0 +1,349 @@
+//! Functions that make attributes of the description.
+
+use crate::document::{Meta, Page, PageMatter, shorten_bytes};
+use crate::filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, quoted};
+use robot_detection_store::description::{ResourceDescription, name};
+
+use super::{
+    context::{FunctionContext, Made, MediaType, describe},
+    soif,
+};
+
+/// META tags of one page at most.
+const MAX_TAGS: usize = 200;
+
+/// Bytes of a tag's name at most.
+const MAX_NAME: usize = 64;
+
+/// What no page says about itself: other functions find it out.
+// A page that could set these would speak for its server, or for another page.
+const NOT_OF_PAGES: [&str; 22] = [
+    "url",
+    "csid",
+    "depth",
+    "host",
+    "ip",
+    "path",
+    "protocol",
+    "status",
+    "type",
+    name::CONTENT_TYPE,
+    name::CONTENT_LENGTH,
+    name::CONTENT_CHARSET,
+    "content-encoding",
+    name::ETAG,
+    name::MD5,
+    name::PARTIAL_TEXT,
+    name::FULL_TEXT,
+    name::TABLE_OF_CONTENTS,
+    name::LINKS,
+    name::RD_EXPIRES,
+    name::RD_LAST_MODIFIED,
+    name::CANONICAL,
+];
+
+/// `http-equiv` that are orders to a browser, and say nothing about the page.
+const ORDERS: [&str; 7] = [
+    "refresh",
+    "set-cookie",
+    "content-security-policy",
+    "x-ua-compatible",
+    "default-style",
+    "cache-control",
+    "pragma",
+];
+
+/// Lowest level of headings.
+const LOWEST: u64 = 6;
+
+/// Makes attributes of title and META tags.
+pub(super) fn meta(making: &mut FunctionContext<'_>) -> Made {
+    let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
+    let media_type = MediaType::of(making);
+    Ok(describe(move |resource, description| {
+        if let Some(page) = resource.page().filter(|_| media_type.fits(resource)) {
+            describe_meta(page, description, max_bytes);
+        }
+    }))
+}
+
+fn describe_meta(page: &Page, description: &mut ResourceDescription, max_bytes: usize) {
+    let set = |description: &mut ResourceDescription, name: &str, value: &str| {
+        set(description, name, shorten_bytes(value.trim(), max_bytes));
+    };
+    if let Some(title) = &page.title {
+        set(description, name::TITLE, title);
+    }
+    let (orders, named): (Vec<_>, Vec<_>) = page.metas.iter().partition(|it| it.is_http_equiv);
+    let mut seen: Vec<&str> = Vec::new();
+    for meta in named.into_iter().chain(orders).take(MAX_TAGS) {
+        if !is_usable(meta) {
+            continue;
+        }
+        if !seen.contains(&meta.name.as_str()) {
+            seen.push(&meta.name);
+            set(description, &meta.name, &meta.content);
+        // Many pages have a tag for each author and each group of keywords.
+        } else if !meta.is_http_equiv
+            && [name::KEYWORDS, name::AUTHOR].contains(&meta.name.as_str())
+        {
+            let before = description.value(&meta.name).unwrap_or_default();
+            let both = format!("{before}, {}", meta.content.trim());
+            set(description, &meta.name, &both);
+        }
+    }
+}
+
+/// Returns `true` if a tag says something about its page, under a name that SOIF can write.
+fn is_usable(meta: &Meta) -> bool {
+    let is_sign = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '{' | '}');
+    let name = meta.name.as_str();
+    !name.is_empty()
+        && name.len() <= MAX_NAME
+        && !name.contains(is_sign)
+        && !NOT_OF_PAGES.contains(&name)
+        && name != name::TITLE
+        && (!meta.is_http_equiv || !ORDERS.contains(&name))
+}
+
+/// Makes attributes of sources.
+pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
+    let mappings = mappings(making.parameters.required("src")?)?;
+    let sources = mappings.into_iter();
+    let sources: Vec<_> = sources
+        .map(|(from, to)| (Source::named(&from), to))
+        .collect();
+    Ok(describe(move |resource, description| {
+        for (source, name) in &sources {
+            if let Some(value) = resource.source(source) {
+                description.set(name, value);
+            }
+        }
+    }))
+}
+
+/// Reads names with commas between them; `a->b` makes one another, without an arrow both are the same.
+fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
+    let names = list.split(',').map(str::trim);
+    let mapping = |name: &str| {
+        let (from, to) = name.split_once("->").unwrap_or((name, name));
+        let (from, to) = (from.trim().to_owned(), to.trim().to_owned());
+        if from.is_empty() || to.is_empty() || to.contains("->") {
+            return Err(format!(
+                "{} in src= is no name and no \"old->new\"",
+                quoted(name)
+            ));
+        }
+        Ok((from, to))
+    };
+    let mappings = names.filter(|name| !name.is_empty()).map(mapping);
+    let mappings = mappings.collect::<Result<Vec<_>, _>>()?;
+    if mappings.is_empty() {
+        return Err("src= names no source".to_owned());
+    }
+    Ok(mappings)
+}
+
+/// Makes a copy of an attribute under another name.
+pub(super) fn copy(making: &mut FunctionContext<'_>) -> Made {
+    let parameters = &making.parameters;
+    let from = parameters.required("src")?.to_owned();
+    let to = parameters.required("dst")?.to_owned();
+    let max_chars = parameters.size("truncate")?;
+    let is_clean = parameters.boolean("clean")?;
+    Ok(describe(move |_, description| {
+        let value = description.value(&from).map(|value| match max_chars {
+            Some(max) if is_clean => whole_words(value, max).to_owned(),
+            Some(max) => first_chars(value, max).to_owned(),
+            None => value.to_owned(),
+        });
+        if let Some(value) = value {
+            description.set(&to, value);
+        }
+    }))
+}
+
+/// Gives an attribute another name.
+pub(super) fn rename(making: &mut FunctionContext<'_>) -> Made {
+    let mappings = mappings(making.parameters.required("src")?)?;
+    if let Some((lonely, _)) = mappings.iter().find(|(from, to)| from == to) {
+        return Err(format!(
+            "src={lonely:?} names no other name; write \"old->new\""
+        ));
+    }
+    Ok(describe(move |_, description| {
+        for (from, to) in &mappings {
+            if let Some(value) = description.remove(from) {
+                description.set(to, value);
+            }
+        }
+    }))
+}
+
+/// Returns the words from the beginning that are whole within so many characters.
+///
+/// Of a first word that is longer, and of a script without spaces, the beginning is kept.
+fn whole_words(text: &str, max: usize) -> &str {
+    let head = first_chars(text, max);
+    let rest = text.get(head.len()..).unwrap_or_default();
+    let is_whole = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    match head.trim_start().rsplit_once(char::is_whitespace) {
+        Some((words, _)) if !is_whole => words.trim_end(),
+        _ => head.trim_end(),
+    }
+}
+
+/// Returns so many characters from the beginning.
+fn first_chars(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let end = text.char_indices().nth(max).map(|(end, _)| end);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Makes an attribute of all text.
+pub(super) fn full_text(making: &mut FunctionContext<'_>) -> Made {
+    let parameters = &making.parameters;
+    let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
+    let to = to.to_owned();
+    let max_chars = parameters.size("truncate")?;
+    let part = part(parameters)?;
+    // Of all text, as in Sun's, each cell is a line of its own.
+    let between_cells = match part {
+        PageMatter::All => '\n',
+        PageMatter::Main => '\t',
+    };
+    Ok(describe(move |resource, description| {
+        if let Some(page) = resource.page() {
+            let matter = page.matter(part, resource.url());
+            let told = matter.told(between_cells, max_chars);
+            set(description, &to, &told.text);
+            if to == name::FULL_TEXT {
+                set(description, name::MARKS, &told.marks);
+            }
+        } else if let Some(text) = resource.text().map(str::trim) {
+            let max = max_chars.unwrap_or(usize::MAX);
+            set(description, &to, first_chars(text, max).trim_end());
+        }
+    }))
+}
+
+/// Makes an attribute of the first text.
+///
+/// With `sentence`, which is ours, it is the first paragraph that is a sentence, none of lists and
+/// tables.
+pub(super) fn first_text(making: &mut FunctionContext<'_>) -> Made {
+    let parameters = &making.parameters;
+    let max_bytes = parameters.size("truncate")?;
+    let skips_headings = parameters.boolean("skip-headings")?;
+    let wants_sentence = parameters.boolean("sentence")?;
+    let media_type = MediaType::of(making);
+    // As many characters as bytes are enough.
+    let max_chars = max_bytes.unwrap_or(usize::MAX - 1);
+    Ok(describe(move |resource, description| {
+        if !media_type.fits(resource) {
+            return;
+        }
+        let text = match resource.page() {
+            Some(page) if wants_sentence => page.first_sentence().map(str::to_owned),
+            Some(page) if skips_headings => Some(page.first_text(max_chars)),
+            Some(page) => Some(page.first_text_and_headings(max_chars)),
+            None => resource.text().map(|text| text.trim().to_owned()),
+        };
+        if let Some(text) = text {
+            let max = max_bytes.unwrap_or(usize::MAX);
+            set(description, name::PARTIAL_TEXT, shorten_bytes(&text, max));
+        }
+    }))
+}
+
+/// Returns the part of a page that is extracted (`part`, ours): `all`, the default, or `main`.
+fn part(parameters: &Parameters) -> Result<PageMatter, String> {
+    match parameters.optional("part") {
+        None | Some("all") => Ok(PageMatter::All),
+        Some("main") => Ok(PageMatter::Main),
+        Some(other) => Err(format!("part={other:?} is neither all nor main")),
+    }
+}
+
+/// Makes an attribute of the headings.
+pub(super) fn headings(making: &mut FunctionContext<'_>) -> Made {
+    let level = making.parameters.number("level")?.unwrap_or(LOWEST);
+    if !(1..=LOWEST).contains(&level) {
+        return Err(format!("level={level} is not from 1 to 6"));
+    }
+    let max_level = u8::try_from(level).unwrap_or(6);
+    let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
+    let part = part(&making.parameters)?;
+    Ok(describe(move |resource, description| {
+        if let Some(page) = resource.page() {
+            let contents = match part {
+                PageMatter::All => contents(page.headings(max_level), max_bytes),
+                PageMatter::Main => contents(page.main_headings(max_level), max_bytes),
+            };
+            set(description, name::TABLE_OF_CONTENTS, &contents);
+        }
+    }))
+}
+
+/// Returns a heading a line, two spaces for each level below the first; whole headings only.
+fn contents<'p>(headings: impl Iterator<Item = (u8, &'p str)>, max: usize) -> String {
+    let mut contents = String::new();
+    for (level, text) in headings {
+        let indent = usize::from(level.saturating_sub(1)) * 2;
+        let line = format!("{:indent$}{text}", "");
+        let separator = if contents.is_empty() { "" } else { "\n" };
+        if contents.len() + separator.len() + line.len() > max {
+            if contents.is_empty() {
+                shorten_bytes(&line, max).clone_into(&mut contents);
+            }
+            break;
+        }
+        contents.push_str(separator);
+        contents.push_str(&line);
+    }
+    contents
+}
+
+fn set(description: &mut ResourceDescription, name: &str, text: &str) {
+    if !text.is_empty() {
+        description.set(name, text);
+    }
+}
+
+/// Runs a summarizer and adds what it says to the description.
+pub(super) fn harvest(making: &mut FunctionContext<'_>) -> Made {
+    let program = making.parameters.required("summarizer")?;
+    if program.chars().any(char::is_control) {
+        return Err(format!("summarizer={program:?} is no name of a program"));
+    }
+    Ok(Box::new(Harvest(CommandLine::new(program))))
+}
+
+struct Harvest(CommandLine);
+
+impl Step for Harvest {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
+        let Some(description) = work.description.as_deref_mut() else {
+            return StepOutcome::Continue;
+        };
+        match work.commands.run(&self.0, work.resource.body()) {
+            Ok(output) => {
+                for (name, value) in soif::attributes(&output) {
+                    description.set(&name, value);
+                }
+            }
+            Err(error) => {
+                let program = &self.0.program;
+                let trouble = format!("summarizer {program:?} failed: {error}");
+                work.resource.note_trouble(trouble);
+            }
+        }
+        StepOutcome::Continue
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,203 @@
+//! Functions that deny resources, and `filterrules-setup`.
+
+use std::sync::Arc;
+
+use crate::filter::{
+    FileErrors, FilterRules, LogType, RuleVerdict, Source, Stage, Step, StepOutcome, Work,
+    pattern::{Pattern, shown},
+    quoted, unknown,
+};
+
+use super::context::{FunctionContext, Made, nothing, test};
+
+/// Makes a test for a whole value.
+pub(super) fn exact(making: &mut FunctionContext<'_>) -> Made {
+    by(making, "equals", |text| Ok(Pattern::exact(text)))
+}
+
+/// Makes a test for the beginning of a value.
+pub(super) fn prefix(making: &mut FunctionContext<'_>) -> Made {
+    by(making, "begins with", |text| Ok(Pattern::prefix(text)))
+}
+
+/// Makes a test for a regular expression.
+pub(super) fn regex(making: &mut FunctionContext<'_>) -> Made {
+    by(making, "matches", Pattern::regex)
+}
+
+/// Test of one source: `deny` denies what matches, `allow` what does not.
+#[derive(Clone)]
+struct Test {
+    source: Source,
+    pattern: Pattern,
+    written: String,
+    verb: &'static str,
+    is_allow: bool,
+    /// A source that is not there yet denies nothing.
+    waits: bool,
+}
+
+fn by(
+    making: &mut FunctionContext<'_>,
+    verb: &'static str,
+    pattern: impl Fn(&str) -> Result<Pattern, String>,
+) -> Made {
+    let source = making.parameters.source("src")?;
+    let allow = making.parameters.optional("allow");
+    let (written, is_allow) = match (allow, making.parameters.optional("deny")) {
+        (Some(allow), None) => (allow, true),
+        (None, Some(deny)) => (deny, false),
+        (None, None) => return Err("allow= or deny= is missing; add one".to_owned()),
+        (Some(_), Some(_)) => {
+            return Err("allow= and deny= cannot stand together; write two directives".to_owned());
+        }
+    };
+    let mut test = Test {
+        pattern: pattern(written)?,
+        written: written.to_owned(),
+        source,
+        verb,
+        is_allow,
+        waits: false,
+    };
+    // What is known only after retrieval is tested then, and before it only where it was assigned.
+    if making.stage == Stage::MetaData && !test.source.is_metadata() {
+        making.warn(format!(
+            "{} is known only after retrieval unless it is assigned before: tested again at Data",
+            quoted(test.source.name())
+        ));
+        let again = making.compiled(Box::new(test.clone()), false);
+        making.state.deferred.push(again);
+        test.waits = true;
+    }
+    Ok(Box::new(test))
+}
+
+impl Step for Test {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
+        let resource = &*work.resource;
+        if self.waits && resource.source(&self.source).is_none() {
+            return StepOutcome::Continue;
+        }
+        if self.pattern.matches(resource, &self.source) == self.is_allow {
+            return StepOutcome::Continue;
+        }
+        let value = shown(resource, &self.source);
+        let (verb, written) = (self.verb, quoted(&self.written));
+        StepOutcome::Deny(if self.is_allow {
+            format!("{value}, allowed is only what {verb} {written}")
+        } else {
+            format!("{value} {verb} {written}")
+        })
+    }
+}
+
+/// Makes a test of a number; that of bytes waits for the stage `Data`.
+pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
+    let source = making.parameters.source("src")?;
+    making.parameters.required("value")?;
+    let max = making.parameters.number("value")?.unwrap_or_default();
+    let names = ["hosts", "objects", "depth", "content-length"];
+    Ok(match source.name() {
+        "hosts" => test(move |work| {
+            let host = work.resource.host_and_port();
+            within(work.run.count_host(host, max), || {
+                format!("host {host:?} comes after {max} others")
+            })
+        }),
+        "objects" => test(move |work| {
+            within(work.run.count_object(max), || {
+                format!("{max} objects came before it")
+            })
+        }),
+        "depth" => test(move |work| {
+            let depth = work.resource.depth();
+            within(u64::from(depth) <= max, || {
+                format!("depth {depth} is more than {max}")
+            })
+        }),
+        // Not among the three that the reference lists, but in its example, in units of 1024 bytes.
+        "content-length" => length(making, max),
+        other => return Err(unknown("source for filter-by-max", other, names)),
+    })
+}
+
+fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
+    let step = test(move |work| {
+        let length = work.resource.received().map_or(0, |it| it.body.len());
+        within((length as u64).div_ceil(1024) <= max, || {
+            format!("content-length {length} is more than {max} times 1024 bytes")
+        })
+    });
+    if making.stage != Stage::MetaData {
+        return step;
+    }
+    making.warn("content-length is known only after retrieval: tested at Data");
+    let later = making.compiled(step, false);
+    making.state.deferred.push(later);
+    nothing()
+}
+
+fn within(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
+    if is_in { Ok(()) } else { Err(reason()) }
+}
+
+/// Makes a test for a checksum that no better URL has too.
+pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
+    if !making.state.has_md5 {
+        making.warn("no generate-md5 before filter-by-md5: the body's checksum is taken");
+    }
+    let source = Source::named("md5");
+    test(move |work| {
+        let resource = &*work.resource;
+        let url = resource.url().as_str();
+        let assigned = resource.source(&source);
+        let of_body = || Some(resource.content()?.md5().into());
+        let Some(md5) = assigned.or_else(of_body) else {
+            return Ok(());
+        };
+        let better = work.run.better_with(&md5, url, resource.preference());
+        let Some(better) = better else {
+            return Ok(());
+        };
+        let reason = format!("md5 {md5:?} was seen in another resource");
+        work.resource.set_better(better);
+        Err(reason)
+    })
+}
+
+/// Reads the rules that the filter follows.
+pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> Made {
+    let log_type = making.parameters.optional("logtype");
+    making.state.log_type = log_type.map_or(Ok(LogType::default()), read_log_type)?;
+    let path = making.parameters.required("config")?.to_owned();
+    if let Some(text) = making.read(&path)? {
+        let rules = FilterRules::parse(&text);
+        FileErrors::check(&path, rules.notes()).map_err(|error| error.to_string())?;
+        making.state.rules = Some(Arc::new(rules));
+    } else {
+        making.state.rules.get_or_insert_default();
+    }
+    Ok(nothing())
+}
+
+/// Makes the test of the rules.
+pub(super) fn process_rules(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
+    let Some(rules) = making.state.rules.clone() else {
+        making.warn("no rules to process: the filter has no Setup fn=filterrules-setup");
+        return nothing();
+    };
+    test(move |work| match rules.verdict(work.resource) {
+        RuleVerdict::Included => Ok(()),
+        RuleVerdict::Excluded(reason) => Err(reason),
+    })
+}
+
+fn read_log_type(name: &str) -> Result<LogType, String> {
+    match name {
+        "verbose" => Ok(LogType::Verbose),
+        "normal" => Ok(LogType::Normal),
+        "terse" => Ok(LogType::Terse),
+        _ => Err(unknown("logtype", name, ["verbose", "normal", "terse"])),
+    }
+}

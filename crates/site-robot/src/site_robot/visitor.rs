@@ -1,0 +1,130 @@
+//! What the visits of a run share.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::RandomState,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64},
+    },
+};
+
+use tokio::sync::watch;
+use url::Url;
+
+use crate::filter::{Filter, FilterRun, Surroundings};
+use crate::render::Answer;
+use robot_detection_store::{
+    description::ResourceDescription,
+    store::{ClaimedUrl, RunCommand},
+};
+
+use super::{
+    Progress, freshness::Freshness, known_links::KnownLinks, readers::Readers, robots::HostRules,
+    settings::Settings,
+};
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) settings: Settings,
+    pub(super) wanted: watch::Sender<RunCommand>,
+    pub(super) progress: watch::Sender<Progress>,
+    pub(super) is_running: AtomicBool,
+    pub(super) runs_ended: AtomicU64,
+}
+
+/// State that all visits of a run share.
+#[derive(Debug)]
+pub(super) struct PageVisitor {
+    pub(super) shared: Arc<Shared>,
+    pub(super) fingerprint: String,
+    pub(super) enumeration_run: FilterRun,
+    pub(super) generation_run: FilterRun,
+    pub(super) rules: AllRules,
+    pub(super) known_links: KnownLinks,
+    pub(super) described: ServerDescriptions,
+    pub(super) readers: Readers,
+    /// What renders pages, where any are to be.
+    pub(super) renderer: Option<crate::render::Renderer>,
+    pub(super) kept_files: KeptFiles,
+    pub(super) freshness: Freshness,
+    pub(super) looks: RandomState,
+    /// URLs that are kept out of heaven for good.
+    pub(super) withdrawn: HashSet<String>,
+}
+
+/// Rules of hosts, shared by all visits.
+pub(super) type AllRules = Mutex<HashMap<String, Arc<HostRules>>>;
+
+/// Bytes of scripts and style sheets that are kept for the next pages of a run.
+const MAX_KEPT: usize = 16 * 1024 * 1024;
+
+/// Scripts and style sheets of a run: most stand on each page of a site.
+#[derive(Debug, Default)]
+pub(super) struct KeptFiles {
+    by_url: Mutex<(HashMap<Url, Answer>, usize)>,
+}
+
+/// Descriptions that servers have of their pages, by host and URL.
+#[derive(Debug, Default)]
+pub(super) struct ServerDescriptions {
+    by_host: Mutex<HashMap<String, HashMap<String, ResourceDescription>>>,
+}
+
+impl PageVisitor {
+    pub(super) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Returns the filters, each with its run.
+    pub(super) fn filters(&self) -> [(&Filter, &FilterRun); 2] {
+        let settings = self.settings();
+        [
+            (&settings.enumeration, &self.enumeration_run),
+            (&settings.generation, &self.generation_run),
+        ]
+    }
+
+    /// Returns the [`Surroundings`] of a filter's run.
+    pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
+        Surroundings {
+            run,
+            commands: &*self.settings().commands,
+            now_ms: self.settings().clock.now_ms(),
+        }
+    }
+
+    /// Returns `true` if a page was judged last time as it would be now.
+    pub(super) fn is_current(&self, claimed: &ClaimedUrl) -> bool {
+        claimed.settings.as_ref() == Some(&self.fingerprint)
+    }
+
+    pub(super) fn all_rules(&self) -> MutexGuard<'_, HashMap<String, Arc<HostRules>>> {
+        // What the lock guards is whole at any moment.
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeptFiles {
+    pub(super) fn of(&self, url: &Url) -> Option<Answer> {
+        let kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.0.get(url).cloned()
+    }
+
+    pub(super) fn keep(&self, url: Url, answer: &Answer) {
+        let mut kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = kept.1 + answer.body.len();
+        if bytes <= MAX_KEPT && kept.0.insert(url, answer.clone()).is_none() {
+            kept.1 = bytes;
+        }
+    }
+}
+
+impl ServerDescriptions {
+    pub(super) fn hosts(
+        &self,
+    ) -> MutexGuard<'_, HashMap<String, HashMap<String, ResourceDescription>>> {
+        // What the lock guards is whole at any moment.
+        self.by_host.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

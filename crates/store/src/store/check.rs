@@ -1,0 +1,70 @@
+//! Every statement is compiled, so that a database whose tables do not fit is found.
+
+use super::{
+    Store, StoreError, address_ranges, admin, alerts, audit, bans, canonicals, changes,
+    descriptions, error::Engine, evidence, frontier, index_now, instances, leases, link,
+    live_rules, logins, orders, pace, probes, process_lock, publications, refreshes, replace,
+    robots, secrets, statement::Statement, suspects, traffic,
+};
+
+impl Store {
+    /// Compiles every statement without running any.
+    ///
+    /// What `doctor` asks: do the tables fit the program?
+    ///
+    /// # Errors
+    ///
+    /// Fails on the first statement that the database does not accept.
+    pub async fn check_statements(&self) -> Result<(), StoreError> {
+        for statement in every_statement(self.database.place.engine) {
+            self.database.prepare(&statement).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns every statement that can be asked for, those put together in each form.
+fn every_statement(engine: Engine) -> Vec<Statement> {
+    let fixed = [
+        address_ranges::FIXED,
+        admin::FIXED,
+        alerts::FIXED,
+        audit::FIXED,
+        bans::FIXED,
+        canonicals::FIXED,
+        descriptions::sql::FIXED,
+        evidence::sql::FIXED,
+        frontier::sql::FIXED,
+        index_now::FIXED,
+        instances::FIXED,
+        leases::FIXED,
+        link::FIXED,
+        live_rules::FIXED,
+        logins::FIXED,
+        orders::FIXED,
+        pace::FIXED,
+        probes::FIXED,
+        publications::parity::FIXED,
+        publications::sql::FIXED,
+        refreshes::FIXED,
+        replace::FIXED,
+        robots::FIXED,
+        suspects::FIXED,
+        traffic::paths::sql::FIXED,
+        traffic::sql::FIXED,
+        secrets::FIXED,
+    ];
+    let mut all: Vec<Statement> = fixed.into_iter().flatten().copied().cloned().collect();
+    if engine == Engine::Postgres {
+        all.extend(process_lock::LOCKS.map(Statement::clone));
+        all.push(changes::NOTIFY.clone());
+    }
+    all.extend(descriptions::sql::assembled_statements());
+    all.extend(evidence::sql::assembled_statements());
+    all.extend(frontier::sql::assembled_statements(engine));
+    all.extend(pace::assembled_statements());
+    all.extend(publications::sql::assembled_statements());
+    all.extend(replace::assembled_statements(engine));
+    all.extend(traffic::sql::assembled_statements(engine));
+    all
+}

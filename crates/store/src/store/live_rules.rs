@@ -1,0 +1,371 @@
+//! Rules that are made while servers run, and the pause of all enforcement.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use super::{
+    AuditEntry, StoreError, audit, changes::notify, link::Channel, transaction::Transaction,
+};
+
+/// Time for which a rule that was removed, or has ended, is kept.
+const KEPT: Duration = Duration::from_hours(30 * 24);
+
+/// Who changes a live rule, when, and what the log of changes says of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LiveRuleChange<'c> {
+    /// Who: `admin`, `token NAME` or `command line`.
+    pub actor: &'c str,
+    /// What else is known of it, for people to read.
+    pub detail: &'c str,
+    /// Time, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+/// Rules that are read at most; more were never let in.
+const MAX_READ: i64 = 10_000;
+
+/// Live rules in force, and whether enforcement is paused.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StoredLiveRules {
+    /// Grows with each change.
+    pub version: i64,
+    /// Rules that have neither ended nor been removed, the oldest first.
+    pub rules: Vec<StoredLiveRule>,
+    /// The pause under way.
+    pub pause: Option<StoredPause>,
+}
+
+columns! {
+    /// Rule that was made while servers ran.
+    #[derive(Clone, Debug, Default, Eq, PartialEq)]
+    pub struct StoredLiveRule {
+        /// Its number, which no other rule ever gets.
+        pub id: i64,
+        /// What it does, and to whom: JSON.
+        pub definition: String,
+        /// Name that no other rule in force has.
+        pub name: Option<String>,
+        /// When it was made, in milliseconds since 1970.
+        pub created_ms: i64,
+        /// Creator.
+        pub created_by: String,
+        /// When it ends; `None`: it lasts.
+        pub ends_ms: Option<i64>,
+    }
+}
+
+/// Time in which nothing is enforced.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct StoredPause {
+    /// When it ends, in milliseconds since 1970.
+    pub ends_ms: i64,
+    /// When it began.
+    pub begun_ms: i64,
+    /// Who began it.
+    pub begun_by: String,
+}
+
+columns! {
+    #[derive(Debug)]
+    struct StateRow {
+        version: i64,
+        pause_ends_ms: Option<i64>,
+        paused_ms: Option<i64>,
+        paused_by: Option<String>,
+    }
+}
+
+statements! {
+    STATE = "read the state of the live rules",
+        "SELECT version, pause_ends_ms, paused_ms, paused_by FROM live_rules_state WHERE id = 1";
+    // First in each transaction: the row makes those wait who change something at the same time.
+    BUMP = "tell of a change of the live rules",
+        "UPDATE live_rules_state SET version = version + 1 WHERE id = 1";
+    RULES = "read the live rules",
+        "SELECT rule_id AS id, definition, name, created_ms, created_by, ends_ms FROM live_rules \
+         WHERE removed_ms IS NULL AND (ends_ms IS NULL OR ends_ms > $1) ORDER BY rule_id LIMIT $2";
+    NAMED = "read a live rule by its name",
+        "SELECT rule_id AS id, definition, name, created_ms, created_by, ends_ms FROM live_rules \
+         WHERE name = $1 AND removed_ms IS NULL AND (ends_ms IS NULL OR ends_ms > $2)";
+    REMOVED = "read the live rules that can be brought back",
+        "SELECT rule_id FROM live_rules WHERE removed_ms IS NOT NULL \
+         AND (ends_ms IS NULL OR ends_ms > $1) ORDER BY rule_id";
+    COUNT = "count the live rules",
+        "SELECT COUNT(*) FROM live_rules \
+         WHERE removed_ms IS NULL AND (ends_ms IS NULL OR ends_ms > $1)";
+    ADD = "add a live rule",
+        "INSERT INTO live_rules (definition, name, created_ms, created_by, ends_ms) \
+         VALUES ($1, $2, $3, $4, $5) RETURNING rule_id";
+    REMOVE = "remove a live rule",
+        "UPDATE live_rules SET removed_ms = $2 WHERE rule_id = $1 AND removed_ms IS NULL \
+         AND (ends_ms IS NULL OR ends_ms > $2) RETURNING definition";
+    RESTORE = "bring a live rule back",
+        "UPDATE live_rules SET removed_ms = NULL WHERE rule_id = $1 AND removed_ms IS NOT NULL \
+         AND (ends_ms IS NULL OR ends_ms > $2) AND NOT EXISTS (SELECT 1 FROM live_rules other \
+         WHERE other.name = live_rules.name AND other.removed_ms IS NULL \
+         AND (other.ends_ms IS NULL OR other.ends_ms > $2)) RETURNING definition";
+    PRUNE = "forget live rules that have ended",
+        "DELETE FROM live_rules WHERE ends_ms < $1 OR removed_ms < $1";
+    PAUSE = "pause all enforcement",
+        "UPDATE live_rules_state SET pause_ends_ms = $1, paused_ms = $2, paused_by = $3 \
+         WHERE id = 1";
+    RESUME = "resume enforcement",
+        "UPDATE live_rules_state SET pause_ends_ms = NULL WHERE id = 1 AND pause_ends_ms > $1";
+}
+
+handle! {
+    /// Rules that are made while servers run.
+    LiveRules, live_rules
+}
+
+/// Live rule to add.
+#[derive(Clone, Copy, Debug)]
+pub struct NewLiveRule<'r> {
+    /// What it does, and to whom: JSON.
+    pub definition: &'r str,
+    /// Name; no other rule in force has it.
+    pub name: Option<&'r str>,
+    /// Expiry; `None` for a rule that does not expire.
+    pub ends_ms: Option<i64>,
+    /// Replace the rule in force that has its name.
+    pub replaces: bool,
+}
+
+/// Result of adding a live rule, with the ID of the rule in force.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AddedLiveRule {
+    /// It is new.
+    Added(i64),
+    /// It replaced the rule of its name.
+    Replaced(i64),
+    /// The rule of its name is the same.
+    Unchanged(i64),
+    /// Another rule has its name.
+    Taken(i64),
+    /// There are as many rules as there may be.
+    Full,
+}
+
+impl<'s> LiveRules<'s> {
+    /// Adds a live rule; one of the same name is replaced or refused.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn add(
+        self,
+        rule: NewLiveRule<'_>,
+        max: usize,
+        change: LiveRuleChange<'_>,
+    ) -> Result<AddedLiveRule, StoreError> {
+        let mut transaction = self.change_live_rules(change.now_ms).await?;
+        let mut event = "rule-added";
+        if let Some(name) = rule.name {
+            let values = [name.into(), change.now_ms.into()];
+            let named = transaction.rows::<StoredLiveRule>(&NAMED, &values).await?;
+            if let Some(old) = named.into_iter().next() {
+                if !rule.replaces {
+                    return Ok(AddedLiveRule::Taken(old.id));
+                }
+                if old.definition == rule.definition && old.ends_ms == rule.ends_ms {
+                    return Ok(AddedLiveRule::Unchanged(old.id));
+                }
+                let values = [old.id.into(), change.now_ms.into()];
+                transaction.execute(&REMOVE, &values).await?;
+                event = "rule-replaced";
+            }
+        }
+        if count(&mut transaction, change.now_ms).await? >= max {
+            return Ok(AddedLiveRule::Full);
+        }
+        let values = [
+            rule.definition.into(),
+            rule.name.into(),
+            change.now_ms.into(),
+            change.actor.into(),
+            rule.ends_ms.into(),
+        ];
+        let (id,) = transaction.one::<(i64,)>(&ADD, &values).await?;
+        finish(transaction, event, &subject(id), change).await?;
+        Ok(match event {
+            "rule-added" => AddedLiveRule::Added(id),
+            _ => AddedLiveRule::Replaced(id),
+        })
+    }
+
+    /// Removes a live rule; returns its definition, or `None` where it is not in force.
+    ///
+    /// `detail_of` makes the detail of the change from the definition.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn remove(
+        self,
+        id: i64,
+        change: LiveRuleChange<'_>,
+        detail_of: impl FnOnce(&str) -> String,
+    ) -> Result<Option<String>, StoreError> {
+        let mut transaction = self.change_live_rules(change.now_ms).await?;
+        let values = [id.into(), change.now_ms.into()];
+        let rows = transaction.rows::<(String,)>(&REMOVE, &values).await?;
+        let Some((definition,)) = rows.into_iter().next() else {
+            return Ok(None);
+        };
+        let detail = &detail_of(&definition);
+        let change = LiveRuleChange { detail, ..change };
+        finish(transaction, "rule-removed", &subject(id), change).await?;
+        Ok(Some(definition))
+    }
+
+    /// Brings a live rule back that was removed; returns its definition.
+    ///
+    /// `None`: it was not removed, has ended since, or there are `max` rules already.
+    /// `detail_of` makes the detail of the change from the definition.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn restore(
+        self,
+        id: i64,
+        max: usize,
+        change: LiveRuleChange<'_>,
+        detail_of: impl FnOnce(&str) -> String,
+    ) -> Result<Option<String>, StoreError> {
+        let mut transaction = self.change_live_rules(change.now_ms).await?;
+        if count(&mut transaction, change.now_ms).await? >= max {
+            return Ok(None);
+        }
+        let values = [id.into(), change.now_ms.into()];
+        let rows = transaction.rows::<(String,)>(&RESTORE, &values).await?;
+        let Some((definition,)) = rows.into_iter().next() else {
+            return Ok(None);
+        };
+        let detail = &detail_of(&definition);
+        let change = LiveRuleChange { detail, ..change };
+        finish(transaction, "rule-restored", &subject(id), change).await?;
+        Ok(Some(definition))
+    }
+
+    /// Pauses all enforcement until a time, in place of a pause that is under way.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn pause(self, ends_ms: i64, change: LiveRuleChange<'_>) -> Result<(), StoreError> {
+        let mut transaction = self.change_live_rules(change.now_ms).await?;
+        let values = [ends_ms.into(), change.now_ms.into(), change.actor.into()];
+        transaction.execute(&PAUSE, &values).await?;
+        finish(transaction, "paused", ENFORCEMENT, change).await
+    }
+
+    /// Ends the pause; returns `false` where there was none.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn resume(self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
+        let mut transaction = self.change_live_rules(change.now_ms).await?;
+        let values = [change.now_ms.into()];
+        if transaction.execute(&RESUME, &values).await? == 0 {
+            return Ok(false);
+        }
+        finish(transaction, "resumed", ENFORCEMENT, change).await?;
+        Ok(true)
+    }
+
+    /// Begins a change, which nobody sees before it is finished.
+    async fn change_live_rules(self, now_ms: i64) -> Result<Transaction<'s>, StoreError> {
+        let mut transaction = self.db.begin(BUMP.what).await?;
+        transaction.execute(&BUMP, &[]).await?;
+        let kept_ms = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
+        let old_ms = now_ms.saturating_sub(kept_ms);
+        transaction.execute(&PRUNE, &[old_ms.into()]).await?;
+        Ok(transaction)
+    }
+}
+
+/// What a pause is of, as the log of changes says it.
+const ENFORCEMENT: &str = "enforcement";
+
+/// Returns what the log of changes calls a rule.
+fn subject(id: i64) -> String {
+    format!("live rule {id}")
+}
+
+async fn count(transaction: &mut Transaction<'_>, now_ms: i64) -> Result<usize, StoreError> {
+    let (count,) = transaction.one::<(i64,)>(&COUNT, &[now_ms.into()]).await?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// Records the change, and tells the other instances as soon as it is there.
+async fn finish(
+    mut transaction: Transaction<'_>,
+    event: &str,
+    subject: &str,
+    change: LiveRuleChange<'_>,
+) -> Result<(), StoreError> {
+    let entry = AuditEntry {
+        at_ms: change.now_ms,
+        actor: change.actor.to_owned(),
+        event: event.to_owned(),
+        subject: subject.to_owned(),
+        detail: change.detail.to_owned(),
+    };
+    audit::add_to(&mut transaction, &entry).await?;
+    notify(&mut transaction, Channel::LiveRules).await?;
+    transaction.commit().await
+}
+
+impl LiveRules<'_> {
+    /// Returns the live rules in force at a time, and the pause if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn list(self, now_ms: i64) -> Result<StoredLiveRules, StoreError> {
+        // The version first: what changes in between is then seen as a change.
+        let state = self.live_rules_state().await?;
+        let values = [now_ms.into(), MAX_READ.into()];
+        let rows = self.db.rows(&RULES, &values).await?;
+        let pause = state.pause_ends_ms.filter(|ends_ms| *ends_ms > now_ms);
+        Ok(StoredLiveRules {
+            version: state.version,
+            rules: rows,
+            pause: pause.map(|ends_ms| StoredPause {
+                ends_ms,
+                begun_ms: state.paused_ms.unwrap_or_default(),
+                begun_by: state.paused_by.unwrap_or_default(),
+            }),
+        })
+    }
+
+    /// Returns the numbers of rules that were removed and can be brought back.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn removed(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
+        let values = [now_ms.into()];
+        Ok(BTreeSet::from_iter(
+            self.db.column(&REMOVED, &values).await?,
+        ))
+    }
+
+    /// Waits until the version of the live rules is not `seen`, and returns it.
+    ///
+    /// It is notified as [`Store::registry_changed`](crate::store::Store::registry_changed) is.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store was closed, or for a cause that does not pass.
+    pub async fn changed(self, seen: i64) -> Result<i64, StoreError> {
+        let look = async || Ok(self.live_rules_state().await?.version);
+        self.db.changed(Channel::LiveRules, &seen, look).await
+    }
+
+    async fn live_rules_state(self) -> Result<StateRow, StoreError> {
+        self.db.one(&STATE, &[]).await
+    }
+}
