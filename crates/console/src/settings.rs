@@ -35,7 +35,6 @@ impl ClientAddress {
     }
 
     /// Returns the address, where it is known.
-    #[must_use]
     pub fn find(&self, extensions: &Extensions) -> Option<IpAddr> {
         (self.find)(extensions)
     }

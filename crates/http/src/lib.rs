@@ -1,4 +1,4 @@
-//! The HTTP server and the reverse proxy of `robot-detection`.
+//! Internal crate of `robot-detection`: the HTTP server and the reverse proxy.
 //!
 //! [`listen`] receives requests, [`proxy`] forwards them to upstream servers. Between them
 //! stands a service that is passed in: this crate knows no robots.

@@ -58,7 +58,6 @@ impl Invalid {
     }
 
     /// Returns the error of a field; empty if there is none.
-    #[must_use]
     pub fn of<'w>(field: &str, all: &'w [Self]) -> &'w str {
         let wrong = all.iter().find(|wrong| wrong.field == field);
         wrong.map_or("", |wrong| &wrong.message)

@@ -45,7 +45,6 @@ impl<T> Report<T> {
     }
 
     /// Returns the report of now.
-    #[must_use]
     pub fn load(&self) -> Vec<T> {
         let report = self.report.load();
         report.as_ref().map_or_else(Vec::new, |report| report())
@@ -59,7 +58,6 @@ impl<T> fmt::Debug for Report<T> {
 }
 
 /// Returns a sentence about each certificate that ends within some days, or cannot be ordered.
-#[must_use]
 pub fn certificate_sentences(
     certificates: &[ServedCertificate],
     days: u64,

@@ -114,7 +114,6 @@ pub struct StepView {
 
 impl ClaimView {
     /// Describes the claim of a User-Agent.
-    #[must_use]
     pub fn new(claim: &Claim<'_>, user_agent: &[u8]) -> Self {
         let range = claim.range();
         let (robot, pattern) = match claim {
@@ -148,7 +147,6 @@ impl ClaimView {
 
 impl DecisionView {
     /// Describes a decision, and who answers a request that passes.
-    #[must_use]
     pub fn new(explained: RequestExplanation<'_>, answered_by: Option<String>) -> Self {
         let label = |rule: &Rule| rule.label().to_owned();
         let passes = explained.passes();

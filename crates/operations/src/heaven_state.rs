@@ -86,13 +86,11 @@ pub async fn heavens_in_need(operations: &Operations) -> Result<Vec<(String, Str
 }
 
 /// Returns the sentence about results that are held back.
-#[must_use]
 pub fn held_sentence(site: &str, why: &str) -> String {
     format!("The pages of {site} wait for you: {why}")
 }
 
 /// Returns the sentence about pages that say what their originals do not.
-#[must_use]
 pub fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
     let say = if pages == 1 {
         "page of robot heaven says"

@@ -17,7 +17,6 @@ pub enum HeavenUse {
 
 impl HeavenUse {
     /// Returns the word for it.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "database",
@@ -28,7 +27,6 @@ impl HeavenUse {
     }
 
     /// Returns `true` if no robot is sent to pages made of them by this program.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         matches!(self, Self::PublishedElsewhere(_) | Self::Nothing)
     }

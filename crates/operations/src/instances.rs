@@ -62,7 +62,6 @@ impl Instance {
     }
 
     /// Returns the clock offset as text, such as `3 s ahead`.
-    #[must_use]
     pub fn clock(&self) -> String {
         let seconds = self.clock_ahead_seconds.abs();
         match self.clock_ahead_seconds {

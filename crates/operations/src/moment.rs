@@ -23,7 +23,6 @@ pub struct Moment {
 
 impl Moment {
     /// Creates a moment relative to `now_ms`.
-    #[must_use]
     pub fn new(at_ms: i64, now_ms: i64) -> Self {
         Self {
             at_ms,
@@ -50,7 +49,6 @@ impl Serialize for Moment {
 }
 
 /// Returns a time in UTC as RFC 3339 has it, in whole seconds: `2026-03-01T12:30:00Z`.
-#[must_use]
 pub fn rfc3339(at_ms: i64) -> String {
     date_time(at_ms).format(&Rfc3339).unwrap_or_default()
 }
@@ -63,7 +61,6 @@ fn date_time(at_ms: i64) -> OffsetDateTime {
 }
 
 /// Returns how long something took, for people to read.
-#[must_use]
 pub fn duration_text(duration_ms: i64) -> String {
     match duration_ms.max(0) {
         ms @ 0..1_000 => format!("{ms} ms"),

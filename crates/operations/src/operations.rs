@@ -58,7 +58,6 @@ pub struct Operations {
 
 impl Operations {
     /// Returns name and policy of each site; of an application, that of its only one.
-    #[must_use]
     pub fn site_policies(&self) -> Vec<(String, SharedPolicy)> {
         let sites = self.sites.load();
         let named = sites
@@ -72,7 +71,6 @@ impl Operations {
     }
 
     /// Returns what rules are judged by, and their caller.
-    #[must_use]
     pub fn surroundings<'c>(&self, caller: Caller<'c>) -> Surroundings<'c> {
         let sites = self.site_policies().into_iter();
         let sites = sites.map(|(name, policy)| (name, Arc::clone(&policy.load())));
@@ -89,7 +87,6 @@ impl Operations {
     }
 
     /// Returns the time in milliseconds since 1970.
-    #[must_use]
     pub fn now_ms(&self) -> i64 {
         self.clock.now_ms()
     }

@@ -15,7 +15,6 @@ const MIN_KEY_BYTES: usize = 32;
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Creates a key that nobody knows, until that of the database is in force.
-#[must_use]
 pub fn unknown() -> OwnRobot {
     OwnRobot::new(new_key().as_bytes())
 }

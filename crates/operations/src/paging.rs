@@ -84,7 +84,6 @@ impl Paging {
 }
 
 /// Returns the cursor that continues a list after a key.
-#[must_use]
 pub fn cursor(key: &impl Serialize) -> String {
     // Keys are texts and numbers, which always become JSON.
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(key).unwrap_or_default())

@@ -23,7 +23,6 @@ pub struct PasswordError(String);
 
 impl PasswordError {
     /// Creates the error with its reason.
-    #[must_use]
     pub fn new(reason: String) -> Self {
         Self(reason)
     }
@@ -37,7 +36,6 @@ impl PasswordError {
 /// # Panics
 ///
 /// Panics when the operating system has no random numbers.
-#[must_use]
 pub fn generate_password() -> String {
     let random = generate_salt();
     let groups: Vec<String> = random
@@ -71,7 +69,6 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 }
 
 /// Returns `true` if a password is the one that was hashed.
-#[must_use]
 pub fn verify_password(password: &str, hash: &str) -> bool {
     password.len() <= MAX_PASSWORD_BYTES
         // The parameters are those of the hash: a password outlives a change of the defaults.

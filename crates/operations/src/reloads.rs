@@ -82,13 +82,11 @@ impl Reloads {
     }
 
     /// Returns the outcome of the last one, if there was any.
-    #[must_use]
     pub fn last(&self) -> Option<Arc<ReloadOutcome>> {
         self.inner.last.borrow().clone()
     }
 
     /// Returns `true` if a task waits for requests.
-    #[must_use]
     pub fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }

@@ -130,7 +130,6 @@ impl RobotRuns {
     /// Returns `true`, once, if a page asks to put the results that are held back in force.
     ///
     /// The task that takes up a request asks this before the run.
-    #[must_use]
     pub fn takes_acceptance(&self, site: &str) -> bool {
         self.sites().accepted.remove(site)
     }
@@ -162,7 +161,6 @@ impl RobotRuns {
     }
 
     /// Returns when runs of a site are to begin, where that is known.
-    #[must_use]
     pub fn run_times(&self, site: &str) -> Option<RunTimes> {
         self.sites().times.get(site).cloned()
     }
@@ -173,19 +171,16 @@ impl RobotRuns {
     }
 
     /// Returns the use of the descriptions of a site, where it is known.
-    #[must_use]
     pub fn heaven(&self, site: &str) -> Option<HeavenUse> {
         self.sites().heavens.get(site).cloned()
     }
 
     /// Requests a run of a site; returns `true` if such runs are offered.
-    #[must_use]
     pub fn ask(&self, site: &str) -> bool {
         self.ask_and(site, false)
     }
 
     /// Requests that held results are accepted; returns `true` if this process can do that.
-    #[must_use]
     pub fn ask_to_accept(&self, site: &str) -> bool {
         self.ask_and(site, true)
     }
@@ -208,7 +203,6 @@ impl RobotRuns {
 
     /// Has pages asked for again that have changed; returns `false` where the hour has brought too
     /// many already, and then takes none.
-    #[must_use]
     pub fn tell_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
         let mut known = self.sites();
         if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
@@ -238,26 +232,22 @@ impl RobotRuns {
     }
 
     /// Takes the pages of a site that have changed.
-    #[must_use]
     pub fn takes_changed(&self, site: &str) -> Vec<Url> {
         let urls = self.sites().changed.remove(site);
         urls.into_iter().flatten().collect()
     }
 
     /// Returns the sites whose runs are offered.
-    #[must_use]
     pub fn offered(&self) -> Vec<String> {
         self.sites().offered.iter().cloned().collect()
     }
 
     /// Returns the robot of a site, where this process has it.
-    #[must_use]
     pub fn robot(&self, site: &str) -> Option<SiteRobot> {
         self.sites().robots.get(site).cloned()
     }
 
     /// Returns `true` if a requested run has not ended; pages wait until they see it.
-    #[must_use]
     pub fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
         // Counted and not asked whether it runs: a run may begin and end between two looks.
@@ -266,7 +256,6 @@ impl RobotRuns {
     }
 
     /// Returns why the last run did not begin or broke off.
-    #[must_use]
     pub fn failure(&self, site: &str) -> Option<String> {
         self.sites().failures.get(site).cloned()
     }

@@ -75,7 +75,6 @@ impl Session {
 }
 
 /// Returns the network from which the session was begun.
-#[must_use]
 pub fn network(stored: &StoredSession) -> Option<String> {
     text(&data(stored), NETWORK)
 }
@@ -136,7 +135,6 @@ pub async fn end_others(
 /// Returns the name of a browser and its system, such as `Firefox on Linux`.
 ///
 /// In short, as people tell their own devices apart by it; nothing is decided by it.
-#[must_use]
 pub fn browser_name(user_agent: &str) -> String {
     // In this order, as most of them name those after them too.
     const BROWSERS: &[(&str, &str)] = &[

@@ -31,7 +31,6 @@ pub struct SharedSettings {
 
 impl SharedSettings {
     /// Creates them with the parameters in force now.
-    #[must_use]
     pub fn new(settings: Vec<Setting>) -> Self {
         Self {
             current: Arc::new(ArcSwap::from_pointee(settings)),
@@ -39,7 +38,6 @@ impl SharedSettings {
     }
 
     /// Returns the parameters in force.
-    #[must_use]
     pub fn load(&self) -> Arc<Vec<Setting>> {
         self.current.load_full()
     }

@@ -85,7 +85,6 @@ pub struct SiteCounts {
 
 impl SharedSites {
     /// Returns the sites of the moment.
-    #[must_use]
     pub fn load(&self) -> Arc<Vec<AdminSite>> {
         self.current.load_full()
     }
@@ -194,25 +193,21 @@ impl AdminSite {
     }
 
     /// Returns the upstream states.
-    #[must_use]
     pub fn ask_upstreams(&self) -> Vec<UpstreamRow> {
         (self.upstreams)()
     }
 
     /// Returns the request counts.
-    #[must_use]
     pub fn ask_counts(&self) -> SiteCounts {
         (self.counts)()
     }
 
     /// Returns the proxy or CDN in front of the server.
-    #[must_use]
     pub fn ask_front(&self) -> Option<String> {
         (self.front)()
     }
 
     /// Returns `true` if a host is one of the site's, whatever the path.
-    #[must_use]
     pub fn matches_host(&self, host: &str) -> bool {
         let host = without_port(host).trim_end_matches('.');
         self.hosts
@@ -240,7 +235,6 @@ impl fmt::Debug for AdminSite {
 
 impl UpstreamRow {
     /// Creates a row for a server whose state is not known.
-    #[must_use]
     pub fn new(url: String) -> Self {
         Self {
             url,
@@ -249,7 +243,6 @@ impl UpstreamRow {
     }
 
     /// Sets its state in a few words, and whether nothing is sent to it.
-    #[must_use]
     pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
         self.state = words.into();
         self.is_down = is_down;
@@ -258,7 +251,6 @@ impl UpstreamRow {
 }
 
 /// Returns a host without its port.
-#[must_use]
 pub fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -31,13 +31,11 @@ pub struct InvalidTimeZone {
 
 impl TimeZone {
     /// Returns the zone as chrono has it.
-    #[must_use]
     pub fn zone(self) -> Tz {
         self.zone
     }
 
     /// Returns a time of the zone; what is beyond the calendar becomes 1970.
-    #[must_use]
     pub fn at(self, at_ms: i64) -> DateTime<Tz> {
         // Euclidean, so that moments before 1970 are rounded down too.
         let at: DateTime<Utc> =
@@ -46,13 +44,11 @@ impl TimeZone {
     }
 
     /// Returns a time for people: "2026-03-01 12:30 UTC".
-    #[must_use]
     pub fn exact(self, at_ms: i64) -> String {
         self.at(at_ms).format("%Y-%m-%d %H:%M %Z").to_string()
     }
 
     /// Returns the time of day to the second: "12:30:59".
-    #[must_use]
     pub fn clock(self, at_ms: i64) -> String {
         self.at(at_ms).format("%H:%M:%S").to_string()
     }

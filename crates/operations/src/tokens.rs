@@ -195,7 +195,6 @@ pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
 /// Returns what is stored of a token.
 ///
 /// A plain hash is enough, as a random token cannot be guessed as a password can.
-#[must_use]
 pub fn digest(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }

@@ -86,7 +86,6 @@ pub struct GroupFigure {
 
 impl TrafficFigures {
     /// Describes figures of a period in minutes since 1970, with at most `top` rows; 0 for all.
-    #[must_use]
     pub fn new(minutes: &Range<i64>, figures: &Figures<'_>, by: &[By], top: usize) -> Self {
         let iso = |minute: i64| rfc3339(minute.saturating_mul(MINUTE_MS));
         Self {

@@ -1,4 +1,4 @@
-//! The site robot and robot heaven of `robot-detection`.
+//! Internal crate of `robot-detection`: the site robot and robot heaven.
 //!
 //! The robot ([`site_robot`]) crawls a site, reads what it gets ([`document`]), asks the
 //! filters ([`filter`]) what may be taken and described, and leaves descriptions in the

@@ -10,7 +10,6 @@ const LIKE: f64 = 0.8;
 const MAX_QUOTED: usize = 80;
 
 /// Returns the candidate that is spelled most like a word, if one comes near.
-#[must_use]
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     // Comparing takes as long as one length times the other.
     if word.len() > MAX_NAME {
@@ -26,7 +25,6 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 }
 
 /// Returns what to say of a word that is none of those allowed: the nearest, or all.
-#[must_use]
 pub fn unknown<'c>(
     what: &str,
     word: &str,
@@ -41,7 +39,6 @@ pub fn unknown<'c>(
 }
 
 /// Returns text in quotes, escaped and cut: fit for a message.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),

@@ -31,7 +31,6 @@ impl Heartbeat {
     /// Creates one; `address` is where health, metrics and console are, once it is known.
     ///
     /// `clock` is set by the database's.
-    #[must_use]
     pub fn new(store: Store, address: watch::Receiver<String>, clock: Clock) -> Self {
         Self {
             store,

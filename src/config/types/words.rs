@@ -17,36 +17,7 @@ use crate::suspect::Reason;
 use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
-/// Declares an enumeration that only the configuration has.
-macro_rules! enumeration {
-    (
-        $(#[$attribute:meta])*
-        pub enum $Enum:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }
-    ) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-        pub enum $Enum { $($(#[doc = $doc])+ $variant,)+ }
-
-        impl $Enum {
-            /// Every one of them, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Returns the word for it.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)+ }
-            }
-
-            /// Returns what a word names.
-            #[must_use]
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == word)
-            }
-        }
-    };
-}
-
-enumeration! {
+robot_detection_layer::words! {
     /// Whether decisions are carried out.
     pub enum Mode {
         /// They are.
@@ -56,7 +27,7 @@ enumeration! {
     }
 }
 
-enumeration! {
+robot_detection_layer::words! {
     /// Where the pages of robot heaven come from.
     pub enum HeavenSource {
         /// From a directory.
@@ -66,7 +37,7 @@ enumeration! {
     }
 }
 
-enumeration! {
+robot_detection_layer::words! {
     /// Who may read robot heaven.
     pub enum OpenTo {
         /// Whoever asks.
@@ -78,7 +49,7 @@ enumeration! {
     }
 }
 
-enumeration! {
+robot_detection_layer::words! {
     /// What becomes of pages of heaven that say more than their originals.
     pub enum ParityAction {
         /// They are told.
@@ -88,7 +59,7 @@ enumeration! {
     }
 }
 
-enumeration! {
+robot_detection_layer::words! {
     /// What /robots.txt is.
     pub enum RobotsTxtSource {
         /// The upstream's own.
@@ -102,7 +73,7 @@ enumeration! {
     }
 }
 
-enumeration! {
+robot_detection_layer::words! {
     /// Treatment of requests by a proxy while the decision endpoint does not answer.
     pub enum FailMode {
         /// Refuse them.
@@ -112,7 +83,7 @@ enumeration! {
     }
 }
 
-enumeration! {
+robot_detection_layer::words! {
     /// What is done with suspects.
     pub enum SuspectAction {
         /// Nobody is looked at.

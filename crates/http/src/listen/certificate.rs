@@ -85,7 +85,6 @@ pub(super) struct Stamp {
 
 impl CertificateError {
     /// Returns the file with the error.
-    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }

@@ -112,7 +112,6 @@ impl TrustedProxies {
     }
 
     /// Adds a set of addresses that may change.
-    #[must_use]
     pub fn with(mut self, set: ProxySet) -> Self {
         self.sets.push(set);
         self
@@ -122,7 +121,6 @@ impl TrustedProxies {
     ///
     /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header has one
     /// address: where it is missing, has none, or came more than once, the client is the peer.
-    #[must_use]
     pub fn client_header(mut self, name: HeaderName) -> Self {
         self.client_header = Some(if name == X_FORWARDED_FOR {
             ClientHeader::XForwardedFor
@@ -135,13 +133,11 @@ impl TrustedProxies {
     }
 
     /// Returns `true` if nobody is trusted, whatever may come into a set.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.networks.is_empty() && self.sets.is_empty() && !self.unix
     }
 
     /// Returns `true` if the address belongs to a trusted proxy.
-    #[must_use]
     pub fn contains(&self, addr: IpAddr) -> bool {
         let addr = addr.to_canonical();
         self.networks.iter().any(|network| network.contains(&addr))
@@ -158,7 +154,6 @@ impl TrustedProxies {
     /// attributed to the peer: one of them may be the client's own. With a
     /// [client header](Self::client_header) no other is read. A listener learns as well which of the two
     /// each proxy sets: the one that comes without the other.
-    #[must_use]
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let origin = Origin {
@@ -358,7 +353,6 @@ impl ClientAddr {
     /// Creates the address of a client that asks somebody else, who tells of it and is believed.
     ///
     /// `https` is whether it came by HTTPS, where that is known.
-    #[must_use]
     pub fn told(client: IpAddr, https: Option<bool>) -> Self {
         let client = client.to_canonical();
         Self {
@@ -377,14 +371,12 @@ impl ClientAddr {
     ///
     /// That is the case over TLS, and where a trusted proxy says so. A request without
     /// TLS may have come through a TLS terminator that adds no header.
-    #[must_use]
     pub fn scheme(&self) -> Option<&'static str> {
         let scheme = if self.https { "https" } else { "http" };
         self.is_scheme_known.then_some(scheme)
     }
 
     /// Returns `true` if the client has certainly used HTTPS.
-    #[must_use]
     pub fn is_https(&self) -> bool {
         self.https && self.is_scheme_known
     }
@@ -394,7 +386,6 @@ impl ClientAddr {
     /// A proxy's address stands for all of its visitors: that of a trusted one which
     /// names no client, that of one on this machine which is not trusted, and that of
     /// a Unix socket's peer.
-    #[must_use]
     pub fn network(&self) -> Option<IpAddr> {
         let is_proxy_s = self.trusted && self.client == self.peer.ip()
             || self.client.is_loopback() && !self.direct && !self.trusted;

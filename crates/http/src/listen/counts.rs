@@ -43,13 +43,11 @@ pub(super) struct OpenConnection(Arc<ConnectionCounts>);
 
 impl ConnectionCounts {
     /// Returns the connections that were accepted.
-    #[must_use]
     pub fn accepted(&self) -> u64 {
         self.accepted.load(Relaxed)
     }
 
     /// Returns the connections that are open, tunnels among them.
-    #[must_use]
     pub fn open(&self) -> u64 {
         // Read before `accepted`: a connection that ends in between must not make the difference
         // negative.

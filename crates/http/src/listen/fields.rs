@@ -94,7 +94,6 @@ pub(super) fn is_misspelt(name: &HeaderName) -> bool {
 
 /// Returns `true` for a name that CGI reads as that of a header by which a proxy, or a robot detector,
 /// identifies a visitor, and that is not such a name (RFC 3875 §4.1.18).
-#[must_use]
 pub fn is_misspelt_identity(name: &HeaderName) -> bool {
     let text = name.as_str().as_bytes();
     let begins = |prefix: &&str| begins_as(text, prefix.as_bytes());

@@ -142,7 +142,6 @@ impl RequestFraming {
     }
 
     /// Returns `true` if nothing more may be read: what follows is malformed or ambiguous.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }

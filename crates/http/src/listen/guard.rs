@@ -65,7 +65,6 @@ impl BodyGuard {
     }
 
     /// Returns the body, guarded.
-    #[must_use]
     pub fn watch<B>(self, body: B) -> GuardedBody<B> {
         GuardedBody {
             body,

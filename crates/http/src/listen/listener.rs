@@ -63,7 +63,6 @@ impl Listener {
     }
 
     /// Reports each request that the listener refuses by itself.
-    #[must_use]
     pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
         let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
         Self {
@@ -86,7 +85,6 @@ impl Listener {
     /// Returns the bound address, with the port that the system chose.
     ///
     /// That of a Unix socket is `0.0.0.0:0`: see [`Listener::addr`].
-    #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         match self.addr {
             ListenAddr::Tcp(addr) => addr,
@@ -95,13 +93,11 @@ impl Listener {
     }
 
     /// Returns the address that it listens at.
-    #[must_use]
     pub fn addr(&self) -> &ListenAddr {
         &self.addr
     }
 
     /// Returns the URL that visitors of this listener use, without a path.
-    #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.is_tls() { "https" } else { "http" };
         match &self.addr {
@@ -111,19 +107,16 @@ impl Listener {
     }
 
     /// Returns the counters of its connections.
-    #[must_use]
     pub fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::clone(&self.counts)
     }
 
     /// Returns its certificates, if connections are encrypted.
-    #[must_use]
     pub fn tls(&self) -> Option<&Tls> {
         self.settings.tls.as_ref()
     }
 
     /// Returns `true` if connections are encrypted.
-    #[must_use]
     pub fn is_tls(&self) -> bool {
         self.settings.tls.is_some()
     }

@@ -40,7 +40,6 @@ pub struct ClientPermits {
 impl OpenFileLimit {
     /// Returns the limit in force; `None` where there is none, or none is known.
     #[cfg(target_os = "linux")]
-    #[must_use]
     pub fn current() -> Option<Self> {
         use rustix::process::{Resource, getrlimit};
         let limit = getrlimit(Resource::Nofile);
@@ -72,7 +71,6 @@ impl OpenFileLimit {
     pub fn raise() {}
 
     /// Returns the limit that is in force once it is raised.
-    #[must_use]
     pub fn raised(self) -> Self {
         Self {
             soft: self.hard,
@@ -81,7 +79,6 @@ impl OpenFileLimit {
     }
 
     /// Returns how many of the wanted clients it is enough for.
-    #[must_use]
     pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
         ClientCapacity {
             files: self.soft,
@@ -104,7 +101,6 @@ impl OpenFileLimit {
 
 impl ClientCapacity {
     /// Returns `true` if the settings allow no more clients than there is room for.
-    #[must_use]
     pub fn is_enough(self) -> bool {
         self.clients >= self.wanted
     }
@@ -134,7 +130,6 @@ impl fmt::Display for ClientCapacity {
 
 impl ClientPermits {
     /// Creates permits for so many clients.
-    #[must_use]
     pub fn new(clients: usize) -> Self {
         let clients = clients.min(Semaphore::MAX_PERMITS);
         Self {

@@ -59,7 +59,6 @@ impl ProxyHeader {
     /// assert_eq!(header, ProxyHeader::Complete { source: client, len: 40 });
     /// # Ok::<_, std::net::AddrParseError>(())
     /// ```
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let result = if begins(bytes, V2_SIGNATURE) {
             parse_v2(bytes)

@@ -22,7 +22,6 @@ pub struct ProxySet {
 
 impl ProxySet {
     /// Creates a set; by its name it is told from others.
-    #[must_use]
     pub fn new(
         name: impl Into<Arc<str>>,
         contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,

@@ -34,7 +34,6 @@ pub struct OptionalBody(Option<Incoming>);
 
 impl RequestContext {
     /// Returns the address of the client.
-    #[must_use]
     pub fn client(&self) -> ClientAddr {
         self.client
     }
@@ -45,7 +44,6 @@ impl RequestContext {
     /// CGI and its descendants read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 §4.1.18). The
     /// listener has removed such headers: `Forwarded`, `X-Forwarded-*`, `X-Original-*`, `X-Real-IP`,
     /// `X-Robot-Detection*` and the [client header](super::TrustedProxies::client_header).
-    #[must_use]
     pub fn is_forged(&self) -> bool {
         self.is_forged
     }
@@ -56,7 +54,6 @@ impl RequestContext {
     }
 
     /// Returns when work on the request started.
-    #[must_use]
     pub fn started_at(&self) -> Instant {
         self.started_at
     }
@@ -67,7 +64,6 @@ impl RequestContext {
     }
 
     /// Returns `true` if there is no body, and hyper has not seen the request.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         self.body.is_none()
     }

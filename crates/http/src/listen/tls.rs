@@ -135,7 +135,6 @@ impl Tls {
     }
 
     /// Returns every certificate, those of files first.
-    #[must_use]
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
         let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();

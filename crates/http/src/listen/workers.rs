@@ -86,7 +86,6 @@ impl Workers {
     }
 
     /// Returns the number of threads.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.workers.len()
     }

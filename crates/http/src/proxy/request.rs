@@ -205,7 +205,6 @@ fn is_for_others(method: &Method) -> bool {
 
 /// Returns the status by which a [`Proxy`](super::Proxy) refuses a request whatever its upstream, for a
 /// server that decides about a request that another one forwards.
-#[must_use]
 pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     let (method, uri) = (request.method(), request.uri());
     if is_for_others(method) {

@@ -3,7 +3,6 @@
 use std::{fmt, ops::Range, sync::Arc};
 
 use crate::registry::{Pattern, Purpose, Robot};
-use crate::words::words;
 
 use super::{Signed, Unlisted};
 
@@ -22,11 +21,11 @@ const PERSON: &str = "person";
 /// By what a robot is recognised that signs.
 const SIGNATURE: &str = "signature of the request";
 
-words! {
+crate::words! {
     /// Kind of a visitor: what a request says that it comes from.
-    #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Hash)]
     #[non_exhaustive]
-    Kind {
+    pub enum Kind {
         /// Somebody whose User-Agent is no robot's.
         Person = PERSON,
         /// A robot of the registry.
@@ -187,13 +186,13 @@ impl fmt::Display for Claim<'_> {
     }
 }
 
-words! {
+crate::words! {
     /// Verdict on a robot's claim to be who it says.
     ///
     /// The room `verify` proves claims; where nobody does, every claim
     /// is unverifiable.
-    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-    Verdict {
+#[derive(Default, Hash)]
+    pub enum Verdict {
         /// It is who it says, by a proof that its operator offers.
         Verified = "verified",
         /// What its operator publishes contradicts the claim.

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::words::words;
-
 use super::{Action, RateLimiter, Redirect, Refuse, heaven::Heaven};
 
 /// Parts of a request that a decision looks at.
@@ -163,11 +161,11 @@ impl Effect {
     }
 }
 
-words! {
+crate::words! {
 /// Why a request passes.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Hash)]
 #[non_exhaustive]
-PassReason {
+pub enum PassReason {
     /// There is no filter pattern, no redirect URL, or nobody to redirect.
     NothingFiltered = "nothing-filtered",
     /// No filter pattern matches the path, nor does a rule but slow robots down on it, or give

@@ -5,15 +5,13 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-use crate::words::words;
-
 use super::{Places, unlisted_name::UnlistedName};
 
-words! {
+crate::words! {
 /// What a rate limit counts by: whom it tells apart.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[derive(Default, Hash)]
 #[non_exhaustive]
-RateKey {
+pub enum RateKey {
     /// Robots by id or name; [`RateLimiter`](super::RateLimiter) says how.
     #[default]
     Robot = "robot",

@@ -1,7 +1,5 @@
 //! What a refused robot is told.
 
-use crate::words::words;
-
 /// Statuses that a refusal may have: those that say no without asking for more.
 const STATUSES: [u16; 11] = [400, 401, 402, 403, 404, 406, 410, 418, 429, 451, 503];
 
@@ -60,15 +58,15 @@ pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
 /// Text for whom is refused as an impostor.
 const TEXT: &str = "This request does not come from the robot that it names.\n";
 
-words! {
+crate::words! {
     /// What is done with a request whose claim is spoofed.
     ///
     /// Whatever it is, an impostor gains nothing by the name: neither the list of
     /// [allowed](super::PolicyBuilder::allow_robots) robots nor a rule that lets
     /// certain robots pass is about it, unless the rule names the verdict.
-    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[derive(Default, Hash)]
     #[non_exhaustive]
-    Spoofed {
+    pub enum Spoofed {
         /// It is told and counted, and treated like the robot that it claims to be.
         #[default]
         Report = "report",

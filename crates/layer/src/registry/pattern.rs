@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::words::words;
-
 use super::{
     compile_regex,
     text::{alphanumerics, tidy},
@@ -84,10 +82,10 @@ impl fmt::Display for Pattern {
     }
 }
 
-words! {
+crate::words! {
     /// Way in which a pattern's text is compared with a User-Agent.
-    #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-    PatternKind {
+#[derive(Hash, Ord, PartialOrd)]
+    pub enum PatternKind {
         /// Anywhere; the character before is not alphanumeric, the next not a letter.
         Token = "token",
         /// The User-Agent starts with the text, which ends in `/` where it has a version.

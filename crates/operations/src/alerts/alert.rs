@@ -115,7 +115,6 @@ impl Trigger {
     ];
 
     /// Returns the word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor => "impostor",
@@ -130,7 +129,6 @@ impl Trigger {
     }
 
     /// Returns what a word names.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
@@ -138,7 +136,6 @@ impl Trigger {
 
 impl Watch {
     /// Returns the word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor { .. } => Trigger::Impostor.as_str(),
@@ -154,7 +151,6 @@ impl Watch {
     }
 
     /// Returns what has begun, as the title of a message has it.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Impostor { .. } => "Impostors of robots",
@@ -175,7 +171,6 @@ impl AlertFormat {
     pub const ALL: &'static [Self] = &[Self::Json, Self::Slack, Self::Matrix, Self::Ntfy];
 
     /// Returns the word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -186,7 +181,6 @@ impl AlertFormat {
     }
 
     /// Returns what a word names.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
@@ -233,13 +227,11 @@ impl fmt::Debug for WebhookUrl {
 
 impl Secret {
     /// Creates it from its text.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
     /// Returns the secret.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }

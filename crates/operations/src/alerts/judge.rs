@@ -35,7 +35,6 @@ pub struct Figures {
 }
 
 /// Returns what was found, one sentence each; nothing where all is well.
-#[must_use]
 pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
     match watch {
         Watch::Impostor { above } => impostors(figures, above),

@@ -42,7 +42,6 @@ pub struct Message {
 
 impl Event {
     /// Returns the word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Begun => "begun",
@@ -56,7 +55,6 @@ impl Event {
 
 impl Message {
     /// Creates a message about an alert.
-    #[must_use]
     pub fn new(alert: &Alert, event: Event, findings: &str, since_ms: i64, at_ms: i64) -> Self {
         let title = alert.watch.title();
         let title = match event {
@@ -83,14 +81,12 @@ impl Message {
     }
 
     /// Returns a message that tries whether messages arrive.
-    #[must_use]
     pub fn test(alert: &Alert, at_ms: i64) -> Self {
         let findings = "Nothing has happened: somebody tries whether messages arrive.";
         Self::new(alert, Event::Test, findings, at_ms, at_ms)
     }
 
     /// Returns what was found, as one text.
-    #[must_use]
     pub fn text(&self) -> String {
         self.findings.join("\n")
     }

@@ -80,7 +80,6 @@ impl SharedAlerts {
 
 impl Watcher {
     /// Creates a watcher; `certificates` are those that the process serves.
-    #[must_use]
     pub fn new(
         store: Store,
         clock: Clock,

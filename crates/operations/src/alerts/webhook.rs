@@ -64,7 +64,6 @@ impl Webhook {
     }
 
     /// Returns scheme and host, for people; the rest of the address is a secret.
-    #[must_use]
     pub fn shown(&self) -> String {
         self.url.to_string()
     }

@@ -31,7 +31,6 @@ pub struct BanViews {
 
 impl BanViews {
     /// Returns the views of stored bans.
-    #[must_use]
     pub fn new(bans: Vec<Ban>, now_ms: i64) -> Self {
         let moment = |at_ms| Moment::new(at_ms, now_ms);
         let views = bans.into_iter().rev().map(|ban| BanView {

@@ -46,7 +46,6 @@ pub struct BanKeeper {
 
 impl BanKeeper {
     /// Creates a keeper, and what finds bans for it.
-    #[must_use]
     pub fn new(store: Store, clock: Clock, spared: Spared) -> (Bans, Self) {
         let (bans, found) = Bans::new(clock.clone());
         let keeper = Self {

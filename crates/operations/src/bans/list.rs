@@ -25,7 +25,6 @@ pub enum BanFormat {
 }
 
 /// Returns the list of all bans.
-#[must_use]
 pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     match format {
         BanFormat::Plain => lines(bans, |network| format!("{network}\n")),
@@ -35,7 +34,6 @@ pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
 }
 
 /// Returns what says that a ban has begun, or lasts longer; `None`: there is no such form.
-#[must_use]
 pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     let network = network(ban)?;
     match format {
@@ -51,7 +49,6 @@ pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
 }
 
 /// Returns what says that a ban has ended; `None`: there is no such form.
-#[must_use]
 pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {

@@ -17,13 +17,11 @@ pub struct Network(IpAddr);
 
 impl Network {
     /// Returns the network of an address; IPv4 in IPv6 is IPv4.
-    #[must_use]
     pub fn of(address: IpAddr) -> Self {
         Self(one_sender(address))
     }
 
     /// Returns `true` for a network of IPv4.
-    #[must_use]
     pub fn is_v4(self) -> bool {
         self.0.is_ipv4()
     }

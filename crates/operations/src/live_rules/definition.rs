@@ -138,7 +138,6 @@ impl LiveRule {
     }
 
     /// Returns what a rule does that the database keeps; empty where it cannot be read.
-    #[must_use]
     pub fn told(definition: &str) -> String {
         let fields: Option<RuleFields> = serde_json::from_str(definition).ok();
         let rule = fields.and_then(|fields| fields.rule().ok());
@@ -152,7 +151,6 @@ impl LiveRule {
     }
 
     /// Restricts a rule that lets pass to verified robots, where one of `robots` can be proven.
-    #[must_use]
     pub fn proven<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
         let mut robots = robots.into_iter();
         // A name alone must not open a site where its operator says how it is proven.
@@ -184,7 +182,6 @@ impl Networks {
     }
 
     /// Returns them between commas.
-    #[must_use]
     pub fn written(&self) -> &str {
         &self.written
     }
@@ -200,7 +197,6 @@ impl Networks {
 
 impl About {
     /// Returns `true` if it is about a robot of a registry.
-    #[must_use]
     pub fn is_about(&self, robot: &Robot) -> bool {
         match self {
             Self::Robot(id) => *id == robot.id,
@@ -215,7 +211,6 @@ impl About {
     }
 
     /// Returns the key that settings name it by, and the value.
-    #[must_use]
     pub fn key(&self) -> (&'static str, &str) {
         match self {
             Self::Robot(id) => ("robot", id),
@@ -231,7 +226,6 @@ impl About {
 
 impl LiveAction {
     /// Returns what a policy does.
-    #[must_use]
     pub fn action(self) -> Action {
         match self {
             Self::Pass => Action::Pass,

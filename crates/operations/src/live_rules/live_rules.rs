@@ -28,7 +28,6 @@ struct Inner {
 
 impl LiveRules {
     /// Creates them without any rule; if they are not enabled, none is ever judged.
-    #[must_use]
     pub fn new(is_enabled: bool) -> Self {
         let none = LiveRuleSet {
             version: -1,
@@ -44,13 +43,11 @@ impl LiveRules {
     }
 
     /// Returns `true` if rules may be made, and enforcement paused, while the process runs.
-    #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.inner.is_enabled
     }
 
     /// Returns the rules in force.
-    #[must_use]
     pub fn load(&self) -> Arc<LiveRuleSet> {
         self.inner.set.load_full()
     }
@@ -63,7 +60,6 @@ impl LiveRules {
     }
 
     /// Returns the policy in force of each site, with what is laid over it.
-    #[must_use]
     pub fn policies_in_force(&self) -> Vec<(String, Arc<Policy>)> {
         let policies = self.policies();
         let in_force = policies.iter().filter_map(|(site, policy)| {

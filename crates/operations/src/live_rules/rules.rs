@@ -171,7 +171,6 @@ pub enum Outcome {
 }
 
 /// Lists the rules in force.
-#[must_use]
 pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet, enabled: bool) -> Rules {
     let unreadable = set.unreadable.iter().cloned();
     let rules = among.sites.iter();
@@ -334,7 +333,6 @@ pub async fn resume(caller: &Caller<'_>) -> Result<bool, Refusal> {
 }
 
 /// Returns the pause in force.
-#[must_use]
 pub fn pause_of(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
     let pause = |pause: &StoredPause| Pause {
         ends: Moment::new(pause.ends_ms, now_ms),
@@ -380,7 +378,6 @@ impl LiveRuleView {
 
 impl RuleView {
     /// Returns the rules of a site in the order in which they are asked.
-    #[must_use]
     pub fn all(site: &str, policy: &Policy) -> Vec<Self> {
         policy.rules().map(|rule| Self::new(site, rule)).collect()
     }

@@ -37,7 +37,6 @@ pub struct KeptRule {
 
 impl LiveRuleSet {
     /// Reads what is stored; a rule that cannot be read is left out.
-    #[must_use]
     pub fn read(stored: StoredLiveRules) -> Self {
         let mut set = Self {
             version: stored.version,
@@ -97,13 +96,11 @@ impl KeptRule {
     }
 
     /// Returns what reasons, logs and counts call it.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("live rule {}", self.id)
     }
 
     /// Returns who made it, and when.
-    #[must_use]
     pub fn origin(&self) -> String {
         let made = day(self.created_ms);
         match &*self.created_by {

@@ -67,14 +67,12 @@ struct PauseContent {
 
 impl StateFile {
     /// Returns the file of a database in a directory, by default beside an `SQLite` file.
-    #[must_use]
     pub fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
         let beside = || Some(store.file()?.parent()?.to_owned());
         Some(Self::new(&directory.or_else(beside)?, store.url()))
     }
 
     /// Returns the directory in which the instance keeps its state.
-    #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.path.parent()
     }

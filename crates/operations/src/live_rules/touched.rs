@@ -31,7 +31,6 @@ pub struct Touched {
 }
 
 /// Counts the requests that a rule would have touched.
-#[must_use]
 pub(super) fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Touched {
     let records: HashMap<&str, &Robot> = detector
         .robots()

@@ -102,7 +102,6 @@ pub async fn stored(store: &Store) -> Result<Vec<Row>, Refusal> {
 }
 
 /// Returns the robots that come with the program.
-#[must_use]
 pub fn bundled() -> Vec<Row> {
     let robots = bundled_registry().robots.into_iter();
     let row = |robot| Row {
@@ -193,13 +192,11 @@ impl ListRobots {
     pub const STATUSES: [&str; 3] = STATUSES;
 
     /// Returns the word of the column by which robots are sorted.
-    #[must_use]
     pub fn sort(&self) -> &str {
         self.sort.as_deref().unwrap_or("name")
     }
 
     /// Whether the order is from the end.
-    #[must_use]
     pub fn is_descending(&self) -> bool {
         self.dir.as_deref() == Some("desc")
     }

@@ -93,7 +93,6 @@ pub struct HitView {
 
 impl RobotView {
     /// Describes a robot.
-    #[must_use]
     pub fn new(row: &Row, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
         let robot = &*row.robot;
         let moment = |at_ms| Moment::new(at_ms, now_ms);
@@ -159,7 +158,6 @@ pub fn is_web_link(url: &str) -> bool {
 }
 
 /// Returns the name of a source for people.
-#[must_use]
 pub fn title(source: &Source) -> String {
     match source.as_str() {
         "manual" => "Added by hand".to_owned(),

@@ -24,7 +24,6 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// assert_eq!(url.as_str(), "http://h.example/%C3%A4?q");
 /// assert!(resolve(&base, "mailto:me@h.example").is_none());
 /// ```
-#[must_use]
 pub fn resolve(base: &Url, link: &str) -> Option<Url> {
     // A link longer by far is not even parsed; a base's path adds to a shorter one.
     if link.len() > 4 * MAX_URL_BYTES {
@@ -44,7 +43,6 @@ pub fn resolve(base: &Url, link: &str) -> Option<Url> {
 /// default port, no `.` and `..`; percent-encoding in upper case, and none of
 /// letters, digits, `-`, `.`, `_` and `~`; a `%` that begins none is `%25`. A
 /// final dot of the host is taken off. A `file:` URL has no host.
-#[must_use]
 pub fn normalise(mut url: Url) -> Option<Url> {
     url.set_fragment(None);
     match url.scheme() {

@@ -37,7 +37,6 @@ pub struct DecodedText<'a> {
 /// assert_eq!(decoded.charset, "KOI8-R");
 /// assert!(decoded.text.ends_with("мир"));
 /// ```
-#[must_use]
 pub fn decode<'a>(
     bytes: &'a [u8],
     content_type: Option<&str>,

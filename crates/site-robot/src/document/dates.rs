@@ -71,7 +71,6 @@ impl Moment {
     /// assert_eq!(moment.seconds % 86_400, 11 * 3_600 + 30 * 60 + 5);
     /// assert!(Moment::read("2026-03-01").unwrap().is_day);
     /// ```
-    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let (date, rest) = text.split_at_checked(10)?;

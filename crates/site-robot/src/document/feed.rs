@@ -35,7 +35,6 @@ impl Feed {
     /// Reads a feed: RSS 0.9 to 2.0, RDF Site Summary, or Atom (RFC 4287).
     ///
     /// None when it is none of them. What cannot be read of it is left out.
-    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
         let mut reading = FeedReader::default();

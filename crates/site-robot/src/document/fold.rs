@@ -117,7 +117,6 @@ fn plain_length(text: &[u8]) -> usize {
 /// assert_eq!(shorten("robots and people", 10), "robots and");
 /// assert_eq!(shorten("robots", 3), "rob");
 /// ```
-#[must_use]
 pub fn shorten(text: &str, max_chars: usize) -> &str {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => cut_at_word(text, end),
@@ -126,7 +125,6 @@ pub fn shorten(text: &str, max_chars: usize) -> &str {
 }
 
 /// Cuts text after so many bytes, as [`shorten`] does after characters.
-#[must_use]
 pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text.trim_end();

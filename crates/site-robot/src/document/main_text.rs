@@ -24,13 +24,11 @@ pub enum PageMatter {
 
 impl Page {
     /// Returns what the page says, as a tree; its links lead where the page's own do.
-    #[must_use]
     pub fn matter(&self, part: PageMatter, own: &Url) -> Matter {
         self.build(part, Some(own))
     }
 
     /// Returns the text of the main matter: a block a line, a table's row a line with tabs.
-    #[must_use]
     pub fn main_text(&self) -> String {
         self.build(PageMatter::Main, None).told('\t', None).text
     }
@@ -45,7 +43,6 @@ impl Page {
     ///
     /// Cells, items of lists, captions and code are no paragraphs, nor is what consists of links.
     /// What stands under the heading that the title says comes first.
-    #[must_use]
     pub fn first_sentence(&self) -> Option<&str> {
         let lines = self.main_blocks().filter_map(|block| {
             let level = match block.kind {

@@ -129,7 +129,6 @@ pub enum PagePart {
 
 impl Page {
     /// Reads a page: any text, in time proportional to its length.
-    #[must_use]
     pub fn read(html: &str) -> Self {
         reader::read(html, false)
     }
@@ -137,7 +136,6 @@ impl Page {
     /// Reads a page of type `application/xhtml+xml`, where `<script/>` ends as it begins.
     ///
     /// Else as [`Self::read`]: a fault in it does no harm.
-    #[must_use]
     pub fn read_xhtml(xhtml: &str) -> Self {
         reader::read(xhtml, true)
     }
@@ -145,7 +143,6 @@ impl Page {
     /// Returns the URL from which the page's links count: its `<base>`, else its own.
     ///
     /// A page from a server cannot make its links those of this machine's files.
-    #[must_use]
     pub fn base_url(&self, own: &Url) -> Url {
         let base = self.base.as_deref().and_then(|base| own.join(base).ok());
         let is_allowed =
@@ -156,7 +153,6 @@ impl Page {
     /// Returns the content of the first META tag of a name, given in lower case.
     ///
     /// `property` counts as a name, `http-equiv` does not.
-    #[must_use]
     pub fn meta(&self, name: &str) -> Option<&str> {
         let mut named = self.metas.iter().filter(|meta| !meta.is_http_equiv);
         let found = named.find(|meta| meta.name == name)?;
@@ -164,7 +160,6 @@ impl Page {
     }
 
     /// Returns all text, a block a line.
-    #[must_use]
     pub fn text(&self) -> String {
         join(self.blocks.iter())
     }
@@ -173,13 +168,11 @@ impl Page {
     ///
     /// Where the page marks its main part, that is where text is taken from;
     /// navigation, headers and footers are passed over unless there is nothing else.
-    #[must_use]
     pub fn first_text(&self, max_chars: usize) -> String {
         self.first(max_chars, |block| block.kind == BlockKind::Text)
     }
 
     /// Returns the first text, headings included; else as [`Self::first_text`].
-    #[must_use]
     pub fn first_text_and_headings(&self, max_chars: usize) -> String {
         self.first(max_chars, |_| true)
     }

@@ -32,7 +32,6 @@ const NAMES: [&str; 18] = [
 /// In its query (`?PHPSESSID=…`), its path (`/a;jsessionid=…`) or as ASP.NET
 /// writes it (`/(S(…))/a`). `sid` counts only where its value looks like one:
 /// 16 letters and digits or more.
-#[must_use]
 pub fn has_session(url: &Url) -> bool {
     without_session(url) != *url
 }
@@ -47,7 +46,6 @@ pub fn has_session(url: &Url) -> bool {
 /// let url = "http://h.example/a;jsessionid=0F3A?b=1&PHPSESSID=77".parse().unwrap();
 /// assert_eq!(without_session(&url).as_str(), "http://h.example/a?b=1");
 /// ```
-#[must_use]
 pub fn without_session(url: &Url) -> Url {
     let mut clean = url.clone();
     if url.path().contains([';', '(']) {

@@ -41,7 +41,6 @@ impl Sitemap {
     /// );
     /// assert_eq!(sitemap.unwrap().entries[0].url, "http://h.example/?a&b");
     /// ```
-    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
         if text.starts_with('<') {

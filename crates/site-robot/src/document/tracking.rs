@@ -61,7 +61,6 @@ impl TrackingParameters {
     }
 
     /// Returns a URL without these parameters; none where it has none of them.
-    #[must_use]
     pub fn without(&self, url: &Url) -> Option<Url> {
         let query = url.query()?;
         let is_kept = |parameter: &&str| !self.has(parameter.split('=').next().unwrap_or_default());

@@ -30,7 +30,6 @@ pub struct CommandLine {
 
 impl CommandLine {
     /// Creates a command without arguments.
-    #[must_use]
     pub fn new(program: impl Into<String>) -> Self {
         Self {
             program: program.into(),
@@ -39,7 +38,6 @@ impl CommandLine {
     }
 
     /// Adds an argument.
-    #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self

@@ -68,7 +68,6 @@ pub struct Directive {
 
 impl FilterConf {
     /// Reads a file; what is wrong is in the notes.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -84,13 +83,11 @@ impl FilterConf {
     }
 
     /// Returns the filters, in order.
-    #[must_use]
     pub fn filters(&self) -> &[FilterText] {
         &self.filters
     }
 
     /// Returns repairs and errors, in order of their lines.
-    #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -127,19 +124,16 @@ impl fmt::Display for FilterConf {
 
 impl FilterText {
     /// Returns the name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the line of its header.
-    #[must_use]
     pub const fn line(&self) -> usize {
         self.line
     }
 
     /// Returns the directives, in order.
-    #[must_use]
     pub fn directives(&self) -> &[Directive] {
         &self.directives
     }
@@ -147,25 +141,21 @@ impl FilterText {
 
 impl Directive {
     /// Returns its first line.
-    #[must_use]
     pub const fn line(&self) -> usize {
         self.line
     }
 
     /// Returns the stage at which it stands.
-    #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
     /// Returns the name of its function.
-    #[must_use]
     pub fn function(&self) -> &str {
         &self.function
     }
 
     /// Returns `true` if it counts: `enable=false` and `enable=off` turn it off.
-    #[must_use]
     pub const fn is_enabled(&self) -> bool {
         self.is_enabled
     }

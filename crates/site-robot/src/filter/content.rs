@@ -35,7 +35,6 @@ pub struct ReceivedResource {
 
 impl ReceivedResource {
     /// Returns the media type without parameters, in lower case.
-    #[must_use]
     pub fn media_type(&self) -> Option<String> {
         self.bare_type().map(str::to_ascii_lowercase)
     }

@@ -95,32 +95,27 @@ impl Filter {
     }
 
     /// Returns the name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns how much `filterrules-setup` wants logged.
-    #[must_use]
     pub const fn log_type(&self) -> LogType {
         self.log_type
     }
 
     /// Returns `true` if there is something to do at a stage.
-    #[must_use]
     pub fn has_stage(&self, stage: Stage) -> bool {
         !self.directives(stage).is_empty()
     }
 
     /// Returns `true` if of resources with the same content one is let pass.
-    #[must_use]
     pub fn drops_duplicates(&self) -> bool {
         let mut all = self.directives.iter().flatten();
         all.any(|directive| *directive.function == *"filter-by-md5")
     }
 
     /// Returns `true` if a step may wait for something else with each page, such as a program.
-    #[must_use]
     pub fn waits(&self) -> bool {
         let mut steps = self.directives.iter().flatten();
         steps.any(|directive| directive.step.waits())

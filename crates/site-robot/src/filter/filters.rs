@@ -74,19 +74,16 @@ impl Filters {
     }
 
     /// Returns all remarks about a file; files that it names and that are missing are warnings.
-    #[must_use]
     pub fn check(conf: &FilterConf, functions: &Functions, files: &dyn Files) -> Vec<Note> {
         compile(conf, functions, files, Missing::Warns).1
     }
 
     /// Returns the filter of that name.
-    #[must_use]
     pub fn filter(&self, name: &str) -> Option<&Arc<Filter>> {
         self.filters.get(name)
     }
 
     /// Returns the names, sorted.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.filters.keys().map(String::as_str).collect();
         names.sort_unstable();
@@ -157,7 +154,6 @@ impl Compiler<'_> {
 }
 
 /// Returns `true` if one of the remarks is an error.
-#[must_use]
 pub fn has_error(notes: &[Note]) -> bool {
     notes.iter().any(|note| note.severity == Severity::Error)
 }

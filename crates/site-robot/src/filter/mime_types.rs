@@ -30,7 +30,6 @@ pub struct MimeTypes {
 
 impl MimeTypes {
     /// Reads a file; what is wrong with a line is in the notes.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut types = Self::default();
         let mut notes = Notes::default();
@@ -46,7 +45,6 @@ impl MimeTypes {
     }
 
     /// Returns the media type of a file's name or path.
-    #[must_use]
     pub fn of_name(&self, name: &str) -> Option<&str> {
         let name = name.split(['?', '#']).next()?;
         let file = name.rsplit('/').next()?;
@@ -56,19 +54,16 @@ impl MimeTypes {
     }
 
     /// Returns the number of extensions.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.types.len()
     }
 
     /// Returns `true` if no extension is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
 
     /// Returns what is wrong with lines.
-    #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

@@ -19,19 +19,16 @@ pub struct Note {
 
 impl Note {
     /// Creates a note of what must be put right before the file can be used.
-    #[must_use]
     pub fn error(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Error, text)
     }
 
     /// Creates a note of what may not do what was meant.
-    #[must_use]
     pub fn warning(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Warning, text)
     }
 
     /// Creates a note of what was put right while reading.
-    #[must_use]
     pub fn repair(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Repair, text)
     }
@@ -52,7 +49,7 @@ impl fmt::Display for Note {
     }
 }
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// How bad a note is.
     #[derive(Ord, PartialOrd)]
     pub enum Severity {
@@ -90,7 +87,6 @@ impl FileErrors {
     }
 
     /// Returns the errors, in order of their lines.
-    #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

@@ -27,7 +27,6 @@ impl Parameters {
     }
 
     /// Returns a parameter, none where it is absent or empty.
-    #[must_use]
     pub fn optional(&self, name: &str) -> Option<&str> {
         self.asked.borrow_mut().push(name.to_owned());
         let found = self.pairs.iter().find(|pair| pair.key == name)?;
@@ -103,7 +102,6 @@ impl Parameters {
 }
 
 /// Reads true, yes, on and false, no, off; upper and lower case are the same.
-#[must_use]
 pub fn boolean(value: &str) -> Option<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Some(true),

@@ -67,7 +67,6 @@ pub struct RunNames {
 
 impl Resource {
     /// Creates a resource that was found so many links from a starting point.
-    #[must_use]
     pub fn new(url: Url, depth: u32) -> Self {
         let port = url.port_or_known_default();
         let host_and_port = match (url.host_str(), port) {
@@ -90,7 +89,6 @@ impl Resource {
     }
 
     /// Adds the names of the run.
-    #[must_use]
     pub fn in_run(mut self, names: Arc<RunNames>) -> Self {
         self.names = Some(names);
         self
@@ -125,7 +123,6 @@ impl Resource {
     }
 
     /// Returns the URL that has the same content and is better, where a filter found one.
-    #[must_use]
     pub fn better(&self) -> Option<&str> {
         self.better.as_deref()
     }
@@ -148,19 +145,16 @@ impl Resource {
     }
 
     /// Returns the URL.
-    #[must_use]
     pub const fn url(&self) -> &Url {
         &self.url
     }
 
     /// Returns the number of links from a starting point.
-    #[must_use]
     pub const fn depth(&self) -> u32 {
         self.depth
     }
 
     /// Returns the value of a source, none where it has none.
-    #[must_use]
     pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
         match self.assigned(source.name()) {
             Some((_, value)) => value.as_deref().map(Cow::Borrowed),
@@ -169,13 +163,11 @@ impl Resource {
     }
 
     /// Returns the media type in lower case: the one assigned, else the server's.
-    #[must_use]
     pub fn media_type(&self) -> Option<String> {
         Some(self.type_as_told()?.to_ascii_lowercase())
     }
 
     /// Returns the page where the resource is HTML, or was converted to it.
-    #[must_use]
     pub fn page(&self) -> Option<&Page> {
         let content = self.content.as_deref()?;
         let media_type = self.type_as_told()?;
@@ -185,7 +177,6 @@ impl Resource {
     /// Returns the page as a browser takes it: also where the server told no type.
     ///
     /// It is HTML then if it begins as HTML does.
-    #[must_use]
     pub fn page_as_seen(&self) -> Option<&Page> {
         if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
             return self.page();
@@ -195,7 +186,6 @@ impl Resource {
     }
 
     /// Returns the text where the resource is text; of HTML, its source.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         let content = self.content.as_deref()?;
         let media_type = self.type_as_told()?;
@@ -205,7 +195,6 @@ impl Resource {
     }
 
     /// Returns the body as received, or as converted.
-    #[must_use]
     pub fn body(&self) -> &[u8] {
         self.content
             .as_deref()
@@ -213,25 +202,21 @@ impl Resource {
     }
 
     /// Returns the MD5 of the body as received, or as converted, in hexadecimal.
-    #[must_use]
     pub fn md5(&self) -> Option<&str> {
         self.content.as_deref().map(Content::md5)
     }
 
     /// Returns what the server answered.
-    #[must_use]
     pub fn received(&self) -> Option<&ReceivedResource> {
         self.received.as_deref()
     }
 
     /// Returns what went wrong on the way, for the log.
-    #[must_use]
     pub fn troubles(&self) -> &[String] {
         &self.troubles
     }
 
     /// Returns host and port, the port named even where it is the protocol's own.
-    #[must_use]
     pub fn host_and_port(&self) -> &str {
         &self.host_and_port
     }

@@ -39,13 +39,11 @@ struct Memory {
 
 impl FilterRun {
     /// Creates the memory of a run that begins.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Creates the memory of a run that goes on.
-    #[must_use]
     pub fn restore(state: FilterRunState) -> Self {
         let hosts = state.hosts.into_iter().map(String::into_boxed_str);
         let checksums = state.checksums.into_iter();
@@ -62,7 +60,6 @@ impl FilterRun {
     }
 
     /// Returns what is known, to be saved.
-    #[must_use]
     pub fn state(&self) -> FilterRunState {
         let memory = self.memory();
         let mut hosts: Vec<_> = memory.hosts.iter().map(ToString::to_string).collect();
@@ -127,7 +124,6 @@ impl FilterRun {
 ///
 /// What a visit prefers comes first, then the shorter, so that `/` stands for `/index.html`;
 /// those of one length are in the order of their letters.
-#[must_use]
 pub fn url_rank(preference: u8, url: &str) -> (u8, usize, &str) {
     (preference, url.len(), url)
 }

@@ -74,7 +74,6 @@ const KNOWN: [(&str, SourceName); 24] = [
 
 impl Source {
     /// Returns the source of that name.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
         let name = words.join("-").to_ascii_lowercase();
@@ -87,13 +86,11 @@ impl Source {
     }
 
     /// Returns the name, in lower case with hyphens.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns `true` if it is known before the resource is retrieved, at the stage `MetaData`.
-    #[must_use]
     pub const fn is_metadata(&self) -> bool {
         use SourceName::{
             Csid, Depth, EnumerationFilter, GenerationFilter, Host, Ip, Path, Protocol, Url,

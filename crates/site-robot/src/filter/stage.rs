@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// Stage of a filter, which is also the first word of its directives.
     #[derive(Hash, Ord, PartialOrd)]
     pub enum Stage {
@@ -23,7 +23,6 @@ robot_detection_store::words! {
 
 impl Stage {
     /// Returns the stage of that name; upper and lower case are the same.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
         all.find(|stage| stage.as_str().eq_ignore_ascii_case(name))
@@ -42,13 +41,11 @@ pub enum StageOutcome {
 
 impl StageOutcome {
     /// Returns `true` if the resource goes on.
-    #[must_use]
     pub const fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed)
     }
 
     /// Returns why it does not go on.
-    #[must_use]
     pub const fn denial(&self) -> Option<&Denial> {
         match self {
             Self::Allowed => None,

@@ -91,7 +91,6 @@ impl CatalogueBuilder {
     }
 
     /// Returns the catalogue.
-    #[must_use]
     pub fn build(mut self, settings: &HeavenSettings) -> Catalogue {
         self.entries.sort_by(|a, b| a.url.cmp(&b.url));
         self.entries.dedup_by(|a, b| a.url == b.url);
@@ -127,19 +126,16 @@ impl CatalogueBuilder {
 
 impl Catalogue {
     /// Returns how many pages there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns `true` if there is no page.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Returns `true` if a URL has a page.
-    #[must_use]
     pub fn contains(&self, url: &str) -> bool {
         self.find(url).is_some()
     }

@@ -44,7 +44,6 @@ pub(super) struct DescriptionReader {
 
 impl Library {
     /// Creates the library of a site, by the name under which its descriptions are stored.
-    #[must_use]
     pub fn new(store: Store, site: impl Into<String>) -> Self {
         Self {
             store,

@@ -12,7 +12,6 @@ use crate::matter::{Definition, Line, Piece, TableCell};
 use robot_detection_store::description::ResourceDescription;
 
 /// Returns a page in Markdown (`CommonMark`): the same words in the same order.
-#[must_use]
 pub fn markdown(
     description: &ResourceDescription,
     catalogue: &Catalogue,

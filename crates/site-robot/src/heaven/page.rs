@@ -41,7 +41,6 @@ struct PageDate {
 }
 
 /// Returns the page of a description: HTML with the words of the original page.
-#[must_use]
 pub fn page(
     description: &ResourceDescription,
     catalogue: &Catalogue,

@@ -52,7 +52,6 @@ pub struct HeavenPath {
 
 impl HeavenPath {
     /// Returns the path of the page of a URL, on a site such as `https://www.example.com`.
-    #[must_use]
     pub fn of(url: &str, site: &str) -> Self {
         let made = Parts::split(url, site).and_then(|parts| parts.path(url));
         Self {
@@ -61,13 +60,11 @@ impl HeavenPath {
     }
 
     /// Returns the path, `/` between its segments and none at its start.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.path
     }
 
     /// Returns the path as links have it: without `index.html`.
-    #[must_use]
     pub fn link(&self) -> &str {
         match self.path.strip_suffix("index.html") {
             Some(directory) if directory.ends_with('/') => directory,
@@ -76,7 +73,6 @@ impl HeavenPath {
     }
 
     /// Returns the path of the Markdown rendition.
-    #[must_use]
     pub fn markdown(&self) -> String {
         format!("{}.md", self.path)
     }

@@ -89,7 +89,6 @@ pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
 
 /// Returns text with the five characters of XML's mark-up written as references.
 #[doc(hidden)]
-#[must_use]
 pub fn xml(text: &str) -> Cow<'_, str> {
     match clean(text) {
         Cow::Borrowed(text) => escape(text),

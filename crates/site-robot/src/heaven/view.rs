@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::entry::Entry;
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// Order in which pages are listed.
     #[derive(Hash)]
     pub(super) enum View {

@@ -69,7 +69,6 @@ struct Refusal {
 
 impl IndexNowTold {
     /// Creates what came of it where nobody was told.
-    #[must_use]
     pub fn failed(failure: String) -> Self {
         Self {
             failure: Some(failure),

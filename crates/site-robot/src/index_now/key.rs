@@ -46,13 +46,11 @@ impl IndexNowKey {
     }
 
     /// Returns the key itself.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.key
     }
 
     /// Returns the path of its file.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -38,19 +38,16 @@ impl IndexedSite {
     }
 
     /// Returns host and port.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// Returns the whole URL of a path.
-    #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.origin)
     }
 
     /// Returns `true` for the URL of a page of the site that opens to everybody.
-    #[must_use]
     pub fn has(&self, url: &str) -> bool {
         let rest = url.strip_prefix(&self.origin);
         let rest = rest.filter(|rest| rest.starts_with('/'));
@@ -67,7 +64,6 @@ impl std::fmt::Debug for IndexedSite {
 }
 
 /// Returns why nobody is told of the pages of a site: its host is not on the Internet.
-#[must_use]
 pub fn site_obstacle(site: &Url) -> Option<String> {
     let address = match site.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),

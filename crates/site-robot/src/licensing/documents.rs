@@ -91,7 +91,6 @@ impl Licensing {
     }
 
     /// Answers a request for one of the documents; `None` if it is for none.
-    #[must_use]
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let mut documents = self.documents.iter();
@@ -112,7 +111,6 @@ impl Licensing {
     }
 
     /// Returns the terms as a document of RSL 1.0.
-    #[must_use]
     pub fn rsl_document(&self) -> String {
         let mut text =
             format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rsl xmlns=\"{NAMESPACE}\">\n");
@@ -124,7 +122,6 @@ impl Licensing {
     }
 
     /// Returns the reservations as the TDM Reservation Protocol has them.
-    #[must_use]
     pub fn tdmrep_document(&self) -> String {
         let entries = self.by_path().into_iter().map(|(path, terms)| {
             let is_reserved = terms.iter().any(|terms| terms.is_reserved());

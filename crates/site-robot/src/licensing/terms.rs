@@ -38,7 +38,6 @@ impl WrongTerms {
     }
 
     /// Returns the setting that is wrong, as a configuration file spells it.
-    #[must_use]
     pub fn key(&self) -> &'static str {
         self.key
     }
@@ -154,20 +153,17 @@ impl Terms {
     }
 
     /// Returns `true` if text and data mining is reserved.
-    #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.tdm_reservation
             .unwrap_or_else(|| !self.gives_training_away())
     }
 
     /// Returns `true` if training of models is prohibited.
-    #[must_use]
     pub fn prohibits_training(&self) -> bool {
         self.prohibits.iter().any(|usage| usage.includes_training())
     }
 
     /// Returns `true` if training of models is permitted for nothing, or for attribution.
-    #[must_use]
     pub fn gives_training_away(&self) -> bool {
         let is_free = matches!(
             self.payment,
@@ -177,14 +173,12 @@ impl Terms {
     }
 
     /// Returns `true` if search engines may use content.
-    #[must_use]
     pub fn permits_search(&self) -> bool {
         let mut permits = self.permits.iter();
         permits.any(|usage| matches!(usage, Usage::All | Usage::Search))
     }
 
     /// Returns `true` if search engines may not use content.
-    #[must_use]
     pub fn prohibits_search(&self) -> bool {
         let mut prohibits = self.prohibits.iter();
         prohibits.any(|usage| matches!(usage, Usage::All | Usage::Search))

@@ -1,6 +1,6 @@
 //! Words of RSL 1.0.
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// Use of content (RSL 1.0, `usage`).
     pub enum Usage {
         /// Any use.
@@ -18,7 +18,7 @@ robot_detection_store::words! {
     }
 }
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// What a licence costs (RSL 1.0, `payment`).
     pub enum Payment {
         /// Nothing.

@@ -25,7 +25,6 @@ impl Matter {
     /// Marks are a letter each, before it a number: `2h` begins a heading of the second
     /// level, `12t` takes twelve bytes of text. They begin with a version, and length and
     /// checksum of the text that they belong to.
-    #[must_use]
     pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> Told {
         let mut writer = Writer::new(between_cells, usize::MAX);
         writer.pieces(&self.pieces);

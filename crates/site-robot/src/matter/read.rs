@@ -16,7 +16,6 @@ impl Matter {
     ///
     /// Marks of any kind are read in time proportional to their length, and a tree deeper
     /// than [`MAX_DEPTH`] is none.
-    #[must_use]
     pub fn read(text: &str, marks: &str) -> Option<Self> {
         if marks.len() > 2 * MAX_MARK_BYTES {
             return None;

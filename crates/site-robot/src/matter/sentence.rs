@@ -24,7 +24,6 @@ impl Matter {
     /// Those behind the heading that the title says, or else behind the main one, come before what
     /// stands over it. Paragraphs in lists, tables and quotations do not count, nor do those that
     /// consist of links.
-    #[must_use]
     pub fn first_sentence(&self, title: &str) -> Option<String> {
         let told = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Heading(level, line) => Some(told(line, Some(*level))),

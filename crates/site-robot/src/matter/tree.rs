@@ -105,7 +105,6 @@ pub struct Link {
 
 impl Line {
     /// Creates a line of plain text.
-    #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         let text = text.into();
         let run = (!text.is_empty()).then(|| Run::Text(text, Style::default()));
@@ -119,7 +118,6 @@ impl Line {
     /// White space at the edge of a style stands outside of it, where it is part of none
     /// that does not hold on both sides; at the ends of lines there is none. Runs of one
     /// style are one run.
-    #[must_use]
     pub fn new(runs: Vec<Run>) -> Self {
         let mut line = Self::default();
         // White space that waits for what follows it.
@@ -179,13 +177,11 @@ impl Line {
     }
 
     /// Returns `true` if nothing stands in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
     /// Returns the words alone.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         for run in &self.runs {

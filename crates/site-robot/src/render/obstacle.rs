@@ -36,7 +36,6 @@ const FORBIDDEN_BY: [(&str, &str); 3] = [
 /// Returns why pages cannot be rendered here, and what to do; nothing where nothing is known.
 ///
 /// `program` is the browser as it is configured; empty: it is looked for.
-#[must_use]
 pub fn obstacle(program: &Path) -> Option<String> {
     let Some(found) = find(program) else {
         return Some(if program.as_os_str().is_empty() {

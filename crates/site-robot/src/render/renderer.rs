@@ -65,7 +65,6 @@ struct State {
 
 impl Renderer {
     /// Creates it with limits.
-    #[must_use]
     pub fn new(limits: RenderLimits) -> Self {
         Self {
             tabs: Semaphore::new(limits.tabs.max(1)),

@@ -108,7 +108,6 @@ const DYNAMIC: [&str; 9] = [
 /// assert_eq!(effect("http://h.example/p/7/delete"), Some(Effect::Changes("delete")));
 /// assert_eq!(effect("http://h.example/sql-delete.html"), None);
 /// ```
-#[must_use]
 pub fn effect(url: &Url) -> Option<Effect> {
     // GET is to change nothing (RFC 9110 §9.2.1), and on many a site deletes all the same what a
     // robot with a login may delete.

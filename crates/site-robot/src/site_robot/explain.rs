@@ -41,7 +41,6 @@ pub struct ExplainedStep {
 
 impl Explanation {
     /// Returns `true` if the URL would be visited.
-    #[must_use]
     pub fn is_visited(&self) -> bool {
         self.steps.iter().all(|step| step.goes_on)
     }

@@ -10,7 +10,6 @@ const LANGUAGE_PARAMETERS: [&str; 4] = ["hl", "lang", "language", "locale"];
 /// Returns the URL that a page, or a `Link` header of its answer, names as its canonical one.
 ///
 /// One that sends a page to the start of its site is a slip that many sites make, and none.
-#[must_use]
 pub fn canonical(page: Option<&Page>, header: Option<&str>, own: &Url) -> Option<Url> {
     let of_page = || {
         let page = page?;

@@ -25,7 +25,6 @@ struct Process {
 }
 
 /// Returns a name for a holder in this process; no other holder has it.
-#[must_use]
 pub fn holder_name() -> String {
     let random = RandomState::new().hash_one(std::process::id());
     match place() {
@@ -38,7 +37,6 @@ pub fn holder_name() -> String {
 ///
 /// Of one on another machine, in another container or of another user nothing
 /// is known.
-#[must_use]
 pub fn has_ended(holder: &str) -> bool {
     let (Some(process), Some(place)) = (Process::of(holder), place()) else {
         return false;

@@ -9,7 +9,7 @@ use robot_detection_store::store::{RunCounts, RunState, StoredRun};
 /// Hosts whose progress is reported.
 const MAX_HOSTS: usize = 100;
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// State of the robot.
     #[derive(Default, Deserialize, Serialize)]
     #[non_exhaustive]
@@ -118,7 +118,6 @@ impl Summary {
     }
 
     /// Returns `true` if the run came to its end, its results are in force, and the site answered.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         let is_finished = self.state == RunState::Finished;
         is_finished && self.failed_starts.is_empty() && !is_large_share(self.missing, self.shown)
@@ -126,7 +125,6 @@ impl Summary {
 }
 
 /// Returns `true` for more than ten of a heaven's pages that are more than a fifth of them.
-#[must_use]
 pub fn is_large_share(pages: u64, of: u64) -> bool {
     // Of a small site a few pages are a large share, and go on any day.
     pages > 10 && pages.saturating_mul(5) > of
@@ -134,7 +132,6 @@ pub fn is_large_share(pages: u64, of: u64) -> bool {
 
 impl Progress {
     /// Returns answers a second since this instance began.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         let elapsed_ms = u32::try_from(self.now_ms - self.started_ms).unwrap_or(0);
         if elapsed_ms == 0 {

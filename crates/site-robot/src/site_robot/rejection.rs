@@ -4,7 +4,7 @@ use std::fmt;
 
 use robot_detection_store::store::Loss;
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// Step at which a URL or its page is judged.
     #[derive(Hash)]
     #[non_exhaustive]

@@ -12,7 +12,7 @@ use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 /// Name of a robot whose User-Agent has none.
 const USER_AGENT: &str = "robot-detection";
 
-robot_detection_store::words! {
+robot_detection_layer::words! {
     /// Which pages are read as scripts make them.
     #[derive(Default)]
     pub enum Rendering {

@@ -190,7 +190,6 @@ impl SiteRobot {
     }
 
     /// Returns a handle, which may be held by others.
-    #[must_use]
     pub fn handle(&self) -> Handle {
         Handle {
             wanted: self.shared.wanted.clone(),
@@ -199,19 +198,16 @@ impl SiteRobot {
     }
 
     /// Returns the name of the site.
-    #[must_use]
     pub fn site(&self) -> &str {
         &self.shared.settings.site
     }
 
     /// Returns why new and changed pages are held back, also where a run is accepted.
-    #[must_use]
     pub fn hold(&self) -> Option<&str> {
         self.shared.settings.hold.as_deref()
     }
 
     /// Returns how many runs have ended, in whatever way.
-    #[must_use]
     pub fn runs_ended(&self) -> u64 {
         self.shared.runs_ended.load(Ordering::Acquire)
     }
@@ -244,13 +240,11 @@ impl Handle {
     }
 
     /// Returns the progress as it is now.
-    #[must_use]
     pub fn progress(&self) -> Progress {
         self.progress.borrow().clone()
     }
 
     /// Returns a receiver that hears of each change.
-    #[must_use]
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }

@@ -57,7 +57,6 @@ pub enum Trap {
 /// let found = trap(&url, &TrapLimits::default(), 2026);
 /// assert_eq!(found, Some(Trap::Calendar(2093)));
 /// ```
-#[must_use]
 pub fn trap(url: &Url, limits: &TrapLimits, this_year: i32) -> Option<Trap> {
     let query = url.query().unwrap_or_default();
     if url.path().len() + query.len() > limits.max_bytes {
@@ -165,7 +164,6 @@ impl QueryVariants {
     /// Creates a counter that admits so many queries a path.
     ///
     /// It remembers 100,000 paths; for more, it admits all.
-    #[must_use]
     pub fn new(max_per_path: u32) -> Self {
         Self {
             max_per_path,

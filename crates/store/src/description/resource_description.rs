@@ -35,7 +35,6 @@ pub struct Attribute {
 
 impl ResourceDescription {
     /// Creates a description that says nothing yet.
-    #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -74,32 +73,27 @@ impl ResourceDescription {
     }
 
     /// Returns the URL of the resource.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Returns an attribute's value; upper and lower case are the same.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         let at = self.position(&usual_name(name))?;
         self.attributes.get(at).map(Attribute::value)
     }
 
     /// Returns the title, empty where there is none.
-    #[must_use]
     pub fn title(&self) -> &str {
         self.value(name::TITLE).unwrap_or_default()
     }
 
     /// Returns the bytes of all values.
-    #[must_use]
     pub fn value_bytes(&self) -> usize {
         self.value_bytes
     }
 
     /// Returns all attributes, in order.
-    #[must_use]
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
@@ -118,13 +112,11 @@ impl Attribute {
     }
 
     /// Returns the name, in lower case.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the value.
-    #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }

@@ -98,7 +98,6 @@ const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
 
 impl AddressKind {
     /// Returns the kind of an address.
-    #[must_use]
     pub fn of(address: IpAddr) -> Self {
         Self::specials(address, address).next().unwrap_or(Public)
     }
@@ -143,7 +142,6 @@ impl AddressKind {
 /// assert!(is_public("93.184.216.34".parse().unwrap()));
 /// assert!(!is_public("::ffff:10.0.0.1".parse().unwrap()));
 /// ```
-#[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     AddressKind::of(address) == Public
 }

@@ -147,7 +147,6 @@ pub enum UnzipError {
 }
 
 /// Returns `true` if bytes begin as a gzip file does (RFC 1952 §2.3.1).
-#[must_use]
 pub fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B, 8])
 }

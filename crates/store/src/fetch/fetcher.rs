@@ -187,7 +187,6 @@ impl Fetcher {
     }
 
     /// Returns the limits that every fetch obeys.
-    #[must_use]
     pub fn limits(&self) -> &FetchLimits {
         &self.inner.limits
     }
@@ -284,7 +283,6 @@ impl Default for FetchLimits {
 
 impl Conditions {
     /// Returns the headers to send; a validator that fits in none is left out.
-    #[must_use]
     pub fn headers(&self) -> HeaderMap {
         // Both are sent, as older servers know the date only; one that knows the tag ignores the
         // date (RFC 9110 §13.1.3).

@@ -243,7 +243,6 @@ async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
 /// let shown = shown_url("https://me:secret@lists.example/all.txt");
 /// assert_eq!(shown, "https://me:***@lists.example/all.txt");
 /// ```
-#[must_use]
 pub fn shown_url(url: &str) -> String {
     let text: String = url.chars().filter(|c| !c.is_control()).collect();
     let Ok(mut parsed) = Url::parse(&text) else {

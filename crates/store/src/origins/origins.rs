@@ -90,26 +90,22 @@ impl Origins {
     }
 
     /// Returns what is wanted.
-    #[must_use]
     pub fn wanted(&self) -> Arc<Wanted> {
         Arc::clone(&self.inner.wanted.borrow())
     }
 
     /// Returns the lists, by URL.
-    #[must_use]
     pub fn lists(&self) -> &Ranges {
         &self.inner.lists
     }
 
     /// Returns what looks addresses up in a list; one that was never read has none.
-    #[must_use]
     pub fn look_up(&self, url: &str) -> Arc<dyn Fn(IpAddr) -> bool + Send + Sync> {
         let list = self.inner.lists.list(url);
         Arc::new(move |address| list.contains(address))
     }
 
     /// Returns what finds autonomous systems and countries.
-    #[must_use]
     pub fn places(&self) -> Places {
         let inner = Arc::clone(&self.inner);
         Places::new(Arc::new(move |address| Place {
@@ -119,7 +115,6 @@ impl Origins {
     }
 
     /// Returns where each list stands, in the order of the settings.
-    #[must_use]
     pub fn list_states(&self) -> Vec<ListState> {
         let wanted = self.wanted();
         let state = |list: &ListSpec| ListState {
@@ -131,14 +126,12 @@ impl Origins {
     }
 
     /// Returns where the files of places stand.
-    #[must_use]
     pub fn place_states(&self) -> Vec<PlaceState> {
         let files = self.place_files();
         files.iter().filter_map(|file| file.state()).collect()
     }
 
     /// Returns a sentence for everything that is not as somebody wanted it.
-    #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let lists = self.list_states().into_iter().filter_map(|list| {
             let problem = list.problem()?;
@@ -182,19 +175,16 @@ impl Wanted {
 
 impl ListState {
     /// Returns `true` if the list was read at least once.
-    #[must_use]
     pub fn has_copy(&self) -> bool {
         self.ranges.as_ref().is_some_and(RangesState::has_copy)
     }
 
     /// Returns the number of its networks that are in use.
-    #[must_use]
     pub fn prefixes(&self) -> usize {
         self.ranges.as_ref().map_or(0, |ranges| ranges.prefixes)
     }
 
     /// Returns what is wrong with it, if anything is.
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         let Self { url, .. } = self;
         let error = self
@@ -221,7 +211,6 @@ impl ListState {
 
 impl PlaceState {
     /// Returns what is wrong with it, if anything is.
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         let error = self.error.as_ref()?;
         Some(match &self.in_use {

@@ -81,7 +81,6 @@ pub const PRESETS: &[ProxyPreset] = &[
 
 impl ProxyPreset {
     /// Returns the preset of that name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name)
     }

@@ -29,7 +29,6 @@ pub struct Refresher {
 
 impl Refresher {
     /// Creates a refresher of the configured sources.
-    #[must_use]
     pub fn new(
         store: Store,
         fetcher: Fetcher,
@@ -51,13 +50,11 @@ impl Refresher {
     }
 
     /// Returns the configured sources.
-    #[must_use]
     pub fn sources(&self) -> Vec<SourceSpec> {
         self.shared.sources.load().to_vec()
     }
 
     /// Returns a channel that holds the current progress and follows it.
-    #[must_use]
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.subscribe()
     }

@@ -18,7 +18,6 @@ pub struct SourceSpec {
 
 impl SourceSpec {
     /// Creates that of the Web Robots Database.
-    #[must_use]
     pub fn web_robots_db(url: impl Into<String>, interval_days: u32) -> Self {
         Self {
             source: Source::web_robots_db(),
@@ -56,7 +55,7 @@ impl SourceSpec {
     }
 }
 
-words! {
+robot_detection_layer::words! {
     /// Cause of a refresh.
     pub enum Trigger {
         /// The source was due.

@@ -52,7 +52,6 @@ impl PreparedFile {
     }
 
     /// Sets what the file is.
-    #[must_use]
     pub fn of_type(mut self, content_type: HeaderValue) -> Self {
         self.content_type = content_type;
         self
@@ -134,7 +133,6 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
 /// Returns whether a client has what goes by a tag already; `None` where it names no tags.
 ///
 /// Where it names some, its date is ignored (RFC 9110 §13.1.3).
-#[must_use]
 pub fn knows_tag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
     let mut lines = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
     lines.peek()?;

@@ -153,7 +153,6 @@ impl RobotsTxtPlan {
     }
 
     /// Returns who answers for `/robots.txt` on a host, and from what.
-    #[must_use]
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let upstream = match &self.upstream {
             Some(upstream) => shown_url(&upstream.url).trim_end_matches('/').to_owned(),
@@ -174,7 +173,6 @@ impl RobotsTxtPlan {
     }
 
     /// Returns `true` if which robots are refused somewhere depends on the registry.
-    #[must_use]
     pub fn needs_registry(&self) -> bool {
         let mut entries = self.entries.iter();
         entries.any(|(_, entry)| entry.refused().is_some_and(|refused| !refused.is_empty()))
@@ -183,7 +181,6 @@ impl RobotsTxtPlan {
     /// Returns the robots that are refused and that robots.txt cannot name, by host.
     ///
     /// `None` is every host without a robots.txt of its own.
-    #[must_use]
     pub fn unnamed<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
         let entries = self.entries.iter();
         let unnamed = entries.filter_map(|(host, entry)| {

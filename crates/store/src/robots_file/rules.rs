@@ -195,7 +195,6 @@ impl RobotsTxtRules {
     }
 
     /// Returns `true` if which robots are refused depends on the registry.
-    #[must_use]
     pub fn needs_registry(&self) -> bool {
         !self.refused.is_empty()
     }
@@ -206,7 +205,6 @@ impl RobotsTxtRules {
     }
 
     /// Returns the robots.txt; `robots` are those that may be refused by name.
-    #[must_use]
     pub fn to_text<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         self.text(robots, None)
     }
@@ -257,7 +255,6 @@ impl RobotsTxtRules {
     /// Returns the robots that are refused, and that no robots.txt can name.
     ///
     /// Where robots are held to robots.txt they are refused nevertheless.
-    #[must_use]
     pub fn unnamed<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> Vec<&'r Robot> {
         self.by_name(robots).1
     }
@@ -306,7 +303,6 @@ fn checked<S: AsRef<str>>(
 }
 
 /// Splits a line of `Content-Usage` into its path, which may be empty, and its list.
-#[must_use]
 pub fn split_usage(line: &str) -> (&str, &str) {
     match line.split_once(|c: char| c.is_ascii_whitespace()) {
         Some((path, list)) if path.starts_with('/') => (path, list),

@@ -93,7 +93,6 @@ enum Answer {
 
 impl ServedRobotsTxt {
     /// Creates it from its parts.
-    #[must_use]
     pub fn new(
         plan: RobotsTxtPlan,
         detector: SharedDetector,
@@ -152,19 +151,16 @@ impl ServedRobotsTxt {
     }
 
     /// Returns the rules in force on each host.
-    #[must_use]
     pub fn files(&self) -> &SharedRobotsFiles {
         &self.inner.files
     }
 
     /// Returns the plan in force.
-    #[must_use]
     pub fn plan(&self) -> Arc<RobotsTxtPlan> {
         self.inner.plan.load_full()
     }
 
     /// Answers a request for `/robots.txt`; `None` if the site is to answer it.
-    #[must_use]
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<body::Body>> {
         if request.uri().path() != PATH {
             return None;
@@ -179,7 +175,6 @@ impl ServedRobotsTxt {
     }
 
     /// Returns who answers on a host, from what, and remarks about it.
-    #[must_use]
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let who = self.plan().who_answers(host);
         match self.inner.answers.load().of(host) {

@@ -12,7 +12,7 @@ const SEEN_MS: i64 = 5 * 60 * 1_000;
 /// Digits of a digest by which lists name a session.
 const KEY_DIGITS: usize = 16;
 
-words! {
+robot_detection_layer::words! {
     /// What a token may do.
     #[derive(Default)]
     pub enum TokenScope {
@@ -121,7 +121,6 @@ column!(TokenScope, String, |word| Ok(
 
 impl AdminToken {
     /// Creates a token that may do everything and does not end.
-    #[must_use]
     pub fn new(name: &str, created_ms: i64) -> Self {
         Self {
             name: name.to_owned(),
@@ -133,21 +132,18 @@ impl AdminToken {
     }
 
     /// Sets what it may do.
-    #[must_use]
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.scope = scope;
         self
     }
 
     /// Sets when it ends.
-    #[must_use]
     pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
         self.ends_ms = ends_ms;
         self
     }
 
     /// Returns `true` if it no longer counts.
-    #[must_use]
     pub fn has_ended(&self, now_ms: i64) -> bool {
         self.ends_ms.is_some_and(|ends_ms| ends_ms <= now_ms)
     }
@@ -334,7 +330,6 @@ impl Access<'_> {
     }
 
     /// Returns the key of a session, by which lists name it; nobody finds the id from it.
-    #[must_use]
     pub fn session_key(id: &str) -> String {
         key(&hashed(id))
     }

@@ -95,7 +95,6 @@ pub(super) struct AwayError(pub(super) Arc<Absence>);
 
 impl StoreError {
     /// Returns the cause that callers choose by.
-    #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
@@ -109,7 +108,6 @@ impl StoreError {
     }
 
     /// Returns since when the database is away, where that was known before the call.
-    #[must_use]
     pub fn absence(&self) -> Option<&Absence> {
         self.absence.as_deref()
     }
@@ -192,7 +190,6 @@ impl StoreError {
     }
 
     /// Returns `true` if the same call may succeed later.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
@@ -379,7 +376,6 @@ pub struct Outage {
 
 impl Outage {
     /// Creates one that has not begun, with what is told of it.
-    #[must_use]
     pub const fn new(begins: &'static str, ends: &'static str) -> Self {
         Self {
             is_on: false,

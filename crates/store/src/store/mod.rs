@@ -30,7 +30,6 @@ macro_rules! handle {
 
         impl crate::store::Store {
             $(#[$doc])*
-            #[must_use]
             pub fn $name(&self) -> $Handle<'_> {
                 $Handle { db: &self.database }
             }

@@ -10,7 +10,7 @@ use super::{
 /// Refreshes of one source that the history keeps.
 const KEPT: i64 = 200;
 
-words! {
+robot_detection_layer::words! {
     /// Outcome of a refresh.
     pub enum RefreshOutcome {
         /// The source was read and its robots replaced.

@@ -223,7 +223,6 @@ impl Lease {
 
 impl Changes {
     /// Returns `true` if nothing changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }

@@ -73,13 +73,11 @@ impl Store {
     }
 
     /// Returns since when the database is known to be away, and why.
-    #[must_use]
     pub fn absence(&self) -> Option<Arc<Absence>> {
         self.database.link.absence()
     }
 
     /// Returns a channel that holds the current absence and follows it.
-    #[must_use]
     pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
         self.database.link.watch_absence()
     }
@@ -96,7 +94,6 @@ impl Store {
     /// Returns the state of the connections; `None` while the database is away.
     ///
     /// Those of `SQLite` read; it has one more, which writes.
-    #[must_use]
     pub fn pool_state(&self) -> Option<PoolState> {
         Some(match self.database.link.pools().ok()? {
             Pools::Sqlite { read, .. } => PoolState::new(&read),
@@ -127,7 +124,6 @@ impl Store {
     ///
     /// It is what [`url`](Self::url) returns once the database is open. Of a URL
     /// that cannot be read, only the scheme is left.
-    #[must_use]
     pub fn shown_url(url: &str) -> String {
         Database::shown_url(url)
     }
@@ -158,19 +154,16 @@ impl Store {
     }
 
     /// Returns `sqlite` or `postgres`.
-    #[must_use]
     pub fn engine(&self) -> &'static str {
         self.database.place.engine.as_str()
     }
 
     /// Returns the file of an `SQLite` database; a server has none, nor has one in memory.
-    #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
         sqlite_file::path(self.url())
     }
 
     /// Returns the URL, the password taken out.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.database.place.url
     }

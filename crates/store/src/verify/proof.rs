@@ -2,7 +2,7 @@
 
 use robot_detection_layer::detect::Verdict;
 
-words! {
+robot_detection_layer::words! {
     /// Way to prove a robot's claim.
     #[derive(Hash)]
     pub enum Method {
@@ -52,7 +52,6 @@ pub struct Proof {
 
 impl Evidence {
     /// Creates what a method found.
-    #[must_use]
     pub fn new(method: Method, text: impl Into<String>) -> Self {
         Self {
             method,
@@ -63,7 +62,6 @@ impl Evidence {
 
 impl Finding {
     /// Returns what it alone says of the claim.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Confirmed(_) => Verdict::Verified,
@@ -73,7 +71,6 @@ impl Finding {
     }
 
     /// Returns what was looked at.
-    #[must_use]
     pub fn evidence(&self) -> &Evidence {
         match self {
             Self::Confirmed(evidence)
@@ -84,7 +81,6 @@ impl Finding {
     }
 
     /// Returns what was looked at.
-    #[must_use]
     pub fn into_evidence(self) -> Evidence {
         match self {
             Self::Confirmed(evidence)
@@ -100,7 +96,6 @@ impl Proof {
     ///
     /// Operators publish more than one thing, and what a list of addresses has not yet
     /// the DNS may have.
-    #[must_use]
     pub fn weigh(findings: impl IntoIterator<Item = Finding>) -> Self {
         let (mut verdict, mut by) = (Verdict::Unverifiable, None);
         let mut evidence = Vec::new();
@@ -120,7 +115,6 @@ impl Proof {
     }
 
     /// Returns the sentences of the evidence, one after the other.
-    #[must_use]
     pub fn text(&self) -> String {
         let texts = self.evidence.iter().map(|evidence| &*evidence.text);
         texts.collect::<Vec<_>>().join(" ")

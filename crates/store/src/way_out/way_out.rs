@@ -98,7 +98,6 @@ impl<'r> Presser<'r> {
     }
 
     /// Returns the `User-Agent` header.
-    #[must_use]
     pub fn user_agent(&self) -> &'r [u8] {
         self.user_agent
     }
@@ -106,7 +105,6 @@ impl<'r> Presser<'r> {
 
 impl WayOut {
     /// Creates it with a temporary secret, used until the stored secret is loaded.
-    #[must_use]
     pub fn new(clock: &Clock) -> Self {
         let today = clock.now_ms().div_euclid(1_000).div_euclid(DAY_S);
         Self {
@@ -251,7 +249,6 @@ impl WayOut {
     }
 
     /// Counts a request of a fleet; returns `true` if the word of its visitors counts.
-    #[must_use]
     pub fn believes_fleet(&self, user_agent: &[u8]) -> bool {
         self.inner.presses.ask(user_agent)
     }

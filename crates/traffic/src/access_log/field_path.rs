@@ -19,7 +19,6 @@ pub struct InvalidFieldPath;
 
 impl FieldPath {
     /// Returns the names under which the User-Agent usually stands, best first.
-    #[must_use]
     pub fn usual_user_agents() -> Vec<Self> {
         usual(&[
             "http_user_agent",
@@ -34,7 +33,6 @@ impl FieldPath {
     }
 
     /// Returns the names under which the bytes sent usually stand, best first.
-    #[must_use]
     pub fn usual_bytes() -> Vec<Self> {
         usual(&[
             "body_bytes_sent",

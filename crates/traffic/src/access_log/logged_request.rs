@@ -59,7 +59,6 @@ impl LoggedRequest {
     /// let logged = LoggedRequest::read(line).expect("a line of the combined form");
     /// assert_eq!(logged.target, "/a?b");
     /// ```
-    #[must_use]
     pub fn read(line: &[u8]) -> Option<Self> {
         let mut logged = if line.trim_ascii_start().starts_with(b"{") {
             read_json(line)?

@@ -40,13 +40,11 @@ enum Form {
 
 impl Parser {
     /// Creates a reader of lines that are User-Agents and nothing else.
-    #[must_use]
     pub fn user_agents() -> Self {
         Self::new(Form::UserAgents)
     }
 
     /// Creates a reader of the common and the combined form.
-    #[must_use]
     pub fn combined() -> Self {
         Self::new(Form::Combined)
     }
@@ -54,7 +52,6 @@ impl Parser {
     /// Creates a reader of JSON objects, given where User-Agent and bytes stand.
     ///
     /// Of each list the first path that is found counts; at most 8 are looked for.
-    #[must_use]
     pub fn json(user_agents: Vec<FieldPath>, bytes: Vec<FieldPath>) -> Self {
         Self::new(Form::Json(Fields::new(user_agents, bytes)))
     }
@@ -71,7 +68,6 @@ impl Parser {
     ///
     /// In JSON lines they are looked for under the names that nginx, Caddy, Traefik
     /// and others give them.
-    #[must_use]
     pub fn clients(mut self, read: bool) -> Self {
         self.reads_clients = read;
         self

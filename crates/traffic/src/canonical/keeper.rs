@@ -44,7 +44,6 @@ pub struct CanonicalKeeper {
 
 impl CanonicalKeeper {
     /// Creates it, and what it keeps; it ends with the last clone of that.
-    #[must_use]
     pub fn new(
         site: &str,
         store: Store,

@@ -43,7 +43,6 @@ pub fn row(cells: impl IntoIterator<Item = String>) -> String {
 ///
 /// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,
 /// also with full-width signs; an apostrophe before it stops that (OWASP, CSV injection).
-#[must_use]
 pub fn csv_cell(cell: &str) -> String {
     let clean = clean(cell);
     let is_formula = clean.trim_start().starts_with([

@@ -41,7 +41,6 @@ impl Count {
     }
 
     /// Returns the shares of hits and bytes; those of nothing are 0.
-    #[must_use]
     pub fn shares_of(self, all: Self) -> (f64, f64) {
         (share(self.hits, all.hits), share(self.bytes, all.bytes))
     }

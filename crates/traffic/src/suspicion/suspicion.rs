@@ -59,7 +59,6 @@ pub struct Flagged {
 
 impl Suspicion {
     /// Creates sketches with a seed, which instances of a fleet share.
-    #[must_use]
     pub fn new(clock: &Clock, seed: u64) -> Self {
         let mut fleets = Fleets::new(seed);
         let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
@@ -97,7 +96,6 @@ impl Suspicion {
     }
 
     /// Returns who is flagged, and how many requests found no slot since the start.
-    #[must_use]
     pub fn flags(&self) -> (Arc<Flags>, u64) {
         (
             self.inner.flags.load_full(),
@@ -125,7 +123,6 @@ impl Suspicion {
     }
 
     /// Returns `true` if a fleet has User-Agent and fingerprint of these headers.
-    #[must_use]
     pub fn has_fleet_of(&self, headers: &HeaderMap, version: Version) -> bool {
         let flags = self.inner.flags.load();
         told(headers, version).is_some_and(|(agent, number)| flags.fleet(agent, number).is_some())

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// Returns a fleet as JSON.
-#[must_use]
 pub fn fleet_value(fleet: &Fleet) -> Value {
     let figures = &fleet.figures;
     json!({
@@ -23,7 +22,6 @@ pub fn fleet_value(fleet: &Fleet) -> Value {
 }
 
 /// Returns an address or network as JSON.
-#[must_use]
 pub fn conduct_value(conduct: &Conduct) -> Value {
     json!({
         "network": conduct.network().to_string(),
@@ -48,14 +46,12 @@ fn reasons_value(reasons: Reasons) -> Value {
 }
 
 /// Returns a second since 1970 as RFC 3339 has it; what is beyond the calendar is 1970.
-#[must_use]
 pub fn moment(at_s: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     at.format(&Rfc3339).unwrap_or_default()
 }
 
 /// Returns a share as text: `12.3 %`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -80,7 +80,6 @@ impl Numbers {
 }
 
 /// Returns the word for what was done, or would have been done in a dry run.
-#[must_use]
 pub fn decision_word(outcome: &Outcome) -> &'static str {
     Decision::of(outcome).word()
 }

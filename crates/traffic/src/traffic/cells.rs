@@ -97,7 +97,6 @@ pub struct Counted {
 
 impl Counted {
     /// Returns the requests of all statuses.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.by_status.iter().sum()
     }

@@ -65,7 +65,6 @@ pub struct Viewing {
 
 impl Traffic {
     /// Creates counters, which are kept where there is a database for them, with paths or without.
-    #[must_use]
     pub fn new(
         store: Option<Store>,
         keeps_paths: bool,
@@ -99,81 +98,68 @@ impl Traffic {
     }
 
     /// Has fleets looked for among people.
-    #[must_use]
     pub fn with_suspicion(mut self, suspicion: Option<Suspicion>) -> Self {
         self.suspicion = suspicion;
         self
     }
 
     /// Returns what finds fleets, where they are looked for.
-    #[must_use]
     pub fn suspicion(&self) -> Option<&Suspicion> {
         self.suspicion.as_ref()
     }
 
     /// Returns the counters of a site, the same ones for the same name.
-    #[must_use]
     pub fn site(&self, name: &str) -> Arc<SiteCounters> {
         self.inner.counters.site(name)
     }
 
     /// Returns all requests since the start, those of what came first first.
-    #[must_use]
     pub fn counted(&self) -> Vec<Counted> {
         self.inner.counters.counted()
     }
 
     /// Returns how many requests of people have passed since the start.
-    #[must_use]
     pub fn people(&self) -> u64 {
         self.inner.counters.people()
     }
 
     /// Returns a layer that counts the requests of a site; it stands outside of the one that decides.
-    #[must_use]
     pub fn layer(&self, site: &str) -> TrafficLayer {
         TrafficLayer::new(self.site(site))
     }
 
     /// Returns the switch by which layers describe the visits that are kept or looked at.
-    #[must_use]
     pub fn visits(&self) -> &VisitSwitch {
         self.inner.notes.switch()
     }
 
     /// Returns `true` if counts are kept in the database.
-    #[must_use]
     pub fn is_kept(&self) -> bool {
         self.inner.writers.is_some()
     }
 
     /// Returns for how many days evidence is kept; 0: it is not.
-    #[must_use]
     pub fn evidence_days(&self) -> u32 {
         self.inner.evidence_days
     }
 
     /// Returns how many requests are missing in the evidence, as there was no room for them.
-    #[must_use]
     pub fn lost_evidence(&self) -> u64 {
         self.inner.notes.lost()
     }
 
     /// Returns the decisions behind a number, the oldest first, and since when they are collected.
-    #[must_use]
     pub fn look(&self, behind: u64) -> (Vec<LiveRow>, i64) {
         let now_ms = self.inner.clock.now_ms();
         self.inner.notes.live().look(behind, now_ms)
     }
 
     /// Returns the number of the last decision.
-    #[must_use]
     pub fn last_decision(&self) -> u64 {
         self.inner.notes.live().last()
     }
 
     /// Begins to look for longer; `None` if enough do.
-    #[must_use]
     pub fn view(&self) -> Option<Viewing> {
         let has_room = self.inner.notes.live().begin_view();
         has_room.then(|| Viewing {

@@ -35,7 +35,6 @@ pub struct SuspectFigures {
 
 impl SuspectFigures {
     /// Adds up what was counted.
-    #[must_use]
     pub fn of(sums: &[TrafficSum]) -> Self {
         let mut all = Self::default();
         for TrafficSum { key, count, .. } in sums {
@@ -63,7 +62,6 @@ impl SuspectFigures {
     }
 
     /// Returns the numbers by their names for JSON.
-    #[must_use]
     pub fn object(&self) -> Map<String, Value> {
         let rows = self.rows().into_iter();
         rows.map(|(_, name, requests)| (name.to_owned(), requests.into()))
@@ -71,7 +69,6 @@ impl SuspectFigures {
     }
 
     /// Returns names, for people and for JSON, and numbers.
-    #[must_use]
     pub fn rows(&self) -> [(&'static str, &'static str, u64); 6] {
         [
             ("Requests of people", "people", self.people),

@@ -16,7 +16,6 @@ pub struct TrapPages {
 
 impl TrapPages {
     /// Makes them.
-    #[must_use]
     pub fn new(paths: TrapPaths) -> Self {
         let pages = paths
             .iter()
@@ -28,13 +27,11 @@ impl TrapPages {
     }
 
     /// Returns the paths at which the pages are served.
-    #[must_use]
     pub fn paths(&self) -> &TrapPaths {
         &self.paths
     }
 
     /// Returns the page at a path, for GET and HEAD.
-    #[must_use]
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return None;

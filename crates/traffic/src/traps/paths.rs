@@ -49,14 +49,12 @@ impl TrapPaths {
     }
 
     /// Returns the one that the page of a trap links to.
-    #[must_use]
     pub fn next(&self, path: &str) -> Option<&str> {
         let place = self.iter().position(|trap| trap == path)?;
         self.iter().cycle().nth(place + 1)
     }
 
     /// Returns the mark-up that a site may put into its pages: no person sees or reaches it.
-    #[must_use]
     pub fn snippet(&self) -> String {
         let mut snippet = String::new();
         if let Some(path) = self.iter().next() {

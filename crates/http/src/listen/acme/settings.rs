@@ -92,7 +92,6 @@ impl Default for AcmeSettings {
 
 impl AcmeError {
     /// Returns the name of the setting that is wrong.
-    #[must_use]
     pub fn key(&self) -> &'static str {
         match self {
             Self::Terms(_) => "agree_to_terms",

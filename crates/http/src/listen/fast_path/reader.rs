@@ -55,7 +55,6 @@ pub enum PlainHead {
 
 impl PlainReader {
     /// Creates a reader with the limits of a listener.
-    #[must_use]
     pub fn new(settings: &ListenSettings) -> Self {
         Self {
             limits: HeadLimits::new(settings),
@@ -67,7 +66,6 @@ impl PlainReader {
     /// Adds bytes, and returns the next request if it is complete.
     ///
     /// An empty slice asks for another request of the bytes that are there already.
-    #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> PlainHead {
         let mut request = None;
         let mut head_reader = HeadReader {
@@ -96,7 +94,6 @@ impl PlainReader {
     }
 
     /// Returns the bytes that belong to no request yet.
-    #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.unread
     }

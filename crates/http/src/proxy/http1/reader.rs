@@ -51,7 +51,6 @@ pub enum ResponsePart {
 
 impl ResponseReader {
     /// Creates a reader of the response to a request with this method.
-    #[must_use]
     pub fn new(method: &Method) -> Self {
         Self {
             input: BytesMut::new(),
@@ -94,13 +93,11 @@ impl ResponseReader {
     }
 
     /// Returns `true` if the response has been read to its end.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.decoder.as_ref().is_some_and(Decoder::is_done)
     }
 
     /// Returns the bytes that have not been read.
-    #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.input
     }

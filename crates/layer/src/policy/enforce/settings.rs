@@ -1,13 +1,12 @@
 //! How strictly robots are held to robots.txt.
 
 use crate::policy::RobotsFiles;
-use crate::words::words;
 use robot_detection_robots_txt::RobotsTxt;
 
-words! {
+crate::words! {
     /// Whether what robots.txt refuses is looked at, and whether it is answered.
-    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-    Enforce {
+#[derive(Default, Hash)]
+    pub enum Enforce {
         /// Nobody looks.
         Off = "off",
         /// Violations are counted and shown; everything passes.
@@ -18,11 +17,11 @@ words! {
     }
 }
 
-words! {
+crate::words! {
     /// Answer to a robot that asks for what its rules of robots.txt refuse.
-    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[derive(Default, Hash)]
     #[non_exhaustive]
-    Refusal {
+    pub enum Refusal {
         /// The request passes; the violation is counted.
         Pass = "pass",
         /// 403 with the rule that was broken.

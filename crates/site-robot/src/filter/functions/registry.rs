@@ -18,7 +18,6 @@ pub struct Functions {
 
 impl Functions {
     /// Returns the built-in functions.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -26,14 +25,12 @@ impl Functions {
     /// Adds a function; one of the same name is replaced, a built-in one too.
     ///
     /// See [`Function`] for an example.
-    #[must_use]
     pub fn with(mut self, name: impl Into<String>, function: impl Function + 'static) -> Self {
         self.own.insert(name.into(), Arc::new(function));
         self
     }
 
     /// Returns all names, sorted.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let built_in = BUILT_IN.iter().map(|it| it.name);
         let mut names: Vec<_> = built_in

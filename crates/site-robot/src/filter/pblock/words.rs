@@ -150,13 +150,11 @@ pub enum QuoteFault {
 }
 
 /// Returns `true` if a character opens or closes a quotation.
-#[must_use]
 pub fn is_quote(c: char) -> bool {
     c == '"' || CURLY.contains(&c)
 }
 
 /// Removes the quotes of a value; `None` where the text begins with no quote.
-#[must_use]
 pub fn unquote(text: &str) -> Option<Unquoted<'_>> {
     let opening = text.chars().next().filter(|c| is_quote(*c))?;
     let inside = text.get(opening.len_utf8()..)?;

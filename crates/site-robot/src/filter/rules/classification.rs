@@ -43,7 +43,6 @@ pub struct ClassificationRules {
 
 impl ClassificationRules {
     /// Reads a file; what is wrong is in the notes.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -65,7 +64,6 @@ impl ClassificationRules {
     }
 
     /// Returns the class of a resource, none where no rule matches.
-    #[must_use]
     pub fn class(&self, resource: &Resource) -> Option<&str> {
         let mut rules = self.rules.iter();
         let found = rules.find(|(_, rule)| rule.compare(resource) == ComparisonResult::Matches)?;
@@ -73,19 +71,16 @@ impl ClassificationRules {
     }
 
     /// Returns the number of rules.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
     /// Returns `true` if there are no rules.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Returns what is wrong, in order of lines.
-    #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

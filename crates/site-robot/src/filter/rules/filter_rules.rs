@@ -78,7 +78,6 @@ pub enum RuleVerdict {
 
 impl RuleVerdict {
     /// Returns `true` if the resource is visited.
-    #[must_use]
     pub const fn is_included(&self) -> bool {
         matches!(self, Self::Included)
     }
@@ -86,7 +85,6 @@ impl RuleVerdict {
 
 impl FilterRules {
     /// Reads a file; what is wrong is in the notes.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let mut rules = Self {
@@ -99,7 +97,6 @@ impl FilterRules {
     }
 
     /// Returns what is said of a resource; a rule on the type is left open before retrieval.
-    #[must_use]
     pub fn verdict(&self, resource: &Resource) -> RuleVerdict {
         // The first site that covers a URL decides, in the order of the file.
         let site = self.sites.iter().find(|site| site.covers(resource.url()));
@@ -121,13 +118,11 @@ impl FilterRules {
     }
 
     /// Returns the sites, in order.
-    #[must_use]
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
 
     /// Returns what is wrong, in order of lines.
-    #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

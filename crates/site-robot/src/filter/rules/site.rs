@@ -57,19 +57,16 @@ pub(super) enum Decision {
 
 impl Site {
     /// Returns the name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the starting points, in order.
-    #[must_use]
     pub fn starting_points(&self) -> &[StartingPoint] {
         &self.starting_points
     }
 
     /// Returns `true` if a URL is on one of its hosts.
-    #[must_use]
     pub fn covers(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let mut starts = self.starting_points.iter();

@@ -82,7 +82,6 @@ impl PublishDirectory {
 }
 
 /// Returns `true` if a directory is a heaven that was published.
-#[must_use]
 pub fn is_published(directory: &Path) -> bool {
     directory.join(MARK).is_file()
 }

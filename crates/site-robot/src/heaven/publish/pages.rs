@@ -77,7 +77,6 @@ struct Stamp {
 
 impl PublishedPages {
     /// Creates the pages of a directory; there is none before it is [looked at](Self::refresh).
-    #[must_use]
     pub fn new(directory: impl Into<PathBuf>, settings: HeavenSettings) -> Self {
         let shared = Shared {
             directory: directory.into(),
@@ -110,21 +109,18 @@ impl PublishedPages {
     /// Returns the link to the page of a path and query of the site, if there is one.
     ///
     /// It takes no lock and reads no file.
-    #[must_use]
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.link(&url))
     }
 
     /// Returns where the page of a path and query of the site stands, if there is one.
-    #[must_use]
     pub fn page(&self, path_and_query: &str) -> Option<HeavenPath> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.page(&url))
     }
 
     /// Returns `true` if anything is published in the directory.
-    #[must_use]
     pub fn is_published(&self) -> bool {
         self.shared.seen.load().stamp.is_some()
     }

@@ -70,7 +70,6 @@ struct Shared {
 
 impl ServedHeaven {
     /// Creates a heaven that has no page before it is [reloaded](Self::reload).
-    #[must_use]
     pub fn new(library: Library, settings: HeavenSettings) -> Self {
         let shared = Shared {
             library,
@@ -88,7 +87,6 @@ impl ServedHeaven {
     /// Sets which part of its pages is answered with; all of it by default.
     ///
     /// Of several visitors each is answered by a clone.
-    #[must_use]
     pub fn access(mut self, access: PageAccess) -> Self {
         self.access = access;
         self
@@ -160,7 +158,6 @@ impl ServedHeaven {
     }
 
     /// Returns which pages there are.
-    #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.shared.catalogue.load_full()
     }
@@ -168,7 +165,6 @@ impl ServedHeaven {
     /// Returns the link to the page of a path and query of the site, if there is one.
     ///
     /// While the database is away only pages in memory have one. It asks no database.
-    #[must_use]
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let shared = &*self.shared;
         let url = format!("{}{path_and_query}", shared.settings.site());
@@ -181,13 +177,11 @@ impl ServedHeaven {
     /// Returns `true` if a path and query of the site is that of a page which opens without a login.
     ///
     /// It takes no lock, asks no database, and allocates nothing.
-    #[must_use]
     pub fn has_open_page(&self, path_and_query: &str) -> bool {
         self.shared.catalogue.load().may_be_open(path_and_query)
     }
 
     /// Returns the link to the Markdown of such a page, from the top of the site.
-    #[must_use]
     pub fn markdown_link(&self, path_and_query: &str) -> Option<String> {
         let Shared {
             library,

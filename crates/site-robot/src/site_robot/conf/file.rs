@@ -52,7 +52,6 @@ enum Line {
 
 impl RobotConfFile {
     /// Reads a file; what is wrong is in the notes.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::new(text);
         reader.read();
@@ -67,19 +66,16 @@ impl RobotConfFile {
     }
 
     /// Returns the settings; those that are wrong are the defaults.
-    #[must_use]
     pub const fn conf(&self) -> &RobotConf {
         &self.conf
     }
 
     /// Returns repairs, doubts and errors, in order of their lines.
-    #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
     /// Returns the line that sets a key, the last where there are several.
-    #[must_use]
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.lines.iter().rev().find_map(|line| match line {
             Line::Pair { line, key: own, .. } if own.eq_ignore_ascii_case(key) => Some(*line),
@@ -314,7 +310,6 @@ pub struct ConfigFiles {
 
 impl ConfigFiles {
     /// Creates it for a filter.conf at a path.
-    #[must_use]
     pub fn beside(filter_conf: &Path) -> Self {
         let directory = filter_conf.parent().unwrap_or(Path::new(""));
         let above = directory.join("..");

@@ -58,7 +58,6 @@ impl RobotKey {
     }
 
     /// Returns the key of that name or alias; `_` is `-`, upper and lower case are the same.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         let name = name.replace('_', "-");
         let same = |known: &str| known.eq_ignore_ascii_case(&name);

@@ -161,7 +161,6 @@ impl RobotConf {
     ///
     /// `seed` may come as often as wished. What is wrong or doubtful is in the
     /// notes; a wrong value leaves the default.
-    #[must_use]
     pub fn from_pairs<'p>(
         pairs: impl IntoIterator<Item = (usize, &'p str, &'p str)>,
     ) -> (Self, Vec<Note>) {
@@ -183,13 +182,11 @@ impl RobotConf {
     }
 
     /// Returns `true` if a key is set, to whatever value.
-    #[must_use]
     pub fn has_own(&self, key: &str) -> bool {
         self.values.own(key).is_some()
     }
 
     /// Returns each key with its value, in the order of the reference.
-    #[must_use]
     pub fn rows(&self) -> Vec<RobotConfRow> {
         rows(&self.values)
     }
@@ -314,7 +311,6 @@ pub struct Password(String);
 
 impl Password {
     /// Returns the password.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -44,13 +44,11 @@ impl PageResponse {
     }
 
     /// Returns `Content-Type` as received.
-    #[must_use]
     pub fn content_type(&self) -> Option<String> {
         self.text(&header::CONTENT_TYPE)
     }
 
     /// Returns the media type in lower case, without parameters.
-    #[must_use]
     pub fn media_type(&self) -> Option<String> {
         let content_type = self.content_type()?;
         let media_type = content_type.split(';').next()?.trim();
@@ -58,19 +56,16 @@ impl PageResponse {
     }
 
     /// Returns `Location` as received, whatever the status.
-    #[must_use]
     pub fn location(&self) -> Option<String> {
         self.text(&header::LOCATION)
     }
 
     /// Returns whether this is a redirect that names a place to go to.
-    #[must_use]
     pub fn is_redirect(&self) -> bool {
         matches!(self.status, 301 | 302 | 303 | 307 | 308) && self.location().is_some()
     }
 
     /// Returns `ETag` and `Last-Modified`, to ask again with.
-    #[must_use]
     pub fn conditions(&self) -> Conditions {
         let fits = |text: &String| text.len() <= MAX_VALIDATOR_BYTES;
         Conditions {
@@ -80,13 +75,11 @@ impl PageResponse {
     }
 
     /// Returns the time of `Last-Modified`.
-    #[must_use]
     pub fn last_modified(&self) -> Option<SystemTime> {
         httpdate::parse_http_date(&self.text(&header::LAST_MODIFIED)?).ok()
     }
 
     /// Returns the time of `Expires`.
-    #[must_use]
     pub fn expires(&self) -> Option<SystemTime> {
         httpdate::parse_http_date(&self.text(&header::EXPIRES)?).ok()
     }
@@ -97,7 +90,6 @@ impl PageResponse {
     }
 
     /// Returns the URL that `Link: <…>; rel=canonical` names, as written.
-    #[must_use]
     pub fn canonical(&self) -> Option<String> {
         self.texts(header::LINK)
             .find_map(|line| canonical_in(&line))
@@ -106,7 +98,6 @@ impl PageResponse {
     /// Returns how long `Retry-After` asks to wait, seen from now.
     ///
     /// It is seconds or a date; of one in the past, nothing is left to wait.
-    #[must_use]
     pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
         let text = self.text(&header::RETRY_AFTER)?;
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -123,7 +114,6 @@ impl PageResponse {
     ///
     /// None when it is empty or longer than 8 KiB; bytes that are no text become
     /// `U+FFFD`.
-    #[must_use]
     pub fn text(&self, name: &HeaderName) -> Option<String> {
         self.texts(name.clone()).next()
     }
@@ -140,7 +130,6 @@ fn text_of(value: &HeaderValue) -> Option<String> {
 }
 
 /// Finds the canonical link in a line of `Link` (RFC 8288 §3).
-#[must_use]
 pub fn canonical_in(line: &str) -> Option<String> {
     let mut rest = line;
     loop {

@@ -96,7 +96,6 @@ impl SourceError {
     ///
     /// So are faults of the network and of servers; what is too large, not to be
     /// decompressed or not trusted stays so.
-    #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Http(error) => matches!(

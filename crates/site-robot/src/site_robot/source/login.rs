@@ -48,7 +48,6 @@ pub(super) struct FilledForm {
 
 impl FormLogin {
     /// Creates one by the form at a URL, from the name of its field for the password and that.
-    #[must_use]
     pub fn new(url: Url, password_field: &str, password: &str) -> Self {
         Self {
             url,
@@ -60,34 +59,29 @@ impl FormLogin {
     }
 
     /// Fills in one more field.
-    #[must_use]
     pub fn field(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Sets the hidden field without whose value the form is not sent (CSRF).
-    #[must_use]
     pub fn token_field(mut self, name: &str) -> Self {
         self.token_field = Some(name.to_owned());
         self
     }
 
     /// Replaces the URL of the page with the form, as where its site has another address.
-    #[must_use]
     pub fn at(mut self, url: Url) -> Self {
         self.url = url;
         self
     }
 
     /// Returns the URL of the page with the form.
-    #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
     }
 
     /// Returns `true` if what is sent to the form's site cannot be read on the way.
-    #[must_use]
     pub fn is_private(&self) -> bool {
         is_private(&self.url)
     }

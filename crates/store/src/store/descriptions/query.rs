@@ -39,7 +39,6 @@ pub struct DescriptionCursor {
 
 impl DescriptionQuery {
     /// Creates a query for the first 1,000 descriptions of a site by URL.
-    #[must_use]
     pub fn new(site: impl Into<String>) -> Self {
         Self {
             site: site.into(),
@@ -51,28 +50,24 @@ impl DescriptionQuery {
     }
 
     /// Sets the order; the default is by URL.
-    #[must_use]
     pub fn order(mut self, order: DescriptionOrder) -> Self {
         self.order = order;
         self
     }
 
     /// Asks for those with this key only; by URL there is none.
-    #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
     /// Asks for those behind a place; the first without one.
-    #[must_use]
     pub fn after(mut self, after: impl Into<Option<DescriptionCursor>>) -> Self {
         self.after = after.into();
         self
     }
 
     /// Sets how many are returned at most; the default is 1,000.
-    #[must_use]
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = limit;
         self
@@ -86,7 +81,6 @@ impl DescriptionOrder {
 
 impl DescriptionCursor {
     /// Creates the place behind a URL, in the order by URL or of one key.
-    #[must_use]
     pub fn behind_url(url: impl Into<String>) -> Self {
         Self {
             key: String::new(),
@@ -95,7 +89,6 @@ impl DescriptionCursor {
     }
 
     /// Creates the place behind a key and a URL.
-    #[must_use]
     pub fn behind(key: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             key: key.into(),

@@ -135,7 +135,6 @@ impl Descriptions<'_> {
     }
 
     /// Returns `true` unless the database is away and a description is not in memory.
-    #[must_use]
     pub fn can_read(self, site: &str, url: &str) -> bool {
         self.db.link.absence().is_none() || self.db.recent.0.contains_key(&recent_key(site, url))
     }

@@ -43,7 +43,6 @@ pub struct StoredDescription {
 
 impl StoredDescription {
     /// Returns the place behind it in an order.
-    #[must_use]
     pub fn cursor(&self, order: DescriptionOrder) -> DescriptionCursor {
         let description = &self.description;
         let key = match order {

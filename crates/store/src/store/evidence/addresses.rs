@@ -11,7 +11,7 @@ use ipnet::IpNet;
 const V4_BITS: u8 = 24;
 const V6_BITS: u8 = 48;
 
-words! {
+robot_detection_layer::words! {
     /// How much is kept of the addresses of visitors.
     #[derive(Default)]
     #[non_exhaustive]
@@ -36,7 +36,6 @@ pub struct AddressNetwork {
 
 impl KeptAddresses {
     /// Returns `true` if addresses of such visitors are kept whole.
-    #[must_use]
     pub fn is_whole(self, is_listed_robot: bool) -> bool {
         match self {
             Self::Robots => is_listed_robot,
@@ -46,7 +45,6 @@ impl KeptAddresses {
     }
 
     /// Returns what is kept of an address.
-    #[must_use]
     pub fn kept(self, address: IpAddr, is_listed_robot: bool) -> String {
         let address = address.to_canonical();
         if self == Self::None {
@@ -61,7 +59,6 @@ impl KeptAddresses {
 
 impl AddressNetwork {
     /// Returns the network that is kept of an address that is not kept whole.
-    #[must_use]
     pub fn around(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let bits = if address.is_ipv4() { V4_BITS } else { V6_BITS };
@@ -69,7 +66,6 @@ impl AddressNetwork {
     }
 
     /// Returns the network that may be told where the address may not.
-    #[must_use]
     pub fn coarse(self) -> Self {
         let bits = if self.net.addr().is_ipv4() {
             V4_BITS
@@ -83,7 +79,6 @@ impl AddressNetwork {
     ///
     /// Of a network that is kept nobody knows which of its addresses asked: it counts where any
     /// may have.
-    #[must_use]
     pub fn concerns(self, kept: &str) -> bool {
         let kept = kept.parse::<Self>();
         kept.is_ok_and(|kept| self.net.contains(&kept.net) || kept.net.contains(&self.net))

@@ -251,7 +251,6 @@ impl<'p> VisitRow<'p> {
 
 impl PageRecord {
     /// Creates a record of a page that is done, of which nothing else is known.
-    #[must_use]
     pub fn new(claimed: ClaimedUrl, outcome: impl Into<String>) -> Self {
         Self {
             claimed,

@@ -34,7 +34,7 @@ columns! {
     }
 }
 
-words! {
+robot_detection_layer::words! {
     /// State of a run.
     #[derive(Deserialize, Serialize)]
     // An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
@@ -52,7 +52,7 @@ words! {
     }
 }
 
-words! {
+robot_detection_layer::words! {
     /// Command to the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {

@@ -60,7 +60,6 @@ columns! {
 
 impl ClaimedUrl {
     /// Creates a starting point that was never visited.
-    #[must_use]
     pub fn new(url: impl Into<String>, host: impl Into<String>) -> Self {
         Self {
             url: url.into(),

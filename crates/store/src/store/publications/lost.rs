@@ -196,7 +196,6 @@ impl Publications<'_> {
 
 impl LostDescription {
     /// Creates one that is shown, of a page that a run has met.
-    #[must_use]
     pub fn new(url: impl Into<String>, run_id: i64, loss: Option<Loss>) -> Self {
         Self {
             url: url.into(),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-words! {
+robot_detection_layer::words! {
     /// Reason why a page has no description of its own.
     #[derive(Hash)]
     pub enum Loss {
@@ -54,7 +54,7 @@ pub struct StagedPages {
 /// Texts that are read together.
 const TEXTS: u32 = 50;
 
-words! {
+robot_detection_layer::words! {
     /// Change of a description when a run is published, other than being saved.
     pub enum StagedChange {
         /// It is not shown, and kept.

@@ -86,7 +86,6 @@ impl TrafficKey {
 
 impl TrafficCount {
     /// Returns `true` if nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -106,7 +105,6 @@ impl TrafficSpan {
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
     /// Returns its minutes.
-    #[must_use]
     pub fn minutes(self) -> i64 {
         match self {
             Self::Minute => 1,
@@ -116,7 +114,6 @@ impl TrafficSpan {
     }
 
     /// Returns the minutes after which its sums are removed; `None`: never.
-    #[must_use]
     pub fn kept_minutes(self) -> Option<i64> {
         match self {
             Self::Minute => Some(48 * 60),
@@ -126,7 +123,6 @@ impl TrafficSpan {
     }
 
     /// Returns the beginning of the span that a minute is in.
-    #[must_use]
     pub fn start(self, minute: i64) -> i64 {
         minute - minute.rem_euclid(self.minutes())
     }
@@ -164,7 +160,6 @@ impl TrafficSpan {
     /// ];
     /// assert_eq!(pieces, expected);
     /// ```
-    #[must_use]
     pub fn cover(minutes: Range<i64>, now: i64) -> Vec<(Self, Range<i64>)> {
         Self::cover_by(minutes, now, Self::Day)
     }
@@ -173,7 +168,6 @@ impl TrafficSpan {
     ///
     /// Longer ones stand where no shorter ones are kept. The pieces begin and end where those of
     /// [`cover`](Self::cover) do.
-    #[must_use]
     pub fn cover_by(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
         let kept = |span: Self| (span, span.kept_minutes().unwrap_or(i64::MAX));
         Self::cover_of(&Self::ALL.map(kept), minutes, now, most)
@@ -202,7 +196,6 @@ impl TrafficSpan {
     }
 
     /// Returns the minutes of pieces that follow each other; `None` of no piece.
-    #[must_use]
     pub fn covered(pieces: &[(Self, Range<i64>)]) -> Option<Range<i64>> {
         let (first, last) = (pieces.first()?, pieces.last()?);
         Some(first.1.start..last.1.end)

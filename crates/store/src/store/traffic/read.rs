@@ -22,7 +22,6 @@ pub struct TrafficSum {
 
 impl TrafficSum {
     /// Creates the sum of a key.
-    #[must_use]
     pub fn new(key: TrafficKey, count: TrafficCount) -> Self {
         Self { key, count }
     }

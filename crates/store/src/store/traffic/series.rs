@@ -57,7 +57,6 @@ pub struct TrafficCell {
 
 impl TrafficCell {
     /// Returns the place of the key among those of the series.
-    #[must_use]
     pub fn place(&self) -> usize {
         self.key as usize
     }

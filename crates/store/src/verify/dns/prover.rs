@@ -97,7 +97,6 @@ struct LookupTurn<'a> {
 
 impl DnsProver {
     /// Creates a prover; it asks nothing yet, and reads the system's settings when it does.
-    #[must_use]
     pub fn new(settings: DnsSettings) -> Self {
         // Halves, since a semaphore panics when made with more, and one gets the sum of both.
         let turns = settings.concurrency.clamp(1, Semaphore::MAX_PERMITS / 2);
@@ -124,21 +123,18 @@ impl DnsProver {
     }
 
     /// Returns about how many addresses are remembered.
-    #[must_use]
     pub fn cached(&self) -> u64 {
         self.inner.cache.run_pending_tasks();
         self.inner.cache.entry_count()
     }
 
     /// Returns `true` if the resolver failed the last self-test, so that it contradicts no robot.
-    #[must_use]
     pub fn is_doubted(&self) -> bool {
         let until_ms = |at: &AtomicI64| at.load(Ordering::Relaxed);
         until_ms(&self.inner.useless_until_ms) > until_ms(&self.inner.useful_until_ms)
     }
 
     /// Returns the proof, if it follows from what is remembered; asks nothing.
-    #[must_use]
     pub fn prove_now(&self, address: IpAddr, suffixes: &[String]) -> Option<DnsProof> {
         let claim = self.inner.claim(address, suffixes);
         claim.map_or_else(Some, |claim| self.inner.remembered(&claim))

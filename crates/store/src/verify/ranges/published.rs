@@ -103,7 +103,6 @@ impl PublishedRanges {
     }
 
     /// Creates a list of ranges that are known otherwise; nothing is judged.
-    #[must_use]
     pub fn new(prefixes: impl IntoIterator<Item = IpNet>) -> Self {
         Self {
             set: prefixes.into_iter().collect(),

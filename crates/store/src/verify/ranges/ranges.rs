@@ -55,7 +55,6 @@ type Slot = ArcSwapOption<Listing>;
 
 impl Ranges {
     /// Creates a handle without lists.
-    #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self {
             slots: Arc::default(),
@@ -67,7 +66,6 @@ impl Ranges {
     /// Sets the age from which on a miss contradicts nothing; 30 days by default.
     ///
     /// The age is the time since the list was last known to be current.
-    #[must_use]
     pub fn stale_after(mut self, age: Duration) -> Self {
         self.stale_after = age;
         self
@@ -88,7 +86,6 @@ impl Ranges {
     }
 
     /// Returns a handle on a list, which need not be at hand yet.
-    #[must_use]
     pub fn list(&self, url: &str) -> RangeList {
         let slot = self.slot(url);
         RangeList { slot }
@@ -100,7 +97,6 @@ impl Ranges {
     /// where the copy is stale or has entries that could not be read, or where
     /// the address is not a public one: then a proxy in front stands in for its
     /// visitors. Nothing is allocated: this is for each request.
-    #[must_use]
     pub fn contains(&self, url: &str, address: IpAddr) -> Option<bool> {
         let slots = self.slots.load();
         let listing = slots.get(url)?.load();
@@ -118,7 +114,6 @@ impl Ranges {
     /// Returns what a list says of an address, with the evidence.
     ///
     /// It says the same as [`Self::contains`].
-    #[must_use]
     pub fn find(&self, url: &str, address: IpAddr) -> Finding {
         let listing = self.listing(url);
         let listing = listing.as_deref();
@@ -141,14 +136,12 @@ impl Ranges {
     }
 
     /// Returns where a list stands, if anything is known of it.
-    #[must_use]
     pub fn state_of(&self, url: &str) -> Option<RangesState> {
         let listing = self.listing(url)?;
         Some(self.state(url, &listing))
     }
 
     /// Returns where each list stands, by URL.
-    #[must_use]
     pub fn states(&self) -> Vec<RangesState> {
         let slots = self.slots.load();
         let states = slots.iter().filter_map(|(url, slot)| {
@@ -250,7 +243,6 @@ impl RangeList {
     /// Returns `true` if the copy that is here has an address, however old it is.
     ///
     /// A list without a copy has none. Nothing is allocated.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let listing = self.slot.load();
         let published = listing

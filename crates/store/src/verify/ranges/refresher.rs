@@ -63,19 +63,16 @@ pub struct RangesRefresher {
 
 impl RangesRefresher {
     /// Returns limits for the fetcher: 4 MiB, otherwise the usual ones.
-    #[must_use]
     pub fn fetch_limits() -> FetchLimits {
         ListKind::Operator.fetch_limits()
     }
 
     /// Returns limits for the fetcher of [lists that somebody has chosen](Self::of_chosen): 16 MiB.
-    #[must_use]
     pub fn fetch_limits_of_chosen() -> FetchLimits {
         ListKind::Chosen.fetch_limits()
     }
 
     /// Creates a refresher that puts lists in force in `ranges`.
-    #[must_use]
     pub fn new(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
             store,
@@ -91,7 +88,6 @@ impl RangesRefresher {
     /// A list may be a file of this machine, which is looked at each time and not kept in
     /// the store. A copy that has lost more than half of its ranges is held back for three
     /// days. See [`PublishedRanges::parse_chosen`] for what is read.
-    #[must_use]
     pub fn of_chosen(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
             kind: ListKind::Chosen,
@@ -102,7 +98,6 @@ impl RangesRefresher {
     /// Sets the time between two requests for a list; 24 hours by default.
     ///
     /// Less than a minute counts as one.
-    #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
@@ -162,7 +157,6 @@ impl RangesRefresher {
     }
 
     /// Returns `true` if a list that somebody has chosen is a file of this machine.
-    #[must_use]
     pub fn is_file(url: &str) -> bool {
         ListKind::Chosen.is_file(url)
     }
@@ -195,13 +189,11 @@ impl RangesRefresher {
     }
 
     /// Returns the lists that are kept up to date.
-    #[must_use]
     pub fn ranges(&self) -> &Ranges {
         &self.ranges
     }
 
     /// Returns where each list stands, by URL.
-    #[must_use]
     pub fn states(&self) -> Vec<RangesState> {
         self.ranges.states()
     }

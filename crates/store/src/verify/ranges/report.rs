@@ -55,13 +55,11 @@ pub struct RangesState {
 
 impl RangesState {
     /// Returns `true` if the list was had at least once.
-    #[must_use]
     pub fn has_copy(&self) -> bool {
         self.fetched_ms.is_some()
     }
 
     /// Returns the word for it: `fresh`, `stale`, or `missing` where the list was never had.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match (self.has_copy(), self.is_stale) {
             (false, _) => "missing",

@@ -64,7 +64,6 @@ impl RangeSet {
     /// Returns the prefix of the set that holds the address.
     ///
     /// An IPv4 address in IPv6 is an IPv4 address. Nothing is allocated.
-    #[must_use]
     pub fn find(&self, address: IpAddr) -> Option<IpNet> {
         match address.to_canonical() {
             IpAddr::V4(address) => self.v4.find(address.to_bits()).and_then(v4_net),
@@ -73,7 +72,6 @@ impl RangeSet {
     }
 
     /// Returns `true` if a prefix of the set holds the address.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
             IpAddr::V4(address) => self.v4.find(address.to_bits()).is_some(),
@@ -82,13 +80,11 @@ impl RangeSet {
     }
 
     /// Returns the number of prefixes, those within others left out.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.v4.starts.len() + self.v6.starts.len() + self.v6_long.starts.len()
     }
 
     /// Returns `true` if there is no prefix.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

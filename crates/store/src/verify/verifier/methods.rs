@@ -59,7 +59,6 @@ impl Methods {
     }
 
     /// Returns `true` if a client's address is one to check.
-    #[must_use]
     pub fn is_about(&self, client: Option<IpAddr>) -> bool {
         self.address(client).is_some()
     }

@@ -70,7 +70,6 @@ impl Verifier {
     /// Creates a verifier whose proofs run on the runtime it is created on, until `stop`.
     ///
     /// Without a runtime it answers from memory alone.
-    #[must_use]
     pub fn new(
         methods: Methods,
         clock: Clock,
@@ -106,13 +105,11 @@ impl Verifier {
     /// to be asked about is pending, and so is a signed one whose key is not at hand;
     /// where too many wait, they are unverifiable. Ask once for each request: a
     /// nonce that is seen a second time is no proof.
-    #[must_use]
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         self.finding_now(request).verdict
     }
 
     /// Returns the same, with its evidence where it is spoofed, and where to read it once it is no longer pending.
-    #[must_use]
     pub fn finding_now(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
         match request.claim.robot() {
             Some(robot) if Methods::has_methods(robot) => self.find(ClaimLookup {
@@ -128,7 +125,6 @@ impl Verifier {
     /// Waits for the verdict on a request that [`verdict_now`](Self::verdict_now) called pending.
     ///
     /// It ends with the proof, within a minute; wait less, if a client waits.
-    #[must_use]
     pub fn settled(&self, request: &ClaimedRequest<'_>) -> SettledVerdict {
         let Some(robot) = request.claim.robot() else {
             return Box::pin(async { Verdict::Unverifiable });
@@ -164,7 +160,6 @@ impl Verifier {
     ///
     /// It answers from memory: the first request of a host has its keys fetched, and names
     /// nobody. At most 200 names are kept; then it is [`SigningHost::OTHER`].
-    #[must_use]
     pub fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let methods = self.inner.methods.load();
         let prover = methods.web_bot_auth.as_ref()?;
@@ -198,7 +193,6 @@ impl Verifier {
     }
 
     /// Returns `true` if a request that is not verified has a signature that was used before.
-    #[must_use]
     pub fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
         let methods = self.inner.methods.load();
         let robot = request.claim.robot();
@@ -209,19 +203,16 @@ impl Verifier {
     }
 
     /// Returns the methods in force.
-    #[must_use]
     pub fn methods(&self) -> Arc<Methods> {
         self.inner.methods.load_full()
     }
 
     /// Returns how many requests came that have no verdict yet.
-    #[must_use]
     pub fn pending(&self) -> u64 {
         self.inner.proofs.pending() + self.inner.signed.pending()
     }
 
     /// Returns the URLs of lists that a request would have needed, and were not at hand.
-    #[must_use]
     pub fn wanted_ranges(&self) -> Arc<BTreeSet<String>> {
         self.inner.wanted.all()
     }

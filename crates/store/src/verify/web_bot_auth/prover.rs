@@ -36,7 +36,6 @@ pub struct SignatureProver {
 
 impl SignatureProver {
     /// Creates a prover that knows no key yet.
-    #[must_use]
     pub fn new(settings: SignatureSettings, clock: Clock) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -50,13 +49,11 @@ impl SignatureProver {
     }
 
     /// Returns `true` if a request carries a signature; cheap, for every request.
-    #[must_use]
     pub fn is_signed(headers: &HeaderMap) -> bool {
         headers.contains_key("signature-input")
     }
 
     /// Returns `true` if a signature of a request is for that request alone: it has a nonce.
-    #[must_use]
     pub fn is_for_one_request(headers: &HeaderMap) -> bool {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
     }
@@ -64,7 +61,6 @@ impl SignatureProver {
     /// Returns `true` if a signature of a request has a nonce that was used before.
     ///
     /// It is for requests that were not verified: of one that was, its own nonce is known.
-    #[must_use]
     pub fn is_replay(&self, headers: &HeaderMap) -> bool {
         let now_s = self.inner.clock.now_ms().div_euclid(1_000);
         let is_known = |signature: &Signature| {
@@ -97,7 +93,6 @@ impl SignatureProver {
     }
 
     /// Checks a signature without any I/O; `None` where a directory must be fetched first.
-    #[must_use]
     pub fn prove_now(&self, request: &SignedRequest<'_>, robot: &Robot) -> Option<Finding> {
         self.check_signatures(request, robot).ok()
     }
@@ -106,7 +101,6 @@ impl SignatureProver {
     /// have; without any I/O, `None` where its key directory must be fetched first.
     ///
     /// Each request is to be asked about once, as with [`prove`](Self::prove).
-    #[must_use]
     pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
         match self.inner.signer(request) {
             Ok(host) => Some(Ok(host)),
@@ -120,7 +114,6 @@ impl SignatureProver {
     /// Returns the fetch of the key directory that a request asks for, where it is to be had now.
     ///
     /// It is not where it is under way, or where many were fetched in this minute.
-    #[must_use]
     pub fn fetch_of_signer(
         &self,
         request: &SignedRequest<'_>,

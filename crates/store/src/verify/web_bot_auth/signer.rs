@@ -82,13 +82,11 @@ impl Signer {
     }
 
     /// Returns the origin that serves the key directory.
-    #[must_use]
     pub fn agent(&self) -> &str {
         &self.agent
     }
 
     /// Returns the thumbprint of the key.
-    #[must_use]
     pub fn keyid(&self) -> &str {
         &self.keyid
     }
@@ -107,7 +105,6 @@ impl Signer {
     }
 
     /// Returns the key directory, signed for the agent's host and no other.
-    #[must_use]
     pub fn directory(&self) -> Response<Bytes> {
         let x = general_purpose::URL_SAFE_NO_PAD.encode(self.pair.public_key());
         let key = serde_json::json!({

@@ -39,13 +39,11 @@ impl RecognisedFields {
     }
 
     /// Returns `true` if at least one line can be counted.
-    #[must_use]
     pub fn has_readable_line(&self) -> bool {
         self.has_readable_line
     }
 
     /// Returns `true` if at least one line has a field for the User-Agent, be it empty.
-    #[must_use]
     pub fn has_user_agent(&self) -> bool {
         self.fields.contains_key(USER_AGENT)
     }

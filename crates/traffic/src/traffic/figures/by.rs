@@ -55,7 +55,6 @@ groupings! {
 
 impl By {
     /// Returns what a word names.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|by| by.as_str() == word)
     }

@@ -53,7 +53,6 @@ pub struct Line {
 
 impl Course {
     /// Returns the longest spans in which some minutes are worth reading.
-    #[must_use]
     pub fn span(minutes: &Range<i64>) -> TrafficSpan {
         Self::step(minutes).0
     }
@@ -67,7 +66,6 @@ impl Course {
     }
 
     /// Creates the steps of what was counted in some minutes.
-    #[must_use]
     pub fn new(minutes: &Range<i64>, counted: &[TrafficStep]) -> Self {
         let (_, step) = Self::step(minutes);
         // Of long ago only days are kept: an hour of the chart would have a day's requests.
@@ -134,7 +132,6 @@ impl<'d> Figures<'d> {
     }
 
     /// Returns the figures of each row of a table over time, most hits first.
-    #[must_use]
     pub fn lines(&self, by: By, course: &Course) -> Vec<Line> {
         let (places, rows) = self.groups(by);
         let line = |cells| Line {

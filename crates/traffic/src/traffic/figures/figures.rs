@@ -37,7 +37,6 @@ pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
 
 impl<'d> KnownRobots<'d> {
     /// Creates it from a detector's robots.
-    #[must_use]
     pub fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();
         Self {
@@ -46,13 +45,11 @@ impl<'d> KnownRobots<'d> {
     }
 
     /// Returns the record of a robot; one that has gone from the registry since has none.
-    #[must_use]
     pub fn of(&self, key: &TrafficKey) -> Option<&'d Robot> {
         self.by_id(&key.robot)
     }
 
     /// Returns the robot with this id.
-    #[must_use]
     pub fn by_id(&self, id: &str) -> Option<&'d Robot> {
         self.by_id.get(id).copied()
     }
@@ -60,7 +57,6 @@ impl<'d> KnownRobots<'d> {
 
 impl<'d> Figures<'d> {
     /// Creates them of sums.
-    #[must_use]
     pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
         let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
         let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
@@ -74,7 +70,6 @@ impl<'d> Figures<'d> {
     }
 
     /// Creates them of what was counted when.
-    #[must_use]
     pub fn over_time(
         keys: &'d [TrafficKey],
         part: &'d TrafficPart,
@@ -90,7 +85,6 @@ impl<'d> Figures<'d> {
     }
 
     /// Creates those of nothing.
-    #[must_use]
     pub fn none(robots: KnownRobots<'d>) -> Self {
         Self {
             keys: Cow::Borrowed(&[]),
@@ -101,13 +95,11 @@ impl<'d> Figures<'d> {
     }
 
     /// Returns what was counted when, others' counts among it: see [`Self::is_counted`].
-    #[must_use]
     pub fn steps(&self) -> &'d [TrafficStep] {
         self.steps
     }
 
     /// Returns `true` if a cell is of what the figures are about.
-    #[must_use]
     pub fn is_counted(&self, cell: &TrafficCell) -> bool {
         let count = self.counts.get(cell.place());
         count.is_some_and(|count| count.hits > 0)
@@ -122,7 +114,6 @@ impl<'d> Figures<'d> {
     }
 
     /// Returns the robots of the registry.
-    #[must_use]
     pub fn robots(&self) -> &KnownRobots<'d> {
         &self.robots
     }

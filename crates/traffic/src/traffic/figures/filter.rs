@@ -54,7 +54,6 @@ pub struct TrafficFilter {
 
 impl TrafficFilter {
     /// Returns `true` if nothing is left out.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -101,14 +100,12 @@ impl TrafficFilter {
 }
 
 /// Returns `true` if a request was not passed on: what would have been done in a dry run was not.
-#[must_use]
 pub fn is_spared(decision: &str) -> bool {
     let mut others = Action::ALL.iter().filter(|action| **action != Action::Pass);
     others.any(|action| action.as_str() == decision)
 }
 
 /// Returns every word for a verdict.
-#[must_use]
 pub fn verdict_words() -> Vec<&'static str> {
     let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
     // Where nothing is claimed, or nobody proves claims.
@@ -116,7 +113,6 @@ pub fn verdict_words() -> Vec<&'static str> {
 }
 
 /// Returns every word for what was done, or would have been, and the one for all that spares.
-#[must_use]
 pub fn decision_words() -> Vec<&'static str> {
     let done = Action::ALL.iter().map(|action| action.words().word);
     let would = Action::ALL.iter().filter(|action| **action != Action::Pass);
@@ -159,7 +155,6 @@ impl Times {
 
     /// Returns them where the first day of which anything was counted is known; `None` where
     /// since is later than until.
-    #[must_use]
     pub fn within(self, first: Option<i64>, now_ms: i64) -> Option<Range<i64>> {
         // The minute that has begun is counted too.
         let now = now_ms.div_euclid(MINUTE_MS) + 1;
@@ -173,7 +168,6 @@ impl Times {
 }
 
 /// Returns the minutes that are told of, which grow where only whole hours or days are kept.
-#[must_use]
 pub fn told(minutes: &Range<i64>, now_ms: i64) -> Range<i64> {
     let pieces = TrafficSpan::cover(minutes.clone(), now_ms.div_euclid(MINUTE_MS));
     TrafficSpan::covered(&pieces).unwrap_or(minutes.clone())

@@ -18,7 +18,6 @@ pub enum Moment {
 
 impl Moment {
     /// Returns the minute since 1970; `first` is that of the first day of which something is kept.
-    #[must_use]
     pub fn minute(self, now: i64, first: i64) -> i64 {
         match self {
             Self::All => first,

@@ -69,13 +69,11 @@ pub struct PathFigures {
 
 impl PathFigure {
     /// Returns the requests of robots.
-    #[must_use]
     pub fn robots(&self) -> u64 {
         self.count.requests.saturating_sub(self.people)
     }
 
     /// Returns it as JSON, its name under a key.
-    #[must_use]
     pub fn to_json(&self, key: &str) -> Value {
         json!({
             key: self.name,
@@ -90,7 +88,6 @@ impl PathFigure {
     }
 
     /// Returns how exact it is, for people to read; empty where it is exact.
-    #[must_use]
     pub fn bound(&self) -> String {
         match self.more {
             0 => String::new(),
@@ -101,7 +98,6 @@ impl PathFigure {
 
 impl PathFigures {
     /// Creates figures from sums.
-    #[must_use]
     pub fn new(sums: PathSums, filter: PathFilter) -> Self {
         let mut folded = HashMap::<_, Vec<_>>::new();
         for row in sums.rows.iter().filter(|row| row.key.path.ends_with('*')) {
@@ -119,7 +115,6 @@ impl PathFigures {
     }
 
     /// Returns the most frequent ones, 0 for all, and how many there are.
-    #[must_use]
     pub fn top(&self, group: PathGroup, top: usize) -> (Vec<PathFigure>, usize) {
         let mut figures = BTreeMap::<String, PathFigure>::new();
         for row in &self.rows {
@@ -142,7 +137,6 @@ impl PathFigures {
     }
 
     /// Returns the sum of all that is asked for.
-    #[must_use]
     pub fn total(&self) -> PathFigure {
         let mut total = PathFigure::default();
         for row in &self.rows {
@@ -244,7 +238,6 @@ impl PathFilter {
 }
 
 /// Writes figures as CSV, for programs that take some texts for formulas too.
-#[must_use]
 pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
     let mut csv = format!(
         "{heading},requests,at_most_more,robots,people,redirects,client_errors,server_errors\n"

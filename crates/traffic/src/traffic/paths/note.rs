@@ -13,7 +13,6 @@ pub struct PathNote {
 
 impl PathNote {
     /// Creates the note of a path as a request names it.
-    #[must_use]
     pub fn new(path: &str) -> Self {
         let (kept, is_cut) = first_bytes(path);
         let mut bytes = [0; MAX_PATH_BYTES];
@@ -33,7 +32,6 @@ impl PathNote {
     }
 
     /// Returns what is kept: of a person the pattern.
-    #[must_use]
     pub fn kept_text(&self, is_person: bool) -> String {
         let kept = std::str::from_utf8(self.kept()).unwrap_or_default();
         with_normal_path(kept, |normal| {

@@ -74,13 +74,11 @@ impl Window {
     }
 
     /// Returns `true` if nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.cuts.is_empty()
     }
 
     /// Returns how many paths and patterns there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }

@@ -90,7 +90,6 @@ impl PathKey {
 
 impl PathCount {
     /// Creates the count of one request, answered with a status of a class.
-    #[must_use]
     pub fn one(class: u8) -> Self {
         Self {
             requests: 1,

@@ -31,7 +31,6 @@ const MIN_TOKEN: usize = 8;
 ///
 /// What is not seen or ends a line is escaped, and so is a star, which is none of a pattern. Of a
 /// text that is longer than [`MAX_PATH_BYTES`], and of a path that is cut, it is the pattern.
-#[must_use]
 pub fn path_text(normal: &[u8], is_cut: bool) -> String {
     let text = text(normal);
     if is_cut || text.len() > MAX_PATH_BYTES {
@@ -55,7 +54,6 @@ pub fn path_text(normal: &[u8], is_cut: bool) -> String {
 /// assert_eq!(pattern("/docs/guide/start.html"), "/docs/guide/*");
 /// assert_eq!(pattern("/reset/9f86d081884c7d65"), "/reset/*");
 /// ```
-#[must_use]
 pub fn path_pattern(path: &[u8], is_cut: bool) -> String {
     let Some(path) = path.strip_prefix(b"/") else {
         // `OPTIONS *` names no path.
@@ -81,7 +79,6 @@ pub fn path_pattern(path: &[u8], is_cut: bool) -> String {
 
 /// Returns the pattern that a kept path or pattern is counted with where it has no place of its
 /// own; `None` for the last one, `/*`.
-#[must_use]
 pub fn path_above(path: &str) -> Option<String> {
     let pattern = path_pattern(path.as_bytes(), false);
     if pattern != path {

@@ -94,7 +94,6 @@ impl TrafficSums<'_> {
 
 impl PathSum {
     /// Creates the sum of a key.
-    #[must_use]
     pub fn new(key: PathKey, count: PathCount) -> Self {
         Self { key, count }
     }
