@@ -32,6 +32,10 @@ const RING: usize = 8;
 /// Files of fewer than 40 lines of code, at most.
 const SMALL_FILES: usize = 30;
 
+/// Crates that applications use, and the items that their documentation lists, at most.
+const PUBLIC: [&str; 4] = ["crates/robots-txt", "crates/fleets", "crates/layer", "."];
+const ITEMS: usize = 150;
+
 /// Module path of a file, such as `["policy", "rule"]`.
 type Module = Vec<String>;
 
@@ -250,5 +254,57 @@ fn no_ring_of_files_is_larger_than_eight() {
                 .collect();
             assert!(ring.len() <= RING, "{of_crate}: {}", ring.join(", "));
         }
+    }
+}
+
+/// Returns the items of a module that documentation lists, and those of its public modules.
+fn items(module: &Module, sources: &BTreeMap<Module, Source>, found: &mut Vec<String>) {
+    let source = &sources[module];
+    let code = code(source).join("\n");
+    for statement in code.split(';') {
+        let lines: Vec<_> = statement.lines().collect();
+        let begins = |line: &&str| line.starts_with("pub use ") || line.starts_with("pub mod ");
+        let Some(at) = lines.iter().position(begins) else {
+            continue;
+        };
+        let is_attribute = |line: &&&str| line.starts_with("#[");
+        let mut attributes = lines[..at].iter().rev().take_while(is_attribute);
+        if attributes.any(|line| line.contains("hidden") || line.contains("no_inline")) {
+            continue;
+        }
+        let item = lines[at..].join(" ");
+        if let Some(tree) = item.strip_prefix("pub use ") {
+            let mut paths = Vec::new();
+            names(tree, &[], &mut paths);
+            found.extend(paths.into_iter().filter_map(|mut path| path.pop()));
+        } else if let Some(inner) = item.strip_prefix("pub mod ") {
+            let mut path = module.clone();
+            path.push(inner.to_owned());
+            items(&path, sources, found);
+        }
+    }
+    if !is_list(source) {
+        let is_item = |line: &&str| line.starts_with("pub ") && !line.contains(" use ");
+        found.extend(code.lines().filter(is_item).map(str::to_owned));
+    }
+}
+
+#[test]
+fn what_applications_are_promised_is_small() {
+    let mut found = Vec::new();
+    for of_crate in PUBLIC {
+        items(&Module::new(), &sources(of_crate), &mut found);
+    }
+    assert!(found.len() > 50, "where is it?");
+    assert!(
+        found.len() <= ITEMS,
+        "{}: {}",
+        found.len(),
+        found.join(", ")
+    );
+    let internal = LINES.iter().filter(|(name, _)| !PUBLIC.contains(name));
+    for (of_crate, _) in internal {
+        let library = &sources(of_crate)[&Module::new()].text;
+        assert!(library.starts_with("//! Internal crate"), "{of_crate}");
     }
 }

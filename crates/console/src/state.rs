@@ -5,8 +5,12 @@ use std::{net::IpAddr, sync::Arc};
 use axum::http::Extensions;
 
 use super::{
-    access::Visitor, changes::LoginFailureLog, jobs::Jobs, login_limiter::LoginLimiter,
-    session::CachedSessions, settings::Admin, verification::ListFetches,
+    access::Visitor,
+    jobs::Jobs,
+    login_limiter::{LoginFailureLog, LoginLimiter},
+    session::CachedSessions,
+    settings::Admin,
+    verification::ListFetches,
 };
 use robot_detection_operations::{Caller, Operations};
 

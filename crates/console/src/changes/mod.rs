@@ -1,8 +1,6 @@
 //! The log of changes: who did what, and a button that undoes it.
 
 mod page;
-mod record;
 mod view;
 
 pub(super) use page::{Changes, download, json, show};
-pub(super) use record::LoginFailureLog;
