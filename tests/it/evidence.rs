@@ -276,8 +276,8 @@ fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
         ("?event=crash", 422, "use one of redirect, serve"),
         ("?decision=kill", 422, "use one of pass"),
         ("?verdict=maybe", 422, "spoofed"),
-        ("?limit=0", 422, "from 1 to 1000"),
-        ("?cursor=x", 422, "the answer before"),
+        ("?limit=0", 422, "limit: use a number from 1 to 1000"),
+        ("?cursor=x", 422, "the page before"),
         ("?since=yesterday", 422, "write 30m"),
         ("?format=xml", 422, "json, csv"),
     ] {
@@ -287,7 +287,7 @@ fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
     }
     assert_eq!(api(server.addr, "nobody", "").status, 401);
     let first: Value = serde_json::from_str(&api(server.addr, &token, "?limit=3").text()).unwrap();
-    let cursor = first["cursor"].as_str().unwrap();
+    let cursor = first["next"].as_str().unwrap();
     let rest = kept(&server, &token, &format!("?limit=3&cursor={cursor}"));
     assert_eq!(fields(&rest, &["path"]), ["/members/0", "/members/1"]);
     assert!(kept(&server, &token, "?until=2020-01-01").is_empty());

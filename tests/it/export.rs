@@ -550,14 +550,15 @@ fn robots_are_chosen_by_purpose_and_operator() {
     let list = |more: &[&str]| {
         let arguments = [&["registry", "list", "--bundled", "--json"], more].concat();
         let json = succeed(directory.path(), &arguments);
-        let robots: Vec<Value> = serde_json::from_str(&json).unwrap();
+        let robots: Value = serde_json::from_str(&json).unwrap();
         let words = |robot: &Value, key: &str| robot[key].as_str().unwrap_or_default().to_owned();
+        let robots = robots["robots"].as_array().unwrap();
         let words = robots
             .iter()
             .map(|robot| (words(robot, "purpose"), words(robot, "operator")));
         words.collect::<HashSet<_>>()
     };
-    let chosen = list(&["--purpose", "ai-training,ai-search", "--purpose", "AI-user"]);
+    let chosen = list(&["--purpose", "ai-training,ai-search,AI-user"]);
     let purposes: HashSet<_> = chosen.iter().map(|(purpose, _)| purpose.as_str()).collect();
     assert_eq!(
         purposes,
@@ -710,14 +711,13 @@ fn a_robot_that_a_better_source_has_is_shown_as_its_duplicate() {
     );
     let json = succeed(path, &["registry", "list", "--json", "--source", "list"]);
     let json: Value = serde_json::from_str(&json).unwrap();
-    let other = serde_json::json!({"source": "bundled", "robot_id": "googlebot"});
     let of = |id: &str| {
-        let mut robots = json.as_array().unwrap().iter();
-        robots.find(|robot| robot["robot_id"] == id).unwrap()["duplicate_of"].clone()
+        let mut robots = json["robots"].as_array().unwrap().iter();
+        robots.find(|robot| robot["id"] == id).unwrap()["duplicate_of"]["source"].clone()
     };
     assert_eq!(
         (of("list:googlebot"), of("list:agrimonybot")),
-        (other, Value::Null)
+        ("bundled".into(), Value::Null)
     );
 }
 

@@ -222,7 +222,7 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         serde_json::from_str(&fetch(robots.admin_router_without_login(), &api).await).unwrap();
     assert_eq!(
         (&answer["decision"], &answer["method"]),
-        (&"refuse".into(), &"POST".into())
+        (&"pass".into(), &"POST".into())
     );
     assert_eq!(
         (&answer["rule"], &answer["is_dry_run"]),

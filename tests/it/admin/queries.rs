@@ -38,9 +38,8 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
         ("api/v1/status?sit=a", "did you mean site?"),
         ("api/v1/settings?hosts=a", "did you mean host?"),
         ("api/v1/robots?serch=acme", "q, id, source, status, purpose"),
-        ("api/v1/robots?pge=2", "did you mean page?"),
-        ("api/v1/robots?q=acme&Page=2", "did you mean page?"),
-        ("api/v1/robots?limit=10", "\"limit\""),
+        ("api/v1/robots?limt=2", "did you mean limit?"),
+        ("api/v1/robots?q=acme&Limit=2", "did you mean limit?"),
         ("api/v1/robots?%3Cscript%3E=1", "<script>"),
         (
             "api/v1/robots/web-robots-db/acme0001?q=1",

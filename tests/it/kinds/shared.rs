@@ -248,10 +248,10 @@ fn commands_show_what_people_share() {
         &["identify", "--bundled", "--json", OPERA_MINI],
     );
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    assert_eq!(answer["robot"], Value::Null);
+    let claim = &answer["claim"];
     assert_eq!(
-        (&answer["visitor"], &answer["shared"]),
-        (&"shared".into(), &"opera-mini".into())
+        (&claim["id"], &claim["kind"], &claim["robot"]),
+        (&"shared".into(), &"shared".into(), &"opera-mini".into())
     );
     let told = succeed(
         directory.path(),

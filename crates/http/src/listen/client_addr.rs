@@ -112,6 +112,7 @@ impl TrustedProxies {
     }
 
     /// Adds a set of addresses that may change.
+    #[must_use]
     pub fn with(mut self, set: ProxySet) -> Self {
         self.sets.push(set);
         self
@@ -121,6 +122,7 @@ impl TrustedProxies {
     ///
     /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header has one
     /// address: where it is missing, has none, or came more than once, the client is the peer.
+    #[must_use]
     pub fn client_header(mut self, name: HeaderName) -> Self {
         self.client_header = Some(if name == X_FORWARDED_FOR {
             ClientHeader::XForwardedFor

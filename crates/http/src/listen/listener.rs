@@ -63,6 +63,7 @@ impl Listener {
     }
 
     /// Reports each request that the listener refuses by itself.
+    #[must_use]
     pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
         let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
         Self {

@@ -71,6 +71,7 @@ impl OpenFileLimit {
     pub fn raise() {}
 
     /// Returns the limit that is in force once it is raised.
+    #[must_use]
     pub fn raised(self) -> Self {
         Self {
             soft: self.hard,

@@ -117,16 +117,19 @@ impl Proxy {
     }
 
     /// Adds a header that a client's `Connection` cannot remove.
+    #[must_use]
     pub fn keep_header(self, name: HeaderName) -> Self {
         self.with(|inner| inner.rules.kept.push(name))
     }
 
     /// Sets the beginning of the names of headers that the servers do not receive, but for kept ones.
+    #[must_use]
     pub fn hide_headers(self, prefix: &'static str) -> Self {
         self.with(|inner| inner.rules.hidden = Some(prefix))
     }
 
     /// Sets how long a response may stand still once it has begun.
+    #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
         self.with(|inner| inner.idle_timeout = timeout)
     }

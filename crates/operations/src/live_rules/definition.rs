@@ -151,6 +151,7 @@ impl LiveRule {
     }
 
     /// Restricts a rule that lets pass to verified robots, where one of `robots` can be proven.
+    #[must_use]
     pub fn proven<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
         let mut robots = robots.into_iter();
         // A name alone must not open a site where its operator says how it is proven.

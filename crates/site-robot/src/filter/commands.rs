@@ -38,6 +38,7 @@ impl CommandLine {
     }
 
     /// Adds an argument.
+    #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self

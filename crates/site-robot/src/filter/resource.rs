@@ -89,6 +89,7 @@ impl Resource {
     }
 
     /// Adds the names of the run.
+    #[must_use]
     pub fn in_run(mut self, names: Arc<RunNames>) -> Self {
         self.names = Some(names);
         self

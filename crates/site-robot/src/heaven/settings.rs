@@ -70,6 +70,7 @@ impl HeavenSettings {
     }
 
     /// Sets the path that heaven is served under, `/robot-heaven/` by default.
+    #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.base = match path.trim_matches('/') {
             "" => "/".to_owned(),
@@ -79,18 +80,21 @@ impl HeavenSettings {
     }
 
     /// Sets the site's name; by default it is the host's.
+    #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = super::text::one_line(name);
         self
     }
 
     /// Sets a sentence that says what the site is; none by default.
+    #[must_use]
     pub fn summary(mut self, summary: &str) -> Self {
         self.summary = super::text::one_line(summary);
         self
     }
 
     /// Sets the language of pages that name none, `en` by default (BCP 47).
+    #[must_use]
     pub fn language(mut self, language: &str) -> Self {
         language.clone_into(&mut self.language);
         self
@@ -99,6 +103,7 @@ impl HeavenSettings {
     /// Sets whether pages are served at their original URLs; they are not by default.
     ///
     /// The sitemap and the feed then name the originals.
+    #[must_use]
     pub fn in_place(mut self, is_in_place: bool) -> Self {
         self.is_in_place = is_in_place;
         self
@@ -108,6 +113,7 @@ impl HeavenSettings {
     ///
     /// It is made as it is asked for. Pages that are published as files have one only
     /// where [`Self::markdown_files`] says so.
+    #[must_use]
     pub fn markdown(mut self, has_markdown: bool) -> Self {
         self.has_markdown = has_markdown;
         self
@@ -116,12 +122,14 @@ impl HeavenSettings {
     /// Sets whether a file in Markdown stands beside each page that is published; none by default.
     ///
     /// It doubles the files, and few ask for them.
+    #[must_use]
     pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
         self.has_markdown_files = has_markdown_files;
         self
     }
 
     /// Sets what content may be used for, which Markdown tells as `Content-Signal`; nothing by default.
+    #[must_use]
     pub fn content_signal(mut self, signals: &str) -> Self {
         self.content_signal = super::text::one_line(signals);
         self
@@ -130,6 +138,7 @@ impl HeavenSettings {
     /// Sets the parameters that URLs are known without, the usual ones by default.
     ///
     /// See [`TrackingParameters::new`].
+    #[must_use]
     pub fn tracking_parameters<S: AsRef<str>>(
         mut self,
         names: impl IntoIterator<Item = S>,
@@ -143,6 +152,7 @@ impl HeavenSettings {
     /// It is asked with the path of a URL, as it is written there. Pages of such
     /// paths say so in JSON-LD (`isAccessibleForFree`), with the element that
     /// holds the text (`hasPart`), as search engines ask of paywalled content.
+    #[must_use]
     pub fn needs_login(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.needs_login = Arc::new(asks);
         self
@@ -153,6 +163,7 @@ impl HeavenSettings {
     ///
     /// It is asked as that of [`needs_login`](Self::needs_login). Pages of such paths are canonical
     /// themselves: an original that sends robots here is none that they could take in their place.
+    #[must_use]
     pub fn redirects_here(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.redirects_here = Arc::new(asks);
         self
@@ -160,6 +171,7 @@ impl HeavenSettings {
 
     /// Sets that stored pages move to the site where it had another address: one of these origins, or one that
     /// it had while this was set. Without it they stay where they are.
+    #[must_use]
     pub fn moves_from(mut self, former: Vec<String>) -> Self {
         self.former = Some(former);
         self

@@ -52,6 +52,7 @@ impl PreparedFile {
     }
 
     /// Sets what the file is.
+    #[must_use]
     pub fn of_type(mut self, content_type: HeaderValue) -> Self {
         self.content_type = content_type;
         self

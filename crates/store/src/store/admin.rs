@@ -132,12 +132,14 @@ impl AdminToken {
     }
 
     /// Sets what it may do.
+    #[must_use]
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.scope = scope;
         self
     }
 
     /// Sets when it ends.
+    #[must_use]
     pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
         self.ends_ms = ends_ms;
         self

@@ -68,6 +68,7 @@ impl Parser {
     ///
     /// In JSON lines they are looked for under the names that nginx, Caddy, Traefik
     /// and others give them.
+    #[must_use]
     pub fn clients(mut self, read: bool) -> Self {
         self.reads_clients = read;
         self

@@ -98,6 +98,7 @@ impl Traffic {
     }
 
     /// Has fleets looked for among people.
+    #[must_use]
     pub fn with_suspicion(mut self, suspicion: Option<Suspicion>) -> Self {
         self.suspicion = suspicion;
         self

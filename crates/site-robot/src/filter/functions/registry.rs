@@ -25,6 +25,7 @@ impl Functions {
     /// Adds a function; one of the same name is replaced, a built-in one too.
     ///
     /// See [`Function`] for an example.
+    #[must_use]
     pub fn with(mut self, name: impl Into<String>, function: impl Function + 'static) -> Self {
         self.own.insert(name.into(), Arc::new(function));
         self

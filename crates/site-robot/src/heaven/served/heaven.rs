@@ -87,6 +87,7 @@ impl ServedHeaven {
     /// Sets which part of its pages is answered with; all of it by default.
     ///
     /// Of several visitors each is answered by a clone.
+    #[must_use]
     pub fn access(mut self, access: PageAccess) -> Self {
         self.access = access;
         self

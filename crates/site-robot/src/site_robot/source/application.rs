@@ -55,12 +55,14 @@ impl ApplicationSource {
     }
 
     /// Sets the limits.
+    #[must_use]
     pub fn limits(mut self, limits: SourceLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Sends one more header, such as `User-Agent` or the token by which our own layer knows us.
+    #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self

@@ -59,18 +59,21 @@ impl FormLogin {
     }
 
     /// Fills in one more field.
+    #[must_use]
     pub fn field(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Sets the hidden field without whose value the form is not sent (CSRF).
+    #[must_use]
     pub fn token_field(mut self, name: &str) -> Self {
         self.token_field = Some(name.to_owned());
         self
     }
 
     /// Replaces the URL of the page with the form, as where its site has another address.
+    #[must_use]
     pub fn at(mut self, url: Url) -> Self {
         self.url = url;
         self

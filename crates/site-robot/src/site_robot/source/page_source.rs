@@ -110,18 +110,21 @@ impl<'a> PageRequest<'a> {
     }
 
     /// Makes the request conditional on another version than the stored one.
+    #[must_use]
     pub fn unless(mut self, conditions: Conditions) -> Self {
         self.conditions = conditions;
         self
     }
 
     /// Cuts a body after so many bytes.
+    #[must_use]
     pub fn beginning(mut self, bytes: u64) -> Self {
         self.beginning = Some(bytes);
         self
     }
 
     /// Sets the page on which the link stands.
+    #[must_use]
     pub fn from_page(mut self, url: &'a str) -> Self {
         self.referrer = Some(url);
         self

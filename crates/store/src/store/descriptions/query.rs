@@ -50,24 +50,28 @@ impl DescriptionQuery {
     }
 
     /// Sets the order; the default is by URL.
+    #[must_use]
     pub fn order(mut self, order: DescriptionOrder) -> Self {
         self.order = order;
         self
     }
 
     /// Asks for those with this key only; by URL there is none.
+    #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
     /// Asks for those behind a place; the first without one.
+    #[must_use]
     pub fn after(mut self, after: impl Into<Option<DescriptionCursor>>) -> Self {
         self.after = after.into();
         self
     }
 
     /// Sets how many are returned at most; the default is 1,000.
+    #[must_use]
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = limit;
         self

@@ -66,6 +66,7 @@ impl AddressNetwork {
     }
 
     /// Returns the network that may be told where the address may not.
+    #[must_use]
     pub fn coarse(self) -> Self {
         let bits = if self.net.addr().is_ipv4() {
             V4_BITS

@@ -66,6 +66,7 @@ impl Ranges {
     /// Sets the age from which on a miss contradicts nothing; 30 days by default.
     ///
     /// The age is the time since the list was last known to be current.
+    #[must_use]
     pub fn stale_after(mut self, age: Duration) -> Self {
         self.stale_after = age;
         self

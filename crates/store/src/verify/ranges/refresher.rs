@@ -98,6 +98,7 @@ impl RangesRefresher {
     /// Sets the time between two requests for a list; 24 hours by default.
     ///
     /// Less than a minute counts as one.
+    #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
