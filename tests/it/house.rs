@@ -1,4 +1,5 @@
-//! The size of the house: lines of each crate, small files, and rings of files that import each other.
+//! The size of the house: lines of each crate, small files, and rings of files that import each other;
+//! and the one way in which tests wait.
 
 #![expect(
     clippy::unwrap_used,
@@ -310,5 +311,29 @@ fn what_applications_are_promised_is_small() {
     for (of_crate, _) in internal {
         let library = &sources(of_crate)[&Module::new()].text;
         assert!(library.starts_with("//! Internal crate"), "{of_crate}");
+    }
+}
+
+#[test]
+fn tests_wait_by_one_helper() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let helper = root.join("support/eventually.rs");
+    let own = [concat!("sleep", "("), concat!("fn ", "eventually")];
+    let has = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap();
+        own.map(|word| text.contains(word))
+    };
+    assert_eq!(has(&helper), [true, true], "where is the helper?");
+    let mut directories = vec![root];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path != helper {
+                let waits = "wait with `eventually` of tests/it/support/eventually.rs";
+                assert_eq!(has(&path), [false, false], "{}: {waits}", path.display());
+            }
+        }
     }
 }

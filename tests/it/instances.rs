@@ -8,6 +8,7 @@ use sqlx::{Connection as _, PgConnection};
 use tempfile::TempDir;
 
 use crate::support::{
+    eventually::eventually_async,
     postgres::database_url,
     program::{Server, admin_json, eventually, run, succeed},
 };
@@ -40,11 +41,9 @@ impl Instance {
 /// Waits until the instances are as wanted.
 async fn wait(store: &Store, what: &str, is_so: impl Fn(&[StoredInstance]) -> bool) {
     // The next look of the instance that waits is a minute away when the other one is killed.
-    let looking = async {
-        while !is_so(&store.instances().list().await.unwrap()) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
+    let looking = eventually_async(what, async || {
+        is_so(&store.instances().list().await.unwrap())
+    });
     let seen = tokio::time::timeout(Duration::from_secs(30), looking).await;
     assert!(seen.is_ok(), "{what}: {:?}", store.instances().list().await);
 }

@@ -28,7 +28,10 @@ use robot_detection::{
 };
 use url::Url;
 
-use crate::support::http::{Reply, TestServer};
+use crate::support::{
+    eventually::eventually_async,
+    http::{Reply, TestServer},
+};
 
 fn url(text: &str) -> Url {
     text.parse().expect("it is a URL")
@@ -423,9 +426,10 @@ async fn a_request_that_nobody_waits_for_ends_in_the_application() {
         _ = get_page(&source, "http://h.example/") => panic!("it never answers"),
         _ = starts.recv() => {}
     }
-    while ended.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    eventually_async("the request is dropped", async || {
+        ended.load(Ordering::SeqCst) > 0
+    })
+    .await;
 }
 
 #[tokio::test]

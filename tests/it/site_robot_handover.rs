@@ -20,6 +20,7 @@ use tokio::task::spawn_blocking;
 
 use crate::site_robot::site::{Page, Site};
 use crate::support::{
+    eventually::eventually_async,
     http::{Reply, TestServer},
     postgres,
     program::{self, FIREFOX, GOOGLEBOT, Server, eventually, request},
@@ -94,9 +95,10 @@ pub(crate) async fn until_taking(directory: &Path, database: &str) -> Store {
         &directory.join("robot.db").display().to_string(),
     );
     let store = Store::connect(&url).await.unwrap();
-    while store.orders().servers(now_ms()).await.unwrap().is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    eventually_async("a server takes orders", async || {
+        !store.orders().servers(now_ms()).await.unwrap().is_empty()
+    })
+    .await;
     store
 }
 

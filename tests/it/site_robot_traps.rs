@@ -24,6 +24,7 @@ use robot_detection::{
     },
     store::{DescriptionQuery, RunState, Store},
 };
+use tokio::time::{Interval, interval};
 
 use crate::site_robot::endless::{Endless, flood, html, links, moved, status, typed};
 use crate::site_robot::site::{Page, Site};
@@ -232,13 +233,16 @@ async fn a_body_without_end_is_broken_off() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_drips_is_broken_off() {
     let site = Endless::open(|path| {
-        let drip = |()| async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), ()))
+        let drip = |mut drops: Interval| async move {
+            drops.tick().await;
+            Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), drops))
         };
         match path {
             "/" => html("<title>Home</title><a href=/drip>d</a><a href=/next>n</a>"),
-            "/drip" => html(Body::from_stream(stream::unfold((), drip))),
+            "/drip" => html(Body::from_stream(stream::unfold(
+                interval(Duration::from_millis(50)),
+                drip,
+            ))),
             "/next" => html("<title>Next</title>"),
             _ => status(404),
         }

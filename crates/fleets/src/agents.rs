@@ -123,7 +123,9 @@ impl Label {
 /// Returns text of bytes of which nobody knows what they are, no longer than they may be.
 fn text(bytes: &[u8], most: usize) -> Arc<str> {
     let text = String::from_utf8_lossy(bytes);
-    text.split_at(text.floor_char_boundary(most)).0.into()
+    let mut places = (0..=most.min(text.len())).rev();
+    let end = places.find(|&place| text.is_char_boundary(place));
+    text.split_at(end.unwrap_or(0)).0.into()
 }
 
 /// User-Agents of a window.

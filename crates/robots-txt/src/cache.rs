@@ -319,7 +319,7 @@ pub enum Access {
 
 impl Access {
     /// Time after which a file that cannot be reached counts as absent (RFC 9309 §2.3.1.4).
-    pub const UNREACHABLE_LIMIT: Duration = Duration::from_hours(30 * 24);
+    pub const UNREACHABLE_LIMIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
     /// Creates what a dialect makes of a status, after so many redirects were followed.
     ///
@@ -362,7 +362,7 @@ impl Access {
     /// use robot_detection_robots_txt::{Access, Dialect};
     ///
     /// let access = Access::from_status(0, 0, &Dialect::rfc9309());
-    /// let day = Duration::from_hours(24);
+    /// let day = Duration::from_secs(24 * 60 * 60);
     /// assert_eq!(access.unreachable_for(day), access);
     /// assert_eq!(access.unreachable_for(31 * day), Access::AllowAll);
     /// ```

@@ -133,8 +133,9 @@ fn grams_of(pattern: &PathPattern<'_>) -> impl Iterator<Item = u32> {
 
 /// Returns each three octets in a row as a number.
 fn grams(text: &[u8]) -> impl Iterator<Item = u32> {
-    text.array_windows()
-        .map(|[one, two, three]: &[u8; GRAM]| u32::from_be_bytes([0, *one, *two, *three]))
+    text.windows(GRAM)
+        .filter_map(|gram| <[u8; GRAM]>::try_from(gram).ok())
+        .map(|[one, two, three]| u32::from_be_bytes([0, one, two, three]))
 }
 
 /// Returns the place of three octets among the counters.

@@ -19,7 +19,10 @@ use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt as _;
 
-use crate::support::program::{GOOGLEBOT, succeed};
+use crate::support::{
+    eventually::eventually_async,
+    program::{GOOGLEBOT, succeed},
+};
 
 const SITE: &str = "http://www.example.com";
 const ASKED: &str = "/members-only-stuff/log/7";
@@ -184,9 +187,10 @@ async fn identify_says_what_the_server_does() {
     let text = configure(directory.path(), "heaven.source = 'database'");
     let server = Running::start(&text).await;
     // The server has read which pages there are when it sends robots to one.
-    while server.get(ASKED).await.headers()["location"] != OWN {
-        tokio::task::yield_now().await;
-    }
+    eventually_async("the pages are known", async || {
+        server.get(ASKED).await.headers()["location"] == OWN
+    })
+    .await;
     let ask = async |path: &str| -> Value {
         serde_json::from_str(&server.identify("api/v1/identify", path).await).unwrap()
     };

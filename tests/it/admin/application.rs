@@ -7,7 +7,7 @@ use axum::{
 use robot_detection::app::{BuildError, RobotDetection, RobotDetectionBuilder};
 use tower::ServiceExt as _;
 
-use crate::support::program::first_password;
+use crate::support::{eventually::eventually_async, program::first_password};
 
 fn application(directory: &tempfile::TempDir) -> RobotDetectionBuilder {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -38,15 +38,10 @@ async fn application_without_a_password_finds_one_in_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let robots = application(&directory).build().await.unwrap();
     drop(robots.admin_router());
-    let mut hash = None;
-    for _ in 0..3_000 {
-        hash = robots.store().access().password_hash().await.unwrap();
-        if hash.is_some() {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    assert!(hash.is_some(), "a password is made");
+    eventually_async("a password is made", async || {
+        robots.store().access().password_hash().await.unwrap()
+    })
+    .await;
     let password = first_password(directory.path()).unwrap();
     assert_eq!(
         log_in(&robots, &password).await.status(),

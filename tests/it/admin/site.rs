@@ -25,7 +25,10 @@ use sqlx::{Connection as _, SqliteConnection};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::support::http::{Reply, TestServer};
+use crate::support::{
+    eventually::eventually_async,
+    http::{Reply, TestServer},
+};
 
 pub(super) const PASSWORD: &str = "lusab-babad-gutih-tugad";
 /// Name of the session's cookie.
@@ -360,14 +363,11 @@ impl Client {
 
     /// Asks until the refresh under way has ended; returns what it says then.
     pub(super) async fn refresh_done(&self) -> serde_json::Value {
-        for _ in 0..2_000 {
+        eventually_async("the refresh ends", async || {
             let job = self.get("api/v1/refresh").await.json();
-            if job.get("running") == Some(&false.into()) {
-                return job;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("the refresh does not end");
+            (job.get("running") == Some(&false.into())).then_some(job)
+        })
+        .await
     }
 
     pub(super) fn origin(&self) -> String {

@@ -18,7 +18,10 @@ use super::{
     browser::{go, log_in},
     site::{Client, Plan, Site},
 };
-use crate::support::browser::{Browser, Screen};
+use crate::support::{
+    browser::{Browser, Screen},
+    eventually::eventually_async,
+};
 
 const HOSTILE: &str = "</title><script>alert('x')</script>";
 
@@ -122,15 +125,11 @@ fn html(number: usize) -> String {
 
 /// Asks until the status fits.
 async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
-    let mut status = serde_json::Value::Null;
-    for _ in 0..6_000 {
-        status = client.get("api/v1/site-robot").await.json();
-        if fits(&status) {
-            return status;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the robot never gets there: {status}");
+    eventually_async("the robot gets there", async || {
+        let status = client.get("api/v1/site-robot").await.json();
+        fits(&status).then_some(status)
+    })
+    .await
 }
 
 #[tokio::test]

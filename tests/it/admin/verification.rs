@@ -31,6 +31,7 @@ use super::{
 };
 use crate::support::{
     browser::{Browser, Screen},
+    eventually::eventually_async,
     http::{Reply, TestServer},
 };
 
@@ -115,15 +116,13 @@ async fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
 
 /// Asks until no list is being fetched; returns what is told of the only list then.
 async fn fetched(client: &Client) -> Value {
-    for _ in 0..2_000 {
+    let told = eventually_async("no list is being fetched", async || {
         let told = client.get("api/v1/verification").await.json();
-        if told["fetching"] == false {
-            assert_eq!(told["lists"].as_array().map(Vec::len), Some(1), "{told}");
-            return told["lists"][0].clone();
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("the lists are never fetched");
+        (told["fetching"] == false).then_some(told)
+    })
+    .await;
+    assert_eq!(told["lists"].as_array().map(Vec::len), Some(1), "{told}");
+    told["lists"][0].clone()
 }
 
 async fn fetch_json(client: &Client, body: &str) -> super::site::Answer {

@@ -27,17 +27,17 @@ fn now_ms() -> i64 {
 }
 
 /// Sends 50 requests a second for some seconds.
-fn send(addr: std::net::SocketAddr, seconds: i64) -> std::thread::JoinHandle<()> {
-    std::thread::spawn(move || {
-        let begun = now_ms();
-        for number in 0..50 * seconds {
-            let due = begun + number * 20 - now_ms();
-            std::thread::sleep(Duration::from_millis(due.max(0).unsigned_abs()));
+async fn send(addr: std::net::SocketAddr, seconds: u32) {
+    let mut due = tokio::time::interval(Duration::from_millis(20));
+    for _ in 0..50 * seconds {
+        due.tick().await;
+        let asking = tokio::task::spawn_blocking(move || {
             let path = format!("/at-{}", now_ms());
             let headers = [("Host", HOST), ("User-Agent", GOOGLEBOT)];
             request(addr, "GET", &path, &headers);
-        }
-    })
+        });
+        asking.await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,10 +50,7 @@ async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
     house.go(&browser, "live?robot=googlebot").await;
     browser.wait_for_text("#live-state", "by themselves").await;
     browser.client.execute(WATCH, vec![]).await.unwrap();
-    let sending = send(house.server.addr, 4);
-    tokio::task::spawn_blocking(|| sending.join().unwrap())
-        .await
-        .unwrap();
+    send(house.server.addr, 4).await;
     house.visit(HOST, "/a-person", FIREFOX, "192.0.2.7");
     house.visit(HOST, "/the-last", GOOGLEBOT, "192.0.2.7");
     let rows = browser.wait_for_text("#live tbody", "/the-last").await;

@@ -11,7 +11,7 @@ use robot_detection::listen::{Acme, AcmeSettings, CertificateState, Tls};
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 
-use crate::support::raw::{LONG, status};
+use crate::support::{eventually::eventually_async, raw::status};
 
 use super::{
     GET, ask, serve_echo,
@@ -51,23 +51,13 @@ async fn served(
     Ok(certificate.into_owned())
 }
 
-/// Waits until something is so.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let waited = tokio::time::timeout(LONG, async {
-        while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    });
-    assert!(waited.await.is_ok(), "waited in vain: {what}");
-}
-
 async fn first_served(
     front: &super::Front,
     authority: &Authority,
     host: &str,
 ) -> CertificateDer<'static> {
     let mut found = None;
-    until("a certificate is served", async || {
+    eventually_async("a certificate is served", async || {
         found = served(front, authority, host).await.ok();
         found.is_some()
     })
@@ -177,11 +167,11 @@ async fn a_certificate_is_renewed_when_a_third_of_its_time_is_left() {
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
     authority.leads_to(front.addr);
-    until("two certificates are issued", async || {
+    eventually_async("two certificates are issued", async || {
         authority.issued().len() == 2
     })
     .await;
-    until("the second is served", async || {
+    eventually_async("the second is served", async || {
         let validity = state(&tls, "a.example").validity;
         validity.is_some_and(|validity| validity.not_after - validity.not_before == 3_000)
     })
@@ -203,7 +193,7 @@ async fn an_order_that_fails_is_tried_again() {
     authority.refuse_nonces(1);
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
-    until("some fail", async || state(&tls, "a.example").failures >= 2).await;
+    eventually_async("some fail", async || state(&tls, "a.example").failures >= 2).await;
     assert!(authority.issued().is_empty());
     authority.leads_to(front.addr);
     first_served(&front, &authority, "a.example").await;
@@ -225,10 +215,10 @@ async fn an_account_that_the_authority_has_forgotten_is_opened_anew() {
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
     authority.refuse_next("serverInternal");
-    until("an account is opened", async || authority.accounts() == 1).await;
+    eventually_async("an account is opened", async || authority.accounts() == 1).await;
     authority.forget();
     authority.leads_to(front.addr);
-    until("another is opened", async || authority.accounts() == 2).await;
+    eventually_async("another is opened", async || authority.accounts() == 2).await;
     first_served(&front, &authority, "a.example").await;
 }
 

@@ -4,23 +4,14 @@ use robot_detection::listen::{ConnectionCounts, ListenSettings, Listener};
 use tokio::net::TcpStream;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{Front, listen_settings},
-    raw::{RawClient, soon, status},
+    raw::{RawClient, status},
 };
 
 use super::{GET, ask, echo};
 
 const KEPT: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::task::yield_now().await;
-        }
-    };
-    soon(waiting).await;
-    assert!(is_so(), "{what}");
-}
 
 fn of(mut numbers: impl Iterator<Item = (&'static str, u64)>, name: &str) -> u64 {
     numbers.find(|(found, _)| *found == name).unwrap().1
@@ -57,8 +48,11 @@ async fn connections_are_counted_while_open_and_by_what_became_of_them() {
         // Of the large one we may have hung up before it was all sent.
         assert!(answer.is_empty() || status(&answer) == expected, "{answer}");
         let expected = expected.to_string();
-        until("it is counted", || of(counts.refused(), &expected) == 1).await;
-        until("only one is left", || counts.open() == 1).await;
+        eventually_async("it is counted", async || {
+            of(counts.refused(), &expected) == 1
+        })
+        .await;
+        eventually_async("only one is left", async || counts.open() == 1).await;
     }
 
     let mut second = RawClient::connect(front.addr).await;
@@ -66,11 +60,11 @@ async fn connections_are_counted_while_open_and_by_what_became_of_them() {
     second.response().await;
     let third = TcpStream::connect(front.addr).await.unwrap();
     assert_eq!(ask(third, GET).await, "");
-    until("too many", || unserved(&counts, "address_limit") == 1).await;
+    eventually_async("too many", async || unserved(&counts, "address_limit") == 1).await;
     drop((kept, second));
-    until("none is left", || counts.open() == 0).await;
+    eventually_async("none is left", async || counts.open() == 0).await;
     drop(TcpStream::connect(front.addr).await.unwrap());
-    until("one left", || unserved(&counts, "client_left") == 1).await;
+    eventually_async("one left", async || unserved(&counts, "client_left") == 1).await;
     assert_eq!(counts.accepted(), 6);
     assert_eq!(unserved(&counts, "timeout"), 0);
 }

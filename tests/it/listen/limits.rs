@@ -14,6 +14,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{Front, listen_settings, proxy},
     raw::{RawClient, RawServer, exchange, soon, status},
 };
@@ -43,15 +44,11 @@ async fn an_address_has_so_many_connections_and_no_more() {
     assert_eq!(status(&second.response().await), 200);
     second.send(GET).await;
     second.rest().await;
-    let again = async {
-        while ask(TcpStream::connect(front.addr).await.unwrap(), GET)
-            .await
-            .is_empty()
-        {
-            tokio::task::yield_now().await;
-        }
-    };
-    soon(again).await;
+    eventually_async("a place is free", async || {
+        let stream = TcpStream::connect(front.addr).await.unwrap();
+        !ask(stream, GET).await.is_empty()
+    })
+    .await;
 }
 
 #[tokio::test]

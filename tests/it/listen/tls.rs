@@ -20,6 +20,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{Front, listen_settings, proxy},
     raw::{LONG, RawServer, body, header, soon, status},
 };
@@ -202,12 +203,10 @@ async fn a_renewed_certificate_serves_new_connections_and_old_ones_go_on() {
     fs::copy(&renewed.certificate_file, &files.certificate_file).unwrap();
     fs::copy(&renewed.key_file, &files.key_file).unwrap();
     // The listener looks by itself.
-    let new = loop {
-        if let Ok(new) = client(&front, &[&renewed], "new.example").await {
-            break new;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
+    let new = eventually_async("the renewed certificate is served", async || {
+        client(&front, &[&renewed], "new.example").await.ok()
+    })
+    .await;
     assert_eq!(status(&ask(new, GET).await), 200);
     assert_eq!(status(&ask(old, GET).await), 200);
 

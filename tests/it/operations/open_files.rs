@@ -1,6 +1,13 @@
 //! A limit of open files below what `max_connections` needs.
 
-use std::{fs, net::SocketAddr, path::Path, process::Command, thread, time::Duration};
+use std::{
+    fs,
+    net::SocketAddr,
+    path::Path,
+    process::Command,
+    sync::{Condvar, Mutex},
+    thread,
+};
 
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
@@ -33,10 +40,14 @@ fn limited(directory: &Path, soft: u32, hard: u32) -> Command {
     limited
 }
 
-/// Upstream whose connections are all in use for a while.
+/// Upstream that answers nothing until 30 requests wait for it at once.
 fn slow_upstream() -> TestServer {
-    TestServer::with(|_| {
-        thread::sleep(Duration::from_millis(100));
+    let (waiting, is_full) = (Mutex::new(0), Condvar::new());
+    TestServer::with(move |_| {
+        let mut count = waiting.lock().unwrap();
+        *count += 1;
+        is_full.notify_all();
+        drop(is_full.wait_while(count, |count| *count < 30).unwrap());
         Reply::text("hello")
     })
 }

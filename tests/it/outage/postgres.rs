@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
+    eventually::eventually_async,
     http::{Reply, TestServer},
     postgres::{self, Cluster},
-    program::{DEADLINE, GOOGLEBOT, Server, command, eventually, first_password, succeed},
+    program::{GOOGLEBOT, Server, command, eventually, first_password, succeed},
 };
 
 /// Who has no session is told that the database is away, and not why.
@@ -147,13 +148,10 @@ async fn server_without_a_free_connection_serves_and_names_the_cause() {
         assert_serves(&server);
     }
     let open = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'limited'";
-    for _ in 0..DEADLINE.as_secs() {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        if cluster.execute(open).await <= 3 {
-            return;
-        }
-    }
-    panic!("an instance at rest has more than three connections");
+    eventually_async("an instance at rest has three connections", async || {
+        cluster.execute(open).await <= 3
+    })
+    .await;
 }
 
 /// Asks for a path as a robot; returns status, `Location` and `Retry-After`.
@@ -226,6 +224,7 @@ async fn site_robot_run_resumes_after_an_outage_of_the_database() {
             _ => Reply::typed("text/html", text),
         }
     });
+    let log_file = site.path().join("run.log");
     let run = command(site.path())
         .args([
             "site-robot",
@@ -236,21 +235,18 @@ async fn site_robot_run_resumes_after_an_outage_of_the_database() {
             "--json",
         ])
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(fs::File::create(&log_file).unwrap())
         .spawn()
         .unwrap();
+    let log = || fs::read_to_string(&log_file).unwrap();
     eventually("the run is under way", || pages.seen().len() > 3);
     cluster.stop();
-    // Longer than a statement waits for a connection.
-    tokio::time::sleep(Duration::from_secs(7)).await;
+    eventually("the run waits for the database", || {
+        log().contains("the run resumes when the database is back")
+    });
     cluster.resume();
     let ended = run.wait_with_output().unwrap();
-    let log = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "{log}");
-    assert!(
-        log.contains("the run resumes when the database is back"),
-        "{log}"
-    );
+    assert!(ended.status.success(), "{}", log());
     let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(told["state"], "finished", "{told}");
     let all = succeed(site.path(), &["site-robot", "status", "--json"]);
@@ -312,8 +308,9 @@ async fn what_is_counted_while_the_database_is_away_is_kept_once_it_is_back() {
     wait_for(&servers[0], "away");
     ask();
     wait_for(&servers[1], "away");
-    // Longer than it takes until it is tried again.
-    tokio::time::sleep(Duration::from_secs(11)).await;
+    eventually("the counts are not taken", || {
+        site.log().contains("traffic is counted in memory")
+    });
     ask();
     cluster.resume();
     for server in &servers {

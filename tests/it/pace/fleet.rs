@@ -1,7 +1,5 @@
 //! Instances of one database share a pace.
 
-use std::{thread, time::Duration};
-
 use super::house::{EVERYBODY, House};
 use crate::support::{postgres::database_url, program::eventually};
 
@@ -35,10 +33,12 @@ impl Fleet {
         }
     }
 
-    /// Asks until these instances have refused for two seconds; returns how often they served.
+    /// Asks until these instances have refused 200 times; returns how often they served.
+    ///
+    /// They tell each other once a second, twice while they refuse.
     fn served(&self, instances: &[usize], address: &str) -> usize {
         let (mut served, mut refused) = (0, 0);
-        while refused < 20 {
+        eventually("they serve no more", || {
             refused += 1;
             for house in instances.iter().map(|&number| &self.0[number]) {
                 while house.from("/", &[address]) == [200] {
@@ -46,9 +46,8 @@ impl Fleet {
                     refused = 0;
                 }
             }
-            // They tell each other once a second.
-            thread::sleep(Duration::from_millis(100));
-        }
+            refused == 200
+        });
         served
     }
 }

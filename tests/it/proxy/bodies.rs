@@ -1,11 +1,8 @@
 //! Bodies both ways: any size, any coding, streamed, never held.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use bytes::Bytes;
@@ -13,11 +10,11 @@ use http_body_util::{BodyExt as _, Full};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     sync::Notify,
-    time::Instant,
 };
 use tower::ServiceExt as _;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{self, Front},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
 };
@@ -174,19 +171,14 @@ async fn a_client_that_stops_reading_stops_the_upstream() {
     .await;
 }
 
-/// Waits until the count has not changed for a while, and returns it.
+/// Waits until the count has not changed for fifty looks, and returns it.
 async fn standstill(count: &AtomicU64) -> u64 {
-    soon(async {
-        let mut last = (0, Instant::now());
-        loop {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            let now = count.load(Ordering::SeqCst);
-            if now != last.0 {
-                last = (now, Instant::now());
-            } else if now > 0 && last.1.elapsed() > Duration::from_millis(500) {
-                return now;
-            }
-        }
+    let (mut last, mut looks) = (0, 0);
+    eventually_async("the count stands still", async || {
+        let now = count.load(Ordering::SeqCst);
+        looks = if now == last { looks + 1 } else { 0 };
+        last = now;
+        (now > 0 && looks == 50).then_some(now)
     })
     .await
 }

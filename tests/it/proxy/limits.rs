@@ -15,6 +15,7 @@ use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{Front, listen_settings, proxy, proxy_settings, proxy_with},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
 };
@@ -88,8 +89,8 @@ async fn a_kept_connection_that_died_costs_no_request() {
         let response = client.response().await;
         assert_eq!(status(&response), 200, "request {number}");
         soon(closed.notified()).await;
-        // The system has the end of the connection; sleeping lets the runtime look.
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        // The system has the end of the connection; the runtime looks when another one opens.
+        drop(RawClient::connect(front.addr).await);
     }
     assert_eq!(upstream.connections(), 20);
 }
@@ -364,10 +365,8 @@ async fn shutdown_cuts_what_does_not_end() {
     let mut front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
-    soon(async {
-        while upstream.requests().is_empty() {
-            tokio::task::yield_now().await;
-        }
+    eventually_async("the request has come", async || {
+        !upstream.requests().is_empty()
     })
     .await;
     front.stop.cancel();
@@ -409,9 +408,10 @@ async fn a_head_sent_slowly_is_cut() {
     let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send("GET / HTTP/1.1\r\n").await;
+    let mut lines = tokio::time::interval(SHORT / 10);
     let dripping = async {
         loop {
-            tokio::time::sleep(SHORT / 10).await;
+            lines.tick().await;
             if tokio::io::AsyncWriteExt::write_all(&mut client.stream, b"X: y\r\n")
                 .await
                 .is_err()

@@ -21,6 +21,7 @@ use tokio::{net::TcpListener, runtime, sync::Notify};
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{Front, listen_settings, proxy_with},
     program::{DEADLINE, eventually},
     raw::{RawClient, RawServer, body, exchange, soon, status},
@@ -59,11 +60,16 @@ fn state(proxy: &Proxy, addr: SocketAddr) -> ServerState {
         .unwrap()
 }
 
-async fn until(mut is_true: impl FnMut() -> bool) {
-    soon(async {
-        while !is_true() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+async fn at_rest(proxy: &Proxy, addr: SocketAddr) {
+    eventually_async("no request is in flight", async || {
+        state(proxy, addr).in_flight == 0
+    })
+    .await;
+}
+
+async fn healthy(proxy: &Proxy, addr: SocketAddr, expected: bool) {
+    eventually_async("its health is seen", async || {
+        state(proxy, addr).is_healthy == expected
     })
     .await;
 }
@@ -109,21 +115,22 @@ async fn a_busy_server_gets_no_more_than_its_share() {
     let addr = front.addr;
     let tasks = TaskTracker::new();
     // Until one request hangs, either server may get each.
-    while state(&proxy, slow.addr).in_flight == 0 {
+    eventually_async("one request hangs", async || {
         tasks.spawn(async move {
             assert_eq!(status(&exchange(addr, GET).await), 200);
         });
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    until(|| state(&proxy, fast.addr).in_flight == 0).await;
+        state(&proxy, slow.addr).in_flight > 0
+    })
+    .await;
+    at_rest(&proxy, fast.addr).await;
     for _ in 0..20 {
         assert_eq!(body(&exchange(addr, GET).await), "fast");
-        until(|| state(&proxy, fast.addr).in_flight == 0).await;
+        at_rest(&proxy, fast.addr).await;
     }
     go_on.notify_one();
     tasks.close();
     soon(tasks.wait()).await;
-    until(|| state(&proxy, slow.addr).in_flight == 0).await;
+    at_rest(&proxy, slow.addr).await;
 }
 
 #[tokio::test]
@@ -211,18 +218,13 @@ async fn a_server_that_comes_back_is_asked_again() {
         }
     });
     // A request tries it when its pause is over, with no client losing anything.
-    soon(async {
-        loop {
-            let answer = exchange(front.addr, GET).await;
-            assert_eq!(status(&answer), 200);
-            if body(&answer) == "back" {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    eventually_async("it is asked again", async || {
+        let answer = exchange(front.addr, GET).await;
+        assert_eq!(status(&answer), 200);
+        body(&answer) == "back"
     })
     .await;
-    until(|| state(&proxy, back.addr).is_healthy).await;
+    healthy(&proxy, back.addr, true).await;
     assert_eq!(state(&proxy, back.addr).failures, 0);
 }
 
@@ -261,7 +263,7 @@ async fn a_server_whose_check_fails_is_left_out_until_it_succeeds() {
     let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     is_well.store(false, Ordering::SeqCst);
     exchange(front.addr, GET).await; // The first request starts the checks.
-    until(|| !state(&proxy, sick.addr).is_healthy).await;
+    healthy(&proxy, sick.addr, false).await;
     let before = asked(&sick);
     for _ in 0..20 {
         assert_eq!(status(&exchange(front.addr, GET).await), 200);
@@ -275,7 +277,7 @@ async fn a_server_whose_check_fails_is_left_out_until_it_succeeds() {
     );
     assert!(proxy.check().await.unwrap_err().to_string().contains("503"));
     is_well.store(true, Ordering::SeqCst);
-    until(|| state(&proxy, sick.addr).is_healthy).await;
+    healthy(&proxy, sick.addr, true).await;
     for _ in 0..60 {
         assert_eq!(status(&exchange(front.addr, GET).await), 200);
     }
@@ -302,19 +304,15 @@ async fn checks_end_when_nobody_has_the_proxy() {
         ..settings(&[server.addr])
     });
     proxy.start_checks();
-    until(|| server.requests().len() > 2).await;
+    eventually_async("checks come", async || server.requests().len() > 2).await;
     drop(proxy);
     // No more come: what was under way ends, then the count stays.
-    let mut last = server.requests().len();
-    soon(async {
-        loop {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            let now = server.requests().len();
-            if now == last {
-                break;
-            }
-            last = now;
-        }
+    let (mut last, mut looks) = (0, 0);
+    eventually_async("no more checks come", async || {
+        let now = server.requests().len();
+        looks = if now == last { looks + 1 } else { 0 };
+        last = now;
+        looks == 20
     })
     .await;
 }
@@ -332,8 +330,7 @@ fn connections_stay_on_the_thread_that_made_them() {
         for _ in 0..5 {
             client.send(GET).await;
             assert_eq!(status(&client.response().await), 200);
-            // The connection comes to rest.
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            at_rest(&proxy, server.addr).await;
         }
     };
     let turn = AtomicUsize::new(0);

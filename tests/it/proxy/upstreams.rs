@@ -29,6 +29,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
+    eventually::eventually_async,
     front::{Front, listen_settings, proxy_with},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
     upstream::{Body, Certificate, Upstream, echo, text},
@@ -137,11 +138,9 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
         });
     }
     tasks.close();
-    soon(async {
-        while !tasks.is_empty() {
-            go_on.notify_waiters();
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+    eventually_async("all are answered", async || {
+        go_on.notify_waiters();
+        tasks.is_empty()
     })
     .await;
     assert_eq!(upstream.busiest(), 3);

@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::UnixStream, time};
+use tokio::net::UnixStream;
 
-use crate::support::{program::Server, raw::soon};
+use crate::support::{eventually::eventually_async, program::Server};
 
 use super::{case::Case, client::Place, ours, play, play::Observed, upstream::Upstream};
 
@@ -98,10 +98,8 @@ async fn theirs(
     let Place::Unix(socket) = &peer.place else {
         unreachable!()
     };
-    soon(async {
-        while UnixStream::connect(socket).await.is_err() {
-            time::sleep(Duration::from_millis(20)).await;
-        }
+    eventually_async("the peer listens", async || {
+        UnixStream::connect(socket).await.is_ok()
     })
     .await;
     verdicts(cases, &peer.place, &upstream).await

@@ -1,10 +1,6 @@
 //! A database, a detector and a refresher to try things on.
 
-use std::{
-    fmt::Write,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{fmt::Write, path::PathBuf, time::Duration};
 
 use robot_detection::{
     clock::Clock,
@@ -195,19 +191,6 @@ pub(super) fn knows(detector: &SharedDetector, name: &str) -> bool {
     detector
         .identify(user_agent.as_bytes())
         .is_some_and(|claim| claim.id() == name.to_lowercase())
-}
-
-/// Waits until something holds; fails the test after half a minute.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a deadline for real databases and sockets"
-)]
-pub(super) async fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "still not: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 fn database_url(room: &TempDir) -> String {

@@ -18,8 +18,9 @@ use robot_detection::{
 };
 use sqlx::{Connection as _, SqliteConnection};
 
-use super::house::{DOZEN, House, START_MS, dozen, eventually, flat_file};
+use super::house::{DOZEN, House, START_MS, dozen, flat_file};
 use crate::support::{
+    eventually::eventually_async,
     http::{Reply, TestServer},
     postgres,
     program::{self, command},
@@ -68,7 +69,7 @@ fn arguments<'a>(database: &'a str, from: &'a str) -> [&'a str; 6] {
 }
 
 async fn in_the_middle(server: &TestServer) {
-    eventually("the server is asked", || !server.seen().is_empty()).await;
+    eventually_async("the server is asked", async || !server.seen().is_empty()).await;
 }
 
 async fn killed_in_the_middle(database: &str, directory: &Path) {
@@ -195,8 +196,8 @@ async fn frozen_in_the_middle(database: &str, directory: &Path) {
     let server = gated(&gate);
     let url = server.url("/all.txt");
     let frozen = Refreshing::start(directory, database, &url);
-    let has_asked = || gate.asked.load(Ordering::SeqCst) > 0;
-    eventually("the server is asked", has_asked).await;
+    let has_asked = async || gate.asked.load(Ordering::SeqCst) > 0;
+    eventually_async("the server is asked", has_asked).await;
     frozen.signal("STOP");
     let_leases_end(database).await;
     program::succeed(directory, &arguments(database, &url));

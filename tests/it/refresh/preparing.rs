@@ -7,10 +7,13 @@ use robot_detection::{
 };
 
 use super::{
-    house::{House, START_MS, dozen, eventually, flat_file, source, spec},
+    house::{House, START_MS, dozen, flat_file, source, spec},
     running::Running,
 };
-use crate::support::http::{Reply, TestServer};
+use crate::support::{
+    eventually::eventually_async,
+    http::{Reply, TestServer},
+};
 
 #[tokio::test]
 async fn the_bundled_registry_is_stored_and_serves() {
@@ -78,7 +81,7 @@ async fn sources_that_left_the_configuration_go_at_start_and_the_others_stay() {
     refresher.prepare(false).await.unwrap();
     assert!(house.knows("goesfetcher"), "a command drops nothing");
     let running = Running::start(refresher);
-    eventually("the robot is gone", || !house.knows("goesfetcher")).await;
+    eventually_async("the robot is gone", async || !house.knows("goesfetcher")).await;
     running.end().await;
     assert!(house.ids(&source("goes")).await.is_empty());
     for kept in ["staysfetcher", "givenfetcher", "ownfetcher"] {

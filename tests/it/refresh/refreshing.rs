@@ -7,8 +7,11 @@ use robot_detection::{
     store::RefreshOutcome,
 };
 
-use super::house::{DAY, DOZEN, House, START_MS, dozen, eventually, flat_file, source, spec};
-use crate::support::http::{Reply, TestServer};
+use super::house::{DAY, DOZEN, House, START_MS, dozen, flat_file, source, spec};
+use crate::support::{
+    eventually::eventually_async,
+    http::{Reply, TestServer},
+};
 
 #[tokio::test]
 async fn a_hit_changes_at_once() {
@@ -279,7 +282,7 @@ async fn a_refresh_outlives_its_caller() {
         // One poll starts it; then the caller goes away.
         assert!(futures_util::poll!(refresh).is_pending());
     }
-    eventually("the robots are there", || house.knows("Alphafetcher")).await;
+    eventually_async("the robots are there", async || house.knows("Alphafetcher")).await;
 }
 
 #[tokio::test]

@@ -11,8 +11,11 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-use super::house::{DOZEN, House, START_MS, dozen, eventually, flat_file, knows};
-use crate::support::http::{Reply, TestServer};
+use super::house::{DOZEN, House, START_MS, dozen, flat_file, knows};
+use crate::support::{
+    eventually::eventually_async,
+    http::{Reply, TestServer},
+};
 
 /// Runs the jobs of a refresher; `ended` waits for them.
 pub(super) struct Running {
@@ -50,7 +53,7 @@ async fn a_start_refreshes_what_is_due() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually("the robots are there", || house.knows("Alphafetcher")).await;
+    eventually_async("the robots are there", async || house.knows("Alphafetcher")).await;
     running.end().await;
     let record = house
         .store
@@ -68,18 +71,21 @@ async fn what_another_instance_refreshes_is_followed() {
     house.replace().await;
     let (detector, neighbour) = house.neighbour().await;
     let running = Running::start(&neighbour);
-    eventually("they know the robot", || knows(&detector, "Alphafetcher")).await;
+    eventually_async("they know the robot", async || {
+        knows(&detector, "Alphafetcher")
+    })
+    .await;
 
     server.set(Reply::text(flat_file(&DOZEN[1..])));
     house.replace().await;
-    eventually("they forgot it", || !knows(&detector, "Alphafetcher")).await;
+    eventually_async("they forgot it", async || !knows(&detector, "Alphafetcher")).await;
     assert!(knows(&detector, "Bravofetcher"));
 
     // As the command line does it: no refresher is involved.
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
     house.store.robots().add(&robot, START_MS).await.unwrap();
-    eventually("they know it", || knows(&detector, "ownfetcher")).await;
+    eventually_async("they know it", async || knows(&detector, "ownfetcher")).await;
     running.end().await;
     assert_eq!(server.seen().len(), 2);
 }
@@ -89,7 +95,7 @@ async fn the_end_gives_up_a_download_and_frees_the_lease() {
     let server = TestServer::new(Reply::Hang);
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually("the server is asked", || !server.seen().is_empty()).await;
+    eventually_async("the server is asked", async || !server.seen().is_empty()).await;
     running.end().await;
     assert!(house.store.refreshes().list(9).await.unwrap().is_empty());
 
@@ -112,7 +118,7 @@ async fn a_database_that_is_closed_does_not_stop_the_end() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually("the robots are there", || house.knows("Alphafetcher")).await;
+    eventually_async("the robots are there", async || house.knows("Alphafetcher")).await;
     house.store.close().await;
     running.end().await;
     assert!(house.knows("Alphafetcher"));

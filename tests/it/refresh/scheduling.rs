@@ -9,8 +9,11 @@ use robot_detection::{
     store::RefreshOutcome,
 };
 
-use super::house::{DAY, House, START_MS, dozen, eventually, source, spec};
-use crate::support::http::{Reply, TestServer};
+use super::house::{DAY, House, START_MS, dozen, source, spec};
+use crate::support::{
+    eventually::eventually_async,
+    http::{Reply, TestServer},
+};
 
 #[tokio::test]
 async fn the_age_of_the_last_success_decides() {
@@ -166,7 +169,7 @@ async fn a_refresh_under_way_makes_the_next_one_busy() {
     let first = house.refresh();
     tokio::pin!(first);
     assert!(futures_util::poll!(&mut first).is_pending());
-    eventually("the server is asked", || !server.seen().is_empty()).await;
+    eventually_async("the server is asked", async || !server.seen().is_empty()).await;
 
     let wrd = Source::web_robots_db();
     for refresher in [&house.refresher, &neighbour] {

@@ -27,7 +27,10 @@ use robot_detection::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::support::program::{FIREFOX, GOOGLEBOT, request};
+use crate::support::{
+    eventually::eventually_async,
+    program::{FIREFOX, GOOGLEBOT, request},
+};
 
 /// What the source answers next.
 #[derive(Clone, Debug)]
@@ -162,33 +165,26 @@ impl Site {
 
     async fn refresh(&self) -> Result<RefreshRecord, String> {
         let source = Source::web_robots_db();
-        loop {
+        let refresher = self.robots.refresher();
+        // The refresh of the start is in the history before its lease is given back.
+        eventually_async("no other refresh is under way", async || {
             let options = RefreshOptions::default();
-            let refresh = self
-                .robots
-                .refresher()
-                .refresh(&source, Trigger::Command, options);
-            match refresh.await {
-                // The refresh of the start is in the history before its lease is given back.
-                Err(RefreshError::Busy(..)) => tokio::time::sleep(Duration::from_millis(10)).await,
-                result => return result.map_err(|error| error.to_string()),
+            let refreshed = refresher.refresh(&source, Trigger::Command, options);
+            match refreshed.await {
+                Err(RefreshError::Busy(..)) => None,
+                result => Some(result.map_err(|error| error.to_string())),
             }
-        }
+        })
+        .await
     }
 
     /// Waits for the refresh of the start, to its record in the history.
     async fn started(&self) {
-        while self
-            .robots
-            .store()
-            .refreshes()
-            .list(1)
-            .await
-            .unwrap()
-            .is_empty()
-        {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let refreshes = self.robots.store().refreshes();
+        eventually_async("the refresh of the start is recorded", async || {
+            !refreshes.list(1).await.unwrap().is_empty()
+        })
+        .await;
         assert!(!self.robots.detector().load().robots().is_empty());
     }
 

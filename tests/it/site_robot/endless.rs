@@ -19,7 +19,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     task::JoinSet,
-    time::sleep,
+    time::timeout,
 };
 
 /// Site; it is closed when it is dropped.
@@ -111,7 +111,8 @@ async fn exchange(
     let answer = answer(&path);
     log.lock().unwrap().push((path, HeaderMap::new()));
     stream.write_all(&answer).await?;
-    sleep(Duration::from_millis(20)).await;
+    // The next request, or the end of the connection.
+    let _ = timeout(Duration::from_millis(20), stream.read_u8()).await;
     stream.shutdown().await
 }
 

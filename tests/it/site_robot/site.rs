@@ -12,7 +12,11 @@ use axum::{
     extract::{Request, State},
     http::{HeaderName, Response, StatusCode, header},
 };
-use tokio::{net::TcpListener, task::JoinSet, time::Instant};
+use tokio::{
+    net::TcpListener,
+    task::JoinSet,
+    time::{Instant, Interval, MissedTickBehavior, interval},
+};
 
 /// Site; it is closed when it is dropped.
 #[derive(Debug)]
@@ -22,11 +26,13 @@ pub(crate) struct Site {
     _server: JoinSet<()>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Served {
     pages: Mutex<BTreeMap<String, Page>>,
     asked: Mutex<Vec<Asked>>,
     heard: tokio::sync::Notify,
+    /// When the next page with "slow" in its path may be answered.
+    slow: tokio::sync::Mutex<Interval>,
 }
 
 /// Answer to a path with its query.
@@ -139,7 +145,14 @@ impl Site {
     pub(crate) async fn open(pages: &[(&str, Page)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let served = Arc::new(Served::default());
+        let mut slow = interval(Duration::from_millis(4));
+        slow.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let served = Arc::new(Served {
+            pages: Mutex::default(),
+            asked: Mutex::default(),
+            heard: tokio::sync::Notify::new(),
+            slow: tokio::sync::Mutex::new(slow),
+        });
         let app = Router::new()
             .fallback(answer)
             .with_state(Arc::clone(&served));
@@ -204,7 +217,7 @@ async fn answer(State(served): State<Arc<Served>>, request: Request) -> Response
     served.heard.notify_waiters();
     let page = served.pages.lock().unwrap().get(&path).cloned();
     if path.contains("slow") {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        served.slow.lock().await.tick().await;
     }
     page.unwrap_or_else(|| Page::status(404)).answer(&request)
 }

@@ -8,6 +8,8 @@ use robot_detection::{
 };
 use tokio::task::JoinSet;
 
+use crate::support::eventually::eventually_async;
+
 use super::{TestDatabase, on_each_engine, on_shared_engines, robot, state, web_robots};
 
 on_each_engine! {
@@ -215,15 +217,10 @@ async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
         assert!(other.leases().acquire("refresh", LIFE).await.is_err());
         drop(dropped);
         // PostgreSQL hears of the end of a session a moment later.
-        let mut taken = other.leases().acquire("refresh", LIFE).await;
-        for _ in 0..3_000 {
-            if taken.is_ok() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            taken = other.leases().acquire("refresh", LIFE).await;
-        }
-        taken.unwrap().release().await;
+        let taken = eventually_async("the lease is free", async || {
+            other.leases().acquire("refresh", LIFE).await.ok()
+        });
+        taken.await.release().await;
     }
 }
 

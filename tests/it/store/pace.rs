@@ -1,8 +1,8 @@
 //! What the instances of a fleet have served adds up, by the clock of the database.
 
-use std::time::Duration;
-
 use robot_detection::store::{PaceDebt, Store};
+
+use crate::support::eventually::eventually_async;
 
 use super::{TestDatabase, on_shared_engines};
 
@@ -32,6 +32,16 @@ async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
     found.map(|debt| debt.debt_us)
 }
 
+/// Waits until the clock of the database has gone on.
+async fn let_a_millisecond_pass(store: &Store) {
+    let read_ms = async || store.pace().since(0).await.unwrap().read_ms;
+    let before_ms = read_ms().await;
+    eventually_async("the clock goes on", async || {
+        read_ms().await > before_ms + 1
+    })
+    .await;
+}
+
 async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
     one.pace()
@@ -53,7 +63,7 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
         assert!((HOUR_US - MINUTE_US..=HOUR_US).contains(&alone), "{alone}");
     }
     // Who has long been full does not begin with what he never used.
-    tokio::time::sleep(Duration::from_millis(2)).await;
+    let_a_millisecond_pass(&one).await;
     other
         .pace()
         .add(&[debt(1, i64::MAX, HOUR_US)])
@@ -67,7 +77,7 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
         (0, read_ms + 60_000)
     );
     other.pace().add(&[debt(9, 9, 1)]).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(2)).await;
+    let_a_millisecond_pass(&one).await;
     one.pace().prune().await.unwrap();
     assert_eq!(debt_of(&other, 9, 9).await, None);
     assert!(debt_of(&other, 1, -7).await.is_some());

@@ -14,6 +14,8 @@ use tokio::{
     process::{Child, Command},
 };
 
+use super::eventually::eventually_async;
+
 /// A busy machine starts a browser in 20 seconds.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -141,21 +143,13 @@ impl Browser {
 
     /// Waits until an element says something.
     pub(crate) async fn wait_for_text(&self, css: &str, words: &str) -> String {
-        let found = tokio::time::timeout(PATIENCE, async {
-            loop {
-                // The element may be replaced between finding and reading it.
-                if let Ok(element) = self.client.find(Locator::Css(css)).await
-                    && let Ok(text) = element.text().await
-                    && text.contains(words)
-                {
-                    return text;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        });
-        found
-            .await
-            .unwrap_or_else(|_| panic!("{css} never says {words:?}"))
+        eventually_async(&format!("{css} says {words:?}"), async || {
+            // The element may be replaced between finding and reading it.
+            let element = self.client.find(Locator::Css(css)).await.ok()?;
+            let text = element.text().await.ok()?;
+            text.contains(words).then_some(text)
+        })
+        .await
     }
 
     /// Moves the focus by the keyboard alone to an element, which has to show it, and presses Enter.

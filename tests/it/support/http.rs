@@ -181,9 +181,13 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         } => stream.write_all(&answer(status, &headers, &body)),
         Reply::Raw(bytes) => stream.write_all(&bytes),
         Reply::Drip(bytes, pause) => {
+            stream.set_read_timeout(Some(pause))?;
             for byte in bytes {
                 stream.write_all(&[byte])?;
-                thread::sleep(pause);
+                // The last byte of the head is followed by the end at most.
+                if matches!(stream.read(&mut [0; 2]), Ok(0)) {
+                    return Ok(());
+                }
             }
             Ok(())
         }

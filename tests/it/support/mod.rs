@@ -1,6 +1,7 @@
 //! What several tests share.
 
 pub(crate) mod browser;
+pub(crate) mod eventually;
 pub(crate) mod files;
 pub(crate) mod front;
 pub(crate) mod http;

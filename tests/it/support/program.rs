@@ -6,8 +6,10 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, ChildStdout, Command, Output, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+pub(crate) use super::eventually::eventually;
 
 pub(crate) const GOOGLEBOT: &str =
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
@@ -388,16 +390,5 @@ pub(crate) fn exchange_on(mut stream: impl Read + Write, bytes: &[u8]) -> Answer
         status,
         headers,
         body: answer[end + 4..].to_vec(),
-    }
-}
-
-/// Asks again until the answer is the one that is waited for.
-pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
-    #[expect(clippy::disallowed_methods, reason = "a deadline on real time")]
-    let now = Instant::now;
-    let deadline = now() + DEADLINE;
-    while !ask() {
-        assert!(now() < deadline, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

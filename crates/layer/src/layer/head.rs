@@ -16,7 +16,7 @@ use crate::policy::{
 };
 
 /// Time after which a refused robot may ask again, where the status is one of "not now".
-const REFUSED_FOR: Duration = Duration::from_hours(24);
+const REFUSED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Head of a response that has no body.
 ///

@@ -73,17 +73,19 @@ impl UnlistedKeys {
         client: Option<IpAddr>,
         rate: Rate,
     ) -> Option<Self> {
+        if let Claim::Signed(Signed {
+            signer: Some(signer),
+            ..
+        }) = claim
+            && let Some(host) = signer.host()
+        {
+            return Some(Self {
+                // Who it is is proven, so that no neighbour uses up its limit.
+                name: Some(hasher.hash_one((host, "signed", rate))),
+                network: None,
+            });
+        }
         let name = match claim {
-            Claim::Signed(Signed {
-                signer: Some(signer),
-                ..
-            }) if let Some(host) = signer.host() => {
-                return Some(Self {
-                    // Who it is is proven, so that no neighbour uses up its limit.
-                    name: Some(hasher.hash_one((host, "signed", rate))),
-                    network: None,
-                });
-            }
             // Nobody knows more of the nameless than their network, nor of many people.
             Claim::Nameless | Claim::Shared(_) | Claim::Person if client.is_some() => None,
             // All of them are not one visitor.

@@ -227,10 +227,12 @@ impl Mismatch {
                 }
                 kind => format!("the robot is {kind}"),
             },
-            Self::Verdict if let kind @ (Kind::Nameless | Kind::Shared) = claim.kind() => {
-                format!("a {kind} visitor has no verdict")
-            }
-            Self::Verdict => format!("the verdict is {verdict}"),
+            Self::Verdict => match claim.kind() {
+                kind @ (Kind::Nameless | Kind::Shared) => {
+                    format!("a {kind} visitor has no verdict")
+                }
+                _ => format!("the verdict is {verdict}"),
+            },
             Self::Spoofed => "the claim is spoofed, which it does not name".to_owned(),
             Self::Load => "the site has less load than it asks for".to_owned(),
         }

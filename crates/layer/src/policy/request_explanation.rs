@@ -256,10 +256,13 @@ impl RequestExplanation<'_> {
         let (action, status) = match finding.answer {
             Answer::Pass => return,
             Answer::TooManyRequests { .. } => (Action::Refuse, 429),
-            Answer::Redirect if let Some(redirect) = policy.redirect() => {
-                self.location = Some(redirect.location.clone());
-                (Action::Redirect, redirect.status)
-            }
+            Answer::Redirect => match policy.redirect() {
+                Some(redirect) => {
+                    self.location = Some(redirect.location.clone());
+                    (Action::Redirect, redirect.status)
+                }
+                None => (Action::Refuse, 403),
+            },
             _ => (Action::Refuse, 403),
         };
         if action == Action::Refuse {

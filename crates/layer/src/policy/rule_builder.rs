@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Period of a rate limit that names none.
-const PERIOD: Duration = Duration::from_mins(1);
+const PERIOD: Duration = Duration::from_secs(60);
 
 /// Longest time that a rule waits for a verdict.
 const MAX_WAIT: Duration = Duration::from_secs(10);

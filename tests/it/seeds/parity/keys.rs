@@ -23,6 +23,7 @@ use crate::seeds::sun::{
     write,
 };
 use crate::support::{
+    eventually::eventually,
     http::{Reply, TestServer},
     program,
 };
@@ -127,11 +128,7 @@ keys! {
         let noted = Arc::clone(&published);
         let server = TestServer::with(move |seen| {
             if seen.path == "/two" {
-                // Less than the time after which nobody waits any more; it is asked for again.
-                wait_until(Duration::from_secs(25), || heaven.exists());
-                if !heaven.exists() {
-                    return Reply::status(503);
-                }
+                eventually("heaven is published", || heaven.exists());
                 noted.store(true, Ordering::SeqCst);
             }
             reply(seen)
@@ -400,12 +397,4 @@ fn says(key: &str, text: &str) -> bool {
     child.kill().unwrap();
     child.wait().unwrap();
     is_said
-}
-
-/// Waits for something, and not for longer.
-fn wait_until(longest: Duration, is_there: impl Fn() -> bool) {
-    let deadline = Instant::now() + longest;
-    while !is_there() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -11,7 +11,7 @@ use crate::suspect::{Coherence, Mark, Marks, Reasons};
 use super::{Case, ReceivedRequest, Stage};
 
 /// Time for which the word of the application on a visitor holds.
-pub const PERSON_WORD_LASTS: Duration = Duration::from_mins(10);
+pub const PERSON_WORD_LASTS: Duration = Duration::from_secs(10 * 60);
 
 /// Request of somebody who names no robot.
 #[derive(Clone, Copy, Debug)]

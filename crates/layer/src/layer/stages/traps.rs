@@ -12,10 +12,10 @@ use crate::suspect::{Mark, Marks};
 use super::{Case, ReceivedRequest, Requester, Stage};
 
 /// Time for which that is known of a person.
-const LASTS: Duration = Duration::from_hours(1);
+const LASTS: Duration = Duration::from_secs(60 * 60);
 
 /// Time for which it is known that somebody has asked for robots.txt.
-const READ_LASTS: Duration = Duration::from_hours(12);
+const READ_LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 
 const ROBOTS_TXT: &str = "/robots.txt";
 

@@ -8,7 +8,7 @@ use super::settings::{Enforce, Enforcement, Refusal};
 
 /// Time after which a robot may ask again for what is disallowed: its copy of
 /// robots.txt is old then (RFC 9309 §2.4).
-const RETRY_AFTER: Duration = Duration::from_hours(24);
+const RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Characters of a rule that are kept and told.
 const MAX_RULE_CHARS: usize = 200;

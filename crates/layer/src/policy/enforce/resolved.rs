@@ -255,7 +255,7 @@ fn remember<K: Clone + Eq + Hash, V>(
 }
 
 /// Longest delay that is held against a robot.
-const MAX_DELAY: Duration = Duration::from_hours(24);
+const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Requests that may come at once: after a pause two are no violation, nor is a
 /// little unevenness.

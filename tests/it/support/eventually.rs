@@ -1,0 +1,79 @@
+//! The one way in which tests wait for a condition that no channel reports.
+
+use std::time::{Duration, Instant};
+
+/// Time after which a test gives up: on a busy machine a browser starts in 20 seconds.
+const LONGEST: Duration = Duration::from_mins(2);
+
+/// Time between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Result of a look: `bool`, or `Option` of the value that the test waits for.
+pub(crate) trait Look {
+    type Found;
+
+    fn found(self) -> Option<Self::Found>;
+}
+
+impl Look for bool {
+    type Found = ();
+
+    fn found(self) -> Option<()> {
+        self.then_some(())
+    }
+}
+
+impl<T> Look for Option<T> {
+    type Found = T;
+
+    fn found(self) -> Self {
+        self
+    }
+}
+
+/// Looks again until the condition holds, and returns the value found.
+///
+/// # Panics
+///
+/// After two minutes.
+#[track_caller]
+pub(crate) fn eventually<L: Look>(what: &str, mut look: impl FnMut() -> L) -> L::Found {
+    let deadline = deadline();
+    loop {
+        if let Some(found) = look().found() {
+            return found;
+        }
+        deadline.check(what);
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Does the same as [`eventually`] without blocking the runtime.
+pub(crate) async fn eventually_async<L: Look>(
+    what: &str,
+    mut look: impl AsyncFnMut() -> L,
+) -> L::Found {
+    let deadline = deadline();
+    loop {
+        if let Some(found) = look().await.found() {
+            return found;
+        }
+        deadline.check(what);
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+struct Deadline(Instant);
+
+#[expect(clippy::disallowed_methods, reason = "a deadline on real time")]
+fn deadline() -> Deadline {
+    Deadline(Instant::now() + LONGEST)
+}
+
+impl Deadline {
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "a deadline on real time")]
+    fn check(&self, what: &str) {
+        assert!(Instant::now() < self.0, "waited in vain: {what}");
+    }
+}
