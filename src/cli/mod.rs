@@ -17,6 +17,7 @@ mod alerts;
 mod apache_map;
 mod args;
 mod bans;
+mod command_line;
 mod context;
 mod database;
 mod doctor;

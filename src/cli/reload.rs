@@ -274,9 +274,8 @@ impl FileWatch {
 mod tests {
     use std::fs;
 
-    use clap::Parser as _;
+    use clap::{Args as _, Command, FromArgMatches as _};
 
-    use super::super::args::CommandLine;
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -285,8 +284,10 @@ mod tests {
         let path = directory.path().join("c.toml");
         fs::write(&path, "a").unwrap();
         let path = path.to_string_lossy().into_owned();
-        let line = CommandLine::parse_from(["robot-detection", "--config", &path, "serve"]);
-        let mut watch = FileWatch::new(&line.cli).enabled(true);
+        let command = Cli::augment_args(Command::new("serve"));
+        let given = command.get_matches_from(["serve", "--config", &path]);
+        let cli = Cli::from_arg_matches(&given).unwrap();
+        let mut watch = FileWatch::new(&cli).enabled(true);
         let mut soon = async || tokio::time::timeout(POLL_INTERVAL * 5, watch.changed()).await;
         assert!(soon().await.is_err(), "nothing has changed");
         fs::write(&path, "ab").unwrap();

@@ -13,9 +13,9 @@ use crate::operations::Refusal;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, admin, alerts, apache_map,
-    args::{Command, CommandLine},
-    bans, database, doctor, explain, health, heaven, identify, init, instances,
+    Cli, admin, alerts, apache_map, bans,
+    command_line::{Command, CommandLine},
+    database, doctor, explain, health, heaven, identify, init, instances,
     output::{self, WRONG_USAGE, WrongUsage},
     proxy_config, registry, reload_command, robots_txt, rules, serve, site_robot, suspects,
     traffic, traps, validate, verify,

@@ -10,7 +10,8 @@ use crate::policy::HostName;
 
 use super::{
     super::{
-        args::{CommandLine, CompletionsArgs, InitArgs, PresetArg},
+        args::{CompletionsArgs, InitArgs, PresetArg},
+        command_line::CommandLine,
         output::{self, WrongUsage},
     },
     ask::ask,

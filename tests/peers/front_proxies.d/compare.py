@@ -88,10 +88,10 @@ def endpoint_outcome(answer):
 
 
 def explained_outcome(told, own):
-    """Reads a decision of `explain`, such as `pass`, `redirect 302 /x` or `refuse 451`; it names no identity."""
-    word, _, rest = told["decision"].partition(" ")
-    kind = {"refuse": "refusal", "serve": "page"}.get(word, word)
-    return Outcome(kind, "" if kind == "page" else rest.split(" ")[-1], own.identity)
+    """Reads a decision of `explain`; it names no identity."""
+    kind = {"refuse": "refusal", "serve": "page"}.get(told["decision"], told["decision"])
+    detail = {"redirect": told["location"], "refusal": str(told["status"])}.get(kind, "")
+    return Outcome(kind, detail, own.identity)
 
 
 def identity(variables):

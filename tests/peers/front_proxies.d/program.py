@@ -67,7 +67,7 @@ class Program:
         return subprocess.run(command, check=True, capture_output=True, text=True, cwd=self.directory, **more).stdout
 
     def explain(self, cases):
-        """Returns the decision of `explain` for each case, such as `refuse 451`; `None` if it cannot be asked."""
+        """Returns the answers of `explain` by the `id` of their case; without those that cannot be asked."""
         askable = [case for case in cases if not case.is_odd and "\\" not in case.target and '"' not in case.target]
         # A log line holds neither headers nor an empty User-Agent.
         plain = [case for case in askable if case.agent and len(case.headers) == 2]
