@@ -52,6 +52,7 @@ mod kinds;
 mod layer;
 mod listen;
 mod live_rules;
+mod names;
 mod operations;
 mod outage;
 mod pace;

@@ -7,11 +7,13 @@ use robot_detection_operations::{
     decisions::Explanation,
     instances::Instances,
     live_rules::{AddedRule, NewPause, PauseState, RuleFields, Rules},
-    robots::{NewRobot, RobotViews},
+    robots::{ListRobots, NewRobot, RobotViews},
     sessions::{EndedSessions, Sessions},
     tokens::{MadeToken, MakeToken, Tokens},
     traffic::TrafficFigures,
 };
+use robot_detection_store::store::EVIDENCE_EVENTS;
+use robot_detection_traffic::traffic::{By, decision_words, verdict_words};
 
 use super::{
     alerts, api, bans, changes, credentials, evidence, live_rules,
@@ -54,7 +56,7 @@ const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
 
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
-    let api = instance_routes(ban_routes(rule_routes(Api::default())));
+    let api = instance_routes(ban_routes(rule_routes(Api::new(words))));
     let api = traffic_routes(site_robot_routes(verification_routes(refresh_routes(
         registry_routes(api),
     ))))
@@ -93,6 +95,24 @@ pub(super) fn routes(has_login: bool) -> Api {
         robots_txt::check_json,
     );
     if has_login { login_routes(api) } else { api }
+}
+
+/// Returns the words that a parameter of a path may be.
+fn words(path: &str, name: &str) -> Vec<&'static str> {
+    match (path, name) {
+        (_, "dir") => vec!["asc", "desc"],
+        ("/robots", "sort") => ListRobots::SORTS.to_vec(),
+        ("/robots", "status") => ListRobots::STATUSES.to_vec(),
+        ("/verification", "sort") => verification::sort_words(),
+        ("/evidence", "event") => EVIDENCE_EVENTS.to_vec(),
+        ("/evidence", "suspect") => evidence::reason_words(),
+        (_, "decision") => decision_words(),
+        (_, "verdict") => verdict_words(),
+        ("/traffic/names", "of") => vec!["robot", "operator", "visitor"],
+        ("/traffic/series", "by") => By::ALL.iter().map(|by| by.as_str()).collect(),
+        _ if path.starts_with("/traffic") => traffic::words(name),
+        _ => Vec::new(),
+    }
 }
 
 fn traffic_routes(api: Api) -> Api {
@@ -178,7 +198,7 @@ fn rule_routes(api: Api) -> Api {
         live_rules::remove_json,
     )
     .add(
-        Operation::post("/rules/{rule}/restore", "Restores a live rule")
+        Operation::post("/rules/{rule_id}/restore", "Restores a live rule")
             .status(StatusCode::NO_CONTENT),
         live_rules::restore_json,
     )

@@ -19,6 +19,7 @@ use super::{
 use robot_detection_layer::policy::{Request, Sender, Visitor};
 use robot_detection_layer::suspect::{Findings, Reason, Transport};
 use robot_detection_operations::decisions::{ClaimView, DecisionView, Explanation};
+use robot_detection_operations::filled;
 
 /// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;
@@ -53,9 +54,9 @@ pub(super) struct IdentifyParams {
     /// All headers in the order in which they came, a line each; none: they are not known.
     #[serde(default)]
     pub(super) headers: String,
-    /// Whether the request came over HTTPS: not empty.
-    #[serde(default)]
-    pub(super) https: String,
+    /// Whether the request came over HTTPS.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) https: Option<bool>,
 }
 
 /// What is known of the visitor of a request beside his User-Agent; by default nothing.
@@ -88,7 +89,7 @@ pub(super) async fn show(
     Ok(html(&IdentifyPage {
         page,
         of,
-        is_https: !question.https.is_empty(),
+        is_https: question.https.unwrap_or_default(),
         headers: question.headers,
         method: method_of(&question.method),
         user_agent: question.user_agent,
@@ -191,7 +192,7 @@ fn suspicion_of(
     };
     asked.headers_mut().clone_from(headers);
     let transport = Transport {
-        is_https: !question.https.is_empty(),
+        is_https: question.https.unwrap_or_default(),
         is_direct: true,
         ..Transport::default()
     };

@@ -13,8 +13,12 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, get},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{
+    JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform,
+};
 use serde_json::{Map, Value, json};
+
+use robot_detection_operations::MAX_LIMIT;
 
 use super::{
     page::{Page, html},
@@ -43,11 +47,15 @@ pub(super) struct Operation {
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
+/// Returns the words that a parameter of a path may be; none: it is no word.
+type Words = fn(&str, &str) -> Vec<&'static str>;
+
 /// Routes below `/api`, and what they are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Api {
     router: Router<AdminState>,
     operations: Vec<Operation>,
+    words: Words,
 }
 
 #[derive(Template)]
@@ -124,9 +132,11 @@ impl Operation {
         }
     }
 
-    fn describe(&self, answers: &mut SchemaGenerator) -> Value {
-        let of_path = path_parameters(self.path).map(|name| parameter(name, "path"));
-        let of_query = self.parameters.iter().map(|name| parameter(name, "query"));
+    fn describe(&self, answers: &mut SchemaGenerator, words: Words) -> Value {
+        let of_path = path_parameters(self.path);
+        let of_path = of_path.map(|name| parameter(name, "path", Vec::new()));
+        let of_query = self.parameters.iter();
+        let of_query = of_query.map(|name| parameter(name, "query", words(self.path, name)));
         let mut described = json!({
             "operationId": self.id(),
             "summary": self.summary,
@@ -192,6 +202,14 @@ impl Operation {
 }
 
 impl Api {
+    pub(super) fn new(words: Words) -> Self {
+        Self {
+            router: Router::new(),
+            operations: Vec::new(),
+            words,
+        }
+    }
+
     /// Adds an operation and what carries it out.
     pub(super) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
     where
@@ -217,8 +235,9 @@ impl Api {
             .collect();
         // Made once, by the first request for it: a start need not wait for a hundred schemas.
         let (document, described) = (Arc::new(OnceLock::new()), Arc::clone(&operations));
+        let words = self.words;
         let all = self.add(itself, async move || {
-            Json(document.get_or_init(|| openapi(&described))).into_response()
+            Json(document.get_or_init(|| openapi(&described, words))).into_response()
         });
         let page = get(
             async move |State(_): State<AdminState>, page: Page| -> Response {
@@ -232,19 +251,23 @@ impl Api {
     }
 }
 
-fn openapi(operations: &[Operation]) -> Value {
+fn openapi(operations: &[Operation], words: Words) -> Value {
     let written = SchemaSettings::draft2020_12().for_serialize();
     let written = written.with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
+    let written = written.with_transform(RecursiveTransform(list_words));
     let mut answers = written.into_generator();
     let problem = answers.subschema_for::<ProblemDetails>();
     let mut paths = Map::new();
     for operation in operations {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
-            methods.insert(operation.lower_method(), operation.describe(&mut answers));
+            methods.insert(
+                operation.lower_method(),
+                operation.describe(&mut answers, words),
+            );
         }
     }
     json!({
@@ -269,6 +292,20 @@ fn openapi(operations: &[Operation]) -> Value {
     })
 }
 
+/// Writes words that are described one by one as a list, from which clients can be generated.
+fn list_words(schema: &mut Schema) {
+    let kinds = schema.get("oneOf").and_then(Value::as_array);
+    let words = kinds.and_then(|kinds| {
+        let words = kinds.iter().map(|kind| kind.get("const").cloned());
+        words.collect::<Option<Vec<_>>>()
+    });
+    if let Some(words) = words {
+        schema.remove("oneOf");
+        schema.insert("type".to_owned(), "string".into());
+        schema.insert("enum".to_owned(), words.into());
+    }
+}
+
 /// Returns the schema of a body without references: optional request fields are required in responses.
 fn whole(body: SchemaOf) -> Schema {
     let read = SchemaSettings::draft2020_12().for_deserialize();
@@ -276,24 +313,28 @@ fn whole(body: SchemaOf) -> Schema {
     body(&mut read.into_generator())
 }
 
-fn parameter(name: &str, place: &str) -> Value {
-    json!({
-        "name": name,
-        "in": place,
-        "required": place == "path",
-        "schema": parameter_schema(name),
-    })
+fn parameter(name: &str, place: &str, words: Vec<&str>) -> Value {
+    let schema = parameter_schema(name, words);
+    let mut parameter = json!({ "name": name, "in": place, "required": place == "path" });
+    if place == "query" && schema["type"] != "boolean" {
+        // An empty value is none: forms send their empty fields too.
+        parameter["allowEmptyValue"] = true.into();
+    }
+    parameter["schema"] = schema;
+    parameter
 }
 
 /// Returns the type of a parameter; whatever has no other is a text.
-fn parameter_schema(name: &str) -> Value {
+fn parameter_schema(name: &str, words: Vec<&str>) -> Value {
     match name {
+        _ if !words.is_empty() => json!({ "type": "string", "enum": words }),
         "dry_run" | "https" | "duplicates" => json!({ "type": "boolean" }),
-        "limit" | "page" | "refresh_id" | "id" => json!({ "type": "integer", "minimum": 1 }),
-        "dir" => json!({ "enum": ["asc", "desc"] }),
-        "since" | "until" => {
-            json!({ "type": "string", "description": "RFC 3339, or such as 24h, or all" })
-        }
+        "limit" => json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT }),
+        "refresh_id" | "rule_id" => json!({ "type": "integer", "minimum": 1 }),
+        "since" | "until" => json!({ "anyOf": [
+            { "type": "string", "format": "date-time" },
+            { "type": "string", "pattern": "^[1-9][0-9]{0,2}[mhdw]$", "description": "How long ago" },
+        ] }),
         _ => json!({ "type": "string" }),
     }
 }

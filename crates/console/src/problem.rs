@@ -63,11 +63,6 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, code, message)
     }
 
-    /// Returns the problem of a parameter whose value is none that it may have.
-    pub(super) fn wrong_value(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "wrong_value", message)
-    }
-
     pub(super) fn forged() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,

@@ -27,6 +27,7 @@ pub(super) struct JobView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RefreshStep")]
 pub(super) struct StepView {
     pub(super) source: String,
     pub(super) source_title: String,

@@ -40,7 +40,7 @@ pub use heaven_use::HeavenUse;
 pub use live_rules::LiveRules;
 pub use moment::{Moment, duration_text, rfc3339};
 pub use operations::Operations;
-pub use paging::{Paging, cursor, filled};
+pub use paging::{MAX_LIMIT, Paging, cursor, filled};
 pub use password::{
     MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, PasswordError, generate_password, hash_password,
     verify_password,

@@ -8,9 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{Invalid, Refusal};
 
-/// Entries of a page, by default and at most.
+/// Entries of a page, by default.
 const LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
+
+/// Entries of a page, at most.
+pub const MAX_LIMIT: usize = 1_000;
 
 /// Page of a list that is asked for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -112,6 +112,38 @@ async fn every_operation_takes_its_own_parameters_and_no_others() {
 }
 
 #[tokio::test]
+async fn parameters_have_the_words_and_types_of_the_document_and_no_others() {
+    let (_site, browser) = site().await;
+    let mut words = 0;
+    for operation in described(&browser).await.1 {
+        let path = address(&operation);
+        if operation.method != Method::GET {
+            continue;
+        }
+        for parameter in operation.described["parameters"].as_array().unwrap() {
+            let schema = &parameter["schema"];
+            let right = schema["enum"].as_array().cloned().unwrap_or_default();
+            if right.is_empty() && schema["type"] != "boolean" && schema["type"] != "integer" {
+                continue;
+            }
+            let name = parameter["name"].as_str().unwrap();
+            for word in &right {
+                let word = word.as_str().unwrap();
+                let answer = browser.get(&format!("{path}?{name}={word}")).await;
+                assert_eq!(answer.status, StatusCode::OK, "{path}: {name}={word}");
+                words += 1;
+            }
+            if parameter["in"] == "query" {
+                let answer = browser.get(&format!("{path}?{name}=AAA")).await;
+                let wrong = StatusCode::UNPROCESSABLE_ENTITY;
+                assert_eq!(answer.status, wrong, "{path}: {name}: {}", answer.body);
+            }
+        }
+    }
+    assert!(words > 50, "{words}");
+}
+
+#[tokio::test]
 async fn nobody_writes_without_a_token_and_nobody_with_a_read_one() {
     let (site, browser) = site().await;
     let (name, scope) = (("name", "reader"), ("scope", "read"));

@@ -45,7 +45,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("POST /rules", "rules add"),
     ("PUT /rules/{rule}", "rules apply"),
     ("DELETE /rules/{rule}", "rules remove"),
-    ("POST /rules/{rule}/restore", "rules restore"),
+    ("POST /rules/{rule_id}/restore", "rules restore"),
     ("DELETE /bans/{network}", "bans remove"),
     ("POST /robots", "registry add"),
     (

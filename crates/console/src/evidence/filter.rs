@@ -89,7 +89,7 @@ impl EvidenceFilter {
 }
 
 /// Returns the word for any reason that makes a suspect, and the code of each.
-pub(super) fn reason_words() -> Vec<&'static str> {
+pub(crate) fn reason_words() -> Vec<&'static str> {
     let codes = Reason::ALL.iter().map(|reason| reason.code());
     [ANY_REASON].into_iter().chain(codes).collect()
 }

@@ -9,6 +9,7 @@ mod live;
 mod row;
 mod stream;
 
+pub(super) use filter::reason_words;
 pub(super) use json::{EvidencePage, PARAMETERS, json};
 pub(super) use live::show;
 pub(super) use stream::events;

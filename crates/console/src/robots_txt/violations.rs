@@ -22,6 +22,7 @@ pub(super) struct ViolationsView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ViolatedRule")]
 pub(super) struct RuleView {
     pub(super) line: u64,
     pub(super) rule: String,

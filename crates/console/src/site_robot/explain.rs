@@ -37,6 +37,7 @@ struct ExplanationView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ExplainedStep")]
 struct StepView {
     step: String,
     goes_on: bool,

@@ -31,7 +31,7 @@ pub(super) use number::grouped;
 pub(super) use paths_page::{
     PATHS, PathsAnswer, download as paths_csv, json as paths_json, show as paths,
 };
-pub(super) use question::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};
+pub(super) use question::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams, words};
 pub(super) use robot_part::RobotTraffic;
 pub(super) use robots_page::list as robots;
 pub(super) use site_rows::SiteTraffic;

@@ -52,7 +52,6 @@ impl TrafficQuestion {
     pub(super) fn parse(params: &TrafficParams, zone: TimeZone) -> Result<Self, Problem> {
         let (time, times) = parse_time(params, zone)?;
         let visitors = VISITORS.iter().map(|(word, _)| *word);
-        let purposes = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
         Ok(Self {
             time,
             times,
@@ -61,7 +60,7 @@ impl TrafficQuestion {
                 site: text("site", &params.site)?,
                 robot: text("robot", &params.robot)?,
                 operator: text("operator", &params.operator)?,
-                purpose: word("purpose", &params.purpose, purposes.chain([NONE_KNOWN]))?,
+                purpose: word("purpose", &params.purpose, purpose_words())?,
                 verdict: word("verdict", &params.verdict, verdict_words())?,
                 decision: word("decision", &params.decision, decision_words())?,
                 cause: text("cause", &params.cause)?,
@@ -235,9 +234,25 @@ pub(super) fn by(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
     Ok(word("by", value, words)?.and_then(|word| By::from_word(&word)))
 }
 
+/// Returns the words that a parameter may be; none: it is no word.
+pub(crate) fn words(name: &str) -> Vec<&'static str> {
+    match name {
+        "time" => TIMES.iter().map(|(word, _)| *word).collect(),
+        "visitors" => VISITORS.iter().map(|(word, _)| *word).collect(),
+        "purpose" => purpose_words().collect(),
+        "status" => STATUSES.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+fn purpose_words() -> impl Iterator<Item = &'static str> {
+    let purposes = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
+    purposes.chain([NONE_KNOWN])
+}
+
 /// Returns the problem of a parameter's value.
 pub(super) fn wrong(told: impl Into<String>) -> Problem {
-    Problem::wrong_value(told)
+    Problem::invalid(told)
 }
 
 /// Parameters of a page or of its JSON; what is empty is not asked for.

@@ -14,5 +14,6 @@ mod view;
 
 pub(super) use fetches::{FetchView, ListFetches};
 pub(super) use page::{FetchBody, fetch, fetch_json, json, progress, show};
+pub(super) use robots::sort_words;
 pub(super) use totals::{TotalsView, Verdicts};
 pub(super) use view::View;

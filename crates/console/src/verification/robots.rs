@@ -84,6 +84,11 @@ impl RobotRow {
     }
 }
 
+/// Returns the words of the columns by which rows are sorted.
+pub(crate) fn sort_words() -> Vec<&'static str> {
+    COLUMNS.iter().map(|column| column.word).collect()
+}
+
 /// Parses the order of rows; by default most requests come first.
 pub(super) fn sorting(sort: &str, dir: &str) -> Result<Sorting, Problem> {
     Sorting::parse(COLUMNS, sort, dir).map_err(Problem::invalid)

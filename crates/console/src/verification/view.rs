@@ -30,6 +30,7 @@ pub(crate) struct ViewParams {
 
 /// Everything that page and JSON show of verdicts.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Verification")]
 pub(crate) struct View {
     /// Methods in use; none: verification is off.
     pub(super) methods: Vec<&'static str>,

@@ -42,6 +42,7 @@ const MAX_SECONDS: u32 = 86_400;
 pub struct RuleFields {
     /// Action: pass, redirect (to `redirect_url`), refuse or slow (429 beyond a rate)
     #[arg(value_parser = ACTIONS)]
+    #[schemars(extend("enum" = ACTIONS))]
     pub action: String,
     /// Name of lowercase letters, digits, `-` and `_`; no other rule in force has it
     #[arg(long, value_name = "NAME")]

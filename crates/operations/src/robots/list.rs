@@ -190,6 +190,8 @@ pub async fn find(
 impl ListRobots {
     /// Words of the statuses.
     pub const STATUSES: [&str; 3] = STATUSES;
+    /// Words of the columns by which robots are sorted.
+    pub const SORTS: [&str; 6] = SORTS;
 
     /// Returns the word of the column by which robots are sorted.
     pub fn sort(&self) -> &str {
