@@ -274,7 +274,7 @@ async fn a_running_server_shows_the_fleet_among_its_visitors() {
     let house = House::new("[traffic]\nfleets = true\n").await;
     let told = house.told();
     assert_eq!(
-        (&told["on"], &told["fleets"]),
+        (&told["enabled"], &told["fleets"]),
         (&true.into(), &Value::Array(Vec::new()))
     );
     house.visit();
@@ -285,7 +285,7 @@ async fn a_running_server_shows_the_fleet_among_its_visitors() {
     // Where a window has ended meanwhile, what was in it counts a little less.
     assert!(fleet["requests"].as_u64() >= Some(90), "{fleet:#}");
     assert!(codes(fleet).contains(&"fleet-no-assets"), "{fleet:#}");
-    assert_eq!(told["missed"], 0);
+    assert_eq!(told["unexamined"], 0);
     // The database is told every few seconds.
     eventually("the database is told", || {
         let report = succeed(house.directory.path(), &["suspects", "report", "--json"]);
@@ -312,7 +312,7 @@ async fn who_turns_it_off_is_told_so() {
     house.visit();
     let told = house.told();
     assert_eq!(
-        (&told["on"], &told["fleets"]),
+        (&told["enabled"], &told["fleets"]),
         (&false.into(), &Value::Array(Vec::new()))
     );
     assert!(house.page().contains("traffic.fleets"));

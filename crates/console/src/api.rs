@@ -55,6 +55,7 @@ pub(super) struct Status {
 
 /// Settings, rules and headers in force.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Settings")]
 pub(super) struct SettingsAnswer {
     settings: Vec<Setting>,
     rules: Vec<RuleView>,
@@ -63,6 +64,7 @@ pub(super) struct SettingsAnswer {
 
 /// A robot.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotAnswer")]
 pub(super) struct OneRobot {
     robot: RobotView,
 }
@@ -75,6 +77,7 @@ pub(super) struct RefreshList {
 
 /// A refresh.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RefreshAnswer")]
 pub(super) struct OneRefresh {
     refresh: RefreshView,
 }

@@ -10,6 +10,7 @@ use robot_detection_operations::live_rules::RuleView;
 
 /// Policy of a site.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Filtering")]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
     /// Decisions are only noted.
@@ -31,6 +32,7 @@ pub(super) struct FilteringView {
 
 /// How many robots are known.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotCounts")]
 pub(super) struct RobotsView {
     /// In the detector of this process.
     pub(super) in_force: usize,
@@ -84,6 +86,7 @@ impl RobotsView {
 
 /// `X-Robots-Tag` header in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "XRobotsTagRule")]
 pub(super) struct TagRuleView {
     pub(super) value: String,
     /// All of these have to hold; none: every response.

@@ -15,6 +15,7 @@ use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
 /// The job under way, or the last one.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RefreshJob")]
 pub(super) struct JobView {
     pub(super) running: bool,
     /// State in one line.

@@ -53,6 +53,7 @@ struct ProgressPage {
 
 /// Entry of the history.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Refresh")]
 pub(super) struct RefreshView {
     pub(super) id: i64,
     pub(super) source: String,

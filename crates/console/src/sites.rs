@@ -61,6 +61,7 @@ pub(super) struct ChoiceView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Site")]
 struct SiteView {
     name: String,
     hosts: Vec<String>,
@@ -86,6 +87,7 @@ struct SiteView {
 struct RobotNumbers(ByAction<u64>);
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Upstream")]
 struct UpstreamView {
     url: String,
     state: String,
@@ -93,6 +95,7 @@ struct UpstreamView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LastReload")]
 struct ReloadView {
     at: Moment,
     by: String,

@@ -21,6 +21,7 @@ use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
 
 /// One source on the overview.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Source")]
 pub(super) struct SourceView {
     pub(super) source: String,
     /// Name for people.
@@ -43,6 +44,7 @@ pub(super) struct SourceView {
 
 /// Document that is held back.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "QuarantinedDocument")]
 pub(super) struct HeldView {
     pub(super) refresh_id: i64,
     pub(super) reason: String,
@@ -52,6 +54,7 @@ pub(super) struct HeldView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RefreshFailure")]
 pub(super) struct FailureView {
     pub(super) refresh_id: i64,
     pub(super) error: String,

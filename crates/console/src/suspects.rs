@@ -158,15 +158,18 @@ fn traps(state: &AdminState) -> Vec<(String, String)> {
 
 /// Fleets and clients that claim to be browsers.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Suspects")]
 pub(super) struct SuspectsAnswer {
     last_7_days: Option<Map<String, Value>>,
     /// Whether detection of fleets is on.
+    #[serde(rename = "enabled")]
     on: bool,
     #[schemars(with = "Vec<Map<String, Value>>")]
     fleets: Vec<Value>,
     #[schemars(with = "Vec<Map<String, Value>>")]
     conduct: Vec<Value>,
     /// Requests that were not examined.
+    #[serde(rename = "unexamined")]
     missed: u64,
 }
 

@@ -87,6 +87,7 @@ pub struct DecisionView {
     /// Rule that decided.
     pub rule: Option<String>,
     /// Rule that would do something, were it confirmed for people.
+    #[serde(rename = "unconfirmed_rule")]
     pub noted: Option<String>,
     /// What would be done but for a dry run or a missing confirmation.
     pub would: Option<String>,

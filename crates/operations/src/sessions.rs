@@ -28,6 +28,7 @@ pub struct Session {
     /// Key for ending the session.
     pub key: String,
     /// Login time.
+    #[serde(rename = "started")]
     pub begun: Moment,
     /// Last use, to a few minutes.
     pub seen: Moment,

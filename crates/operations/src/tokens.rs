@@ -57,6 +57,7 @@ pub struct MakeToken {
 
 /// Token that was made or changed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "CreatedToken")]
 pub struct MadeToken {
     /// The token.
     pub token: Token,

@@ -37,7 +37,7 @@ fn print_json(explanation: &Explanation) -> std::io::Result<()> {
     let steps = explanation.steps.iter().map(|step| {
         json!({
             "step": step.step.to_string(),
-            "goes_on": step.goes_on,
+            "continues": step.goes_on,
             "reason": step.reason,
         })
     });
@@ -54,9 +54,9 @@ fn print_json(explanation: &Explanation) -> std::io::Result<()> {
     });
     output::json(&json!({
         "url": explanation.url,
-        "visited": explanation.is_visited(),
+        "would_visit": explanation.is_visited(),
         "steps": steps.collect::<Vec<_>>(),
-        "known": known,
+        "last_visit": known,
     }))
 }
 

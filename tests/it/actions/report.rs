@@ -230,9 +230,9 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
     );
     let answer = fetch(robots.admin_router_without_login(), "/api/v1/settings").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    assert_eq!(answer["rules"][0]["pace"]["requests"], 1);
-    assert_eq!(answer["rules"][0]["pace"]["per"], "robot");
-    assert_eq!(answer["rules"][0]["pace"]["errors"], Value::Null);
+    assert_eq!(answer["rules"][0]["rate_limit"]["requests"], 1);
+    assert_eq!(answer["rules"][0]["rate_limit"]["per"], "robot");
+    assert_eq!(answer["rules"][0]["rate_limit"]["errors"], Value::Null);
     assert_eq!(answer["rules"][1]["status"], 403);
     assert_eq!(answer["rules"][2]["location"], "/robot-heaven/");
     let live = policy().dry_run(false).build().unwrap();

@@ -192,7 +192,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
     assert_eq!(listed.len(), 3);
     assert_eq!(listed[0]["is_current"], true);
     assert_eq!(listed[0]["network"], "127.0.0.0/24");
-    assert_eq!(listed[0]["begun"], "2026-03-01T12:00:00Z");
+    assert_eq!(listed[0]["started"], "2026-03-01T12:00:00Z");
     assert_eq!(listed[0]["browser"], "another browser");
     let page = browser.get("access").await;
     assert_eq!(page.text().matches("this one").count(), 1);

@@ -100,7 +100,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     assert!(text.contains("is in force on every instance."), "{text}");
     assert!(page.body.contains(r#"id="undo""#));
     let rules = live(&client).await;
-    assert_eq!(rules[0]["does"], "refuse robot acme0003 with 410");
+    assert_eq!(rules[0]["summary"], "refuse robot acme0003 with 410");
     assert_eq!(rules[0]["by"], "admin");
     assert_eq!(rules[0]["ends"], "2026-03-08T12:00:00Z");
     let id = rules[0]["id"].to_string();
@@ -137,11 +137,11 @@ async fn what_is_counted_is_what_the_rule_is_about() {
         let (status, told) = json(&client, Method::POST, "api/v1/rules?dry_run=true", &body).await;
         assert_eq!(status, StatusCode::OK, "{told}");
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        assert_eq!(told["touched"]["requests"], requests, "{fields}");
-        assert_eq!(told["touched"]["robots"], robots, "{fields}");
-        assert_eq!(told["touched"]["people"], 0);
+        assert_eq!(told["matched"]["requests"], requests, "{fields}");
+        assert_eq!(told["matched"]["robots"], robots, "{fields}");
+        assert_eq!(told["matched"]["people"], 0);
         assert_eq!(told["id"], json!(null));
-        let notes = told["touched"]["notes"].to_string();
+        let notes = told["matched"]["notes"].to_string();
         assert_eq!(
             notes.contains("Paths are not kept"),
             fields["path"] == "/a/*"
@@ -266,7 +266,7 @@ async fn letting_pass_holds_for_the_verified_where_they_can_be_proven() {
         let (status, told) = json(&client, Method::POST, "api/v1/rules", &body).await;
         assert_eq!(status, StatusCode::CREATED, "{told}");
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        assert_eq!(told["does"], does);
+        assert_eq!(told["summary"], does);
         assert_eq!(told["ends"], json!(null));
     }
     // A robot that goes from the registry leaves its rule, which says so.

@@ -429,7 +429,7 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
     let outside = client
         .get("api/v1/site-robot/explain?url=http%3A%2F%2Fother.example%2F")
         .await;
-    assert_eq!(outside.json()["explained"]["visited"], false);
+    assert_eq!(outside.json()["explained"]["would_visit"], false);
 }
 
 #[tokio::test]

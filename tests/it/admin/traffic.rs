@@ -118,7 +118,7 @@ async fn figures_over_time_add_up_to_those_of_the_whole() {
             let path = format!("api/v1/traffic/series?time={time}&by={by}");
             let series = client.get(&path).await.json();
             assert_eq!(series["since"], whole["since"], "{time}");
-            let steps = series["began"].as_array().unwrap().len();
+            let steps = series["steps"].as_array().unwrap().len();
             let mut all = 0;
             for line in series["lines"].as_array().unwrap() {
                 let by_step = line["hits_by_step"].as_array().unwrap();
@@ -388,7 +388,7 @@ async fn before_any_request_was_counted_pages_say_what_to_do() {
         assert_eq!(client.get(page).await.status, StatusCode::OK, "{page}");
     }
     let json = client.get("api/v1/traffic/series?time=all").await.json();
-    assert_eq!(json["began"], Value::Array(vec![]));
+    assert_eq!(json["steps"], Value::Array(vec![]));
 }
 
 #[tokio::test]

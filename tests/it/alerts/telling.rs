@@ -29,7 +29,7 @@ async fn one_alert(url: &str) {
     let told = receiver.told();
     assert_eq!(told.len(), 1);
     let message = told[0].json();
-    assert_eq!(message["event"], "begun");
+    assert_eq!(message["event"], "firing");
     assert_eq!(message["on"], "impostor");
     let finding = "11 requests of impostors of googlebot in the last hour.";
     assert_eq!(message["findings"][0], finding);
@@ -44,12 +44,12 @@ async fn one_alert(url: &str) {
     assert_eq!(receiver.told().len(), 1);
     clock.advance(Duration::from_hours(2));
     successor.look().await;
-    assert_eq!(receiver.events(), ["begun", "ended"]);
+    assert_eq!(receiver.events(), ["firing", "resolved"]);
     successor.look().await;
     assert_eq!(receiver.told().len(), 2);
     let attempts = store.alerts().attempts(10).await.unwrap();
     assert_eq!(attempts.len(), 2);
-    assert_eq!(attempts[0].event, "ended");
+    assert_eq!(attempts[0].event, "resolved");
     assert!(attempts.iter().all(|attempt| attempt.error.is_empty()));
 
     // One that is no longer in the configuration is forgotten.
@@ -85,12 +85,12 @@ async fn two_instances_send_one_message() {
     for _ in 0..3 {
         tokio::join!(one.look(), other.look());
     }
-    assert_eq!(receiver.events(), ["begun"]);
+    assert_eq!(receiver.events(), ["firing"]);
     // Whichever looked: the other goes on when it leaves.
     one.leave().await;
     clock.advance(Duration::from_hours(2));
     tokio::join!(one.look(), other.look());
-    assert_eq!(receiver.events(), ["begun", "ended"]);
+    assert_eq!(receiver.events(), ["firing", "resolved"]);
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn a_receiver_that_was_down_is_not_flooded() {
         tried + 1,
         "one message, and it is the latest"
     );
-    assert_eq!(receiver.events().last().unwrap(), "begun");
+    assert_eq!(receiver.events().last().unwrap(), "firing");
 }
 
 #[tokio::test]
@@ -189,12 +189,12 @@ async fn a_database_that_is_away_is_told_from_memory() {
     clock.advance(Duration::from_mins(2));
     watcher.look().await;
     watcher.look().await;
-    assert_eq!(receiver.events(), ["begun"]);
+    assert_eq!(receiver.events(), ["firing"]);
     cluster.resume();
     while store.absence().is_some() {
         store.check_presence(clock.now_ms()).await;
     }
     clock.advance(Duration::from_mins(20));
     watcher.look().await;
-    assert_eq!(receiver.events(), ["begun", "ended"]);
+    assert_eq!(receiver.events(), ["firing", "resolved"]);
 }

@@ -283,11 +283,11 @@ async fn alerts(store: &Store, now_ms: i64) {
         (
             9,
             "impostors",
-            "begun",
+            "firing",
             "the receiver answered 500: no such channel",
         ),
-        (8, "impostors", "begun", ""),
-        (3, "impostors", "ended", ""),
+        (8, "impostors", "firing", ""),
+        (3, "impostors", "resolved", ""),
     ] {
         let attempt = AlertAttempt {
             at_ms: now_ms - hours * HOUR_MS,

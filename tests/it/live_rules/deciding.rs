@@ -56,7 +56,12 @@ fn a_rule_about_addresses_is_about_people_once_that_is_confirmed() {
         assert_eq!(refused("/named", agent), agent == FIREFOX, "{agent}");
     }
     let (_, told) = instance.json("GET", "rules", "");
-    let does = |at: usize| told["live_rules"][at]["does"].as_str().unwrap().to_owned();
+    let does = |at: usize| {
+        told["live_rules"][at]["summary"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(
         does(0),
         "refuse everybody from 127.0.0.0/8, ::1 with 403 on /noted; only noted, as it is about people too"
@@ -195,7 +200,7 @@ fn as_many_are_touched_as_the_dry_run_said() {
     eventually("the requests are kept", || {
         let (status, answer) = instance.json("POST", "rules?dry_run=true", rule);
         assert_eq!(status, 200, "{answer}");
-        told = answer["touched"].clone();
+        told = answer["matched"].clone();
         told["requests"] != 0
     });
     instance.add(rule);

@@ -55,7 +55,7 @@ def main() -> None:
     body = PostRulesBody(action=PostRulesBodyAction.REFUSE, robot=found[0].id, ends="7d")
     added = done(post_rules.sync(client=client, body=body))
     assert added.outcome == "added" and added.id is not None and added.ends is not None, added
-    print(f"rule {added.id}: {added.does}, until {added.ends:%Y-%m-%d}")
+    print(f"rule {added.id}: {added.summary}, until {added.ends:%Y-%m-%d}")
 
     first, second = put(client), put(client)
     assert (first.outcome, second.outcome) == ("added", "unchanged"), (first, second)

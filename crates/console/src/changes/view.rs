@@ -13,6 +13,7 @@ const LIMIT: u64 = 10_000;
 
 /// Change that somebody made.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Change")]
 pub(super) struct ChangeView {
     pub(super) at: Moment,
     pub(super) by: String,

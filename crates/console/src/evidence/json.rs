@@ -70,6 +70,7 @@ pub(crate) struct EvidenceParams {
 
 /// Request that is kept, with its id.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Evidence")]
 struct KeptView {
     id: i64,
     #[serde(flatten)]

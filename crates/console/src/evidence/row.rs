@@ -38,6 +38,7 @@ pub(super) struct EvidenceView {
 /// What was broken of robots.txt, as it stood then.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
+#[schemars(rename = "RobotsTxtViolation")]
 pub(super) enum BrokenView {
     Rule {
         line: u64,

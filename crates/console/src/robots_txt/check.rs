@@ -36,6 +36,7 @@ pub(in super::super) struct CheckParams {
 pub(in super::super) struct CheckResult {
     pub(super) robot: String,
     /// Whom the robot is taken for, as a sentence.
+    #[serde(rename = "identified_as")]
     pub(super) taken_for: String,
     pub(super) host: Option<String>,
     /// Path with its query.
@@ -47,6 +48,7 @@ pub(in super::super) struct CheckResult {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotsTxtResult")]
 pub(in super::super) struct VerdictView {
     pub(super) allowed: bool,
     /// Line of the rule that decided.

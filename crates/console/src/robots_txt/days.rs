@@ -15,6 +15,7 @@ const DAYS: i64 = 30;
 
 /// Violations of a day in UTC.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ViolationDay")]
 pub(super) struct DayView {
     /// Such as `2026-03-01`.
     pub(super) day: String,

@@ -17,6 +17,7 @@ const MAX_LINE_CHARS: usize = 300;
 
 /// File of one host, or of all that have none of their own.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotsTxtFile")]
 pub(super) struct FileView {
     /// The host; none: every host without a file of its own.
     pub(super) host: Option<String>,
@@ -28,6 +29,7 @@ pub(super) struct FileView {
 
 /// Warning about what robots may read in another way than it is meant.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotsTxtWarning")]
 pub(super) struct WarningView {
     pub(super) line: usize,
     pub(super) text: String,

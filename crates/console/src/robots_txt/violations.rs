@@ -14,6 +14,7 @@ const MAX_VIOLATIONS: u64 = 2_000;
 
 /// Violations as the page and its JSON show them.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(rename = "Violations")]
 pub(super) struct ViolationsView {
     /// Requests for what a rule disallows.
     pub(super) rules: Vec<RuleView>,
@@ -33,6 +34,7 @@ pub(super) struct RuleView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "CrawlDelayViolation")]
 pub(super) struct DelayView {
     pub(super) delay_seconds: f64,
     pub(super) shortest_gap_seconds: f64,

@@ -135,6 +135,7 @@ pub(crate) async fn clear(
 
 /// Number of deleted descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ClearedDescriptions")]
 pub(crate) struct Cleared {
     site: String,
     descriptions: u64,
@@ -162,6 +163,7 @@ pub(crate) struct ChangedPages {
 
 /// Number of pages queued for another visit.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AcceptedPages")]
 pub(crate) struct ToldPages {
     site: String,
     pages: usize,

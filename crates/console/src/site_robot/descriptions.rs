@@ -59,6 +59,7 @@ pub(crate) struct UrlParam {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DescriptionEntry")]
 struct EntryView {
     url: String,
     title: String,
@@ -70,6 +71,7 @@ struct EntryView {
 
 /// Description with all attributes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Description")]
 struct DescriptionView {
     url: String,
     title: String,
@@ -84,6 +86,7 @@ struct DescriptionView {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DescriptionAttribute")]
 struct AttributeView {
     name: String,
     value: String,

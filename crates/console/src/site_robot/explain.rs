@@ -27,12 +27,15 @@ struct ExplainPage {
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "UrlExplanation")]
 struct ExplanationView {
     url: String,
     /// It would be visited.
+    #[serde(rename = "would_visit")]
     visited: bool,
     steps: Vec<StepView>,
     /// Result of the last visit; `None` where the URL was never found.
+    #[serde(rename = "last_visit")]
     known: Option<LastVisitView>,
 }
 
@@ -40,11 +43,13 @@ struct ExplanationView {
 #[schemars(rename = "ExplainedStep")]
 struct StepView {
     step: String,
+    #[serde(rename = "continues")]
     goes_on: bool,
     reason: String,
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LastVisit")]
 struct LastVisitView {
     state: String,
     depth: u32,

@@ -21,6 +21,7 @@ const DIFFERING: u32 = 20;
     clippy::struct_excessive_bools,
     reason = "the page asks each by itself"
 )]
+#[schemars(rename = "SiteRobotStatus")]
 pub(crate) struct StatusView {
     pub(super) site: String,
     pub(super) state: RunStatus,
@@ -56,6 +57,7 @@ pub(crate) struct StatusView {
 
 /// What came of comparing pages with their originals.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(rename = "Parity")]
 pub(super) struct ParityView {
     pub(super) compared: u64,
     pub(super) differing: u64,
@@ -66,6 +68,7 @@ pub(super) struct ParityView {
 
 /// Page that says what its original does not.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ParityDifference")]
 pub(super) struct DifferingView {
     pub(super) url: String,
     pub(super) sentence: String,
@@ -87,6 +90,7 @@ pub(super) enum RunStatus {
 
 /// Run under way, or an earlier one.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Run")]
 pub(super) struct RunView {
     pub(super) id: i64,
     /// "running", "stopped", "finished", "held", "abandoned".
@@ -102,6 +106,7 @@ pub(super) struct RunView {
 
 /// What the robot of this process does at the moment.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RunProgress")]
 pub(super) struct LiveView {
     /// "running", "paused", "stopping".
     pub(super) state: &'static str,
@@ -116,6 +121,7 @@ pub(super) struct LiveView {
 
 /// Host that is visited.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "HostProgress")]
 pub(super) struct HostView {
     pub(super) host: String,
     pub(super) fetched: u64,

@@ -23,11 +23,13 @@ pub(crate) struct TrafficSeries {
     by: &'static str,
     step_minutes: i64,
     /// When each step began.
+    #[serde(rename = "steps")]
     began: Vec<String>,
     lines: Vec<SeriesLine>,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TrafficSeriesLine")]
 struct SeriesLine {
     hits: u64,
     bytes: u64,

@@ -171,6 +171,7 @@ impl Traffic {
 
 /// Names that begin with the query.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TrafficNames")]
 pub(crate) struct NamesAnswer {
     names: Vec<String>,
 }

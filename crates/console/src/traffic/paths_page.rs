@@ -110,6 +110,7 @@ pub(crate) async fn show(
 
 /// Approximate request counts by path.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TrafficPaths")]
 pub(crate) struct PathsAnswer {
     since: String,
     until: String,

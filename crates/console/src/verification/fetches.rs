@@ -31,6 +31,7 @@ struct ListFetch {
 
 /// List that could not be fetched.
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "FailedRangesList")]
 pub(super) struct FailedList {
     /// Without a password.
     pub(super) url: String,
@@ -39,6 +40,7 @@ pub(super) struct FailedList {
 
 /// State of a fetch, as page and JSON show it.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RangesRefresh")]
 pub(crate) struct FetchView {
     pub(super) running: bool,
     /// State in one line.

@@ -13,6 +13,7 @@ use robot_detection_store::verify::RangesState;
 
 /// List of addresses that robots of the registry name, or that is here still.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RangesList")]
 pub(super) struct ListView {
     /// Without a password.
     pub(super) url: String,

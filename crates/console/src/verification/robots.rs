@@ -24,6 +24,7 @@ pub(super) struct RobotIndex<'d> {
 
 /// Robot that a row is about.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotReference")]
 pub(super) struct RobotRef {
     pub(super) id: String,
     pub(super) name: String,
@@ -34,6 +35,7 @@ pub(super) struct RobotRef {
 
 /// Verdicts on the requests of one robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotVerdicts")]
 pub(super) struct RobotRow {
     pub(super) robot: RobotRef,
     pub(super) requests: u64,

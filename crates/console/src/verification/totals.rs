@@ -15,6 +15,7 @@ const MINUTE_MS: i64 = 60_000;
 
 /// Number of requests by verdict.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "VerdictTotals")]
 pub(crate) struct TotalsView {
     pub(crate) verified: u64,
     pub(crate) unverifiable: u64,

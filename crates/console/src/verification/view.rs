@@ -118,6 +118,7 @@ fn words(methods: &Methods) -> Vec<&'static str> {
 
 /// Request of a robot that is not who it says.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SpoofedRequest")]
 pub(super) struct SpoofedView {
     pub(super) at: Moment,
     /// Robot that it claims to be.

@@ -11,6 +11,7 @@ const SHOWN: u64 = 50;
 
 /// Current state of an alert.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Alert")]
 pub struct AlertStanding {
     /// Name of the `[[alert]]`.
     pub name: String,
@@ -25,6 +26,7 @@ pub struct AlertStanding {
     /// Current findings; empty unless firing.
     pub findings: Vec<String>,
     /// Last accepted message.
+    #[serde(rename = "notified")]
     pub told: Option<Moment>,
     /// Consecutive failed deliveries.
     pub failures: u32,
@@ -47,6 +49,7 @@ pub struct SentMessage {
 
 /// All alerts and the last messages.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "AlertList")]
 pub struct AlertStandings {
     /// Sorted by name.
     pub alerts: Vec<AlertStanding>,
@@ -65,7 +68,7 @@ impl AlertStanding {
             state: match (is_report, state.is_firing) {
                 (true, _) => "weekly",
                 (_, true) => "firing",
-                _ => "well",
+                _ => "ok",
             },
             since: moment(state.since_ms),
             findings: if state.is_firing {

@@ -44,9 +44,9 @@ impl Event {
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Begun => "begun",
-            Self::Lasting => "lasting",
-            Self::Ended => "ended",
+            Self::Begun => "firing",
+            Self::Lasting => "reminder",
+            Self::Ended => "resolved",
             Self::Report => "report",
             Self::Test => "test",
         }

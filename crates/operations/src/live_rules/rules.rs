@@ -35,6 +35,7 @@ pub struct Rules {
 
 /// Live rule in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LiveRule")]
 pub struct LiveRuleView {
     /// ID.
     pub id: i64,
@@ -43,12 +44,14 @@ pub struct LiveRuleView {
     /// Label in reasons and logs.
     pub rule: String,
     /// What it does, in words.
+    #[serde(rename = "summary")]
     pub does: String,
     /// The request that makes the same rule.
     pub definition: RuleFields,
     /// Expiry; absent if it does not expire.
     pub ends: Option<Moment>,
     /// Creation time.
+    #[serde(rename = "created")]
     pub made: Moment,
     /// Creator.
     pub by: String,
@@ -67,6 +70,7 @@ pub struct UnreadableRule {
 
 /// Rule of a site.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Rule")]
 pub struct RuleView {
     /// Name of the site.
     pub site: String,
@@ -86,6 +90,7 @@ pub struct RuleView {
     /// Text of a refusal.
     pub text: Option<String>,
     /// Rate limit of its requests.
+    #[serde(rename = "rate_limit")]
     pub pace: Option<Pace>,
     /// Headers that it gives to responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,6 +101,7 @@ pub struct RuleView {
 
 /// Rate limit of a rule.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RateLimit")]
 pub struct Pace {
     /// Requests per period, where these are counted.
     pub requests: Option<u32>,
@@ -108,6 +114,7 @@ pub struct Pace {
     /// What has a limit of its own: an address, a robot.
     pub per: &'static str,
     /// The limit in words.
+    #[serde(rename = "text")]
     pub told: String,
 }
 
@@ -117,6 +124,7 @@ pub struct Pause {
     /// End.
     pub ends: Moment,
     /// Begin.
+    #[serde(rename = "started")]
     pub begun: Moment,
     /// Who began it.
     pub by: String,
@@ -145,12 +153,14 @@ pub struct AddedRule {
     /// What became of it.
     pub outcome: Outcome,
     /// What it does, in words.
+    #[serde(rename = "summary")]
     pub does: String,
     /// The request that makes the same rule.
     pub definition: RuleFields,
     /// Expiry; absent if it does not expire.
     pub ends: Option<Moment>,
     /// Requests of the last 24 hours that it would have matched.
+    #[serde(rename = "matched")]
     pub touched: Touched,
     /// Warnings, as sentences.
     pub warnings: Vec<String>,
@@ -159,6 +169,7 @@ pub struct AddedRule {
 /// What became of a rule.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "RuleOutcome")]
 pub enum Outcome {
     /// It is in force.
     Added,

@@ -14,7 +14,7 @@ use super::{About, LiveAction, LiveRule};
 
 /// Requests of the last hours that a rule would have matched.
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
-#[schemars(rename = "TouchedRequests")]
+#[schemars(rename = "MatchedRequests")]
 pub struct Touched {
     /// Hours counted.
     pub hours: u32,
@@ -25,6 +25,7 @@ pub struct Touched {
     /// Requests of people.
     pub people: u64,
     /// The figures as a sentence.
+    #[serde(rename = "text")]
     pub told: String,
     /// What the figures leave out or add, as sentences.
     pub notes: Vec<&'static str>,

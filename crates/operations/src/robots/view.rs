@@ -62,6 +62,7 @@ pub struct RobotView {
 
 /// Link to the page of another robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RobotLink")]
 pub struct RobotLinkView {
     /// ID.
     pub id: String,
@@ -75,6 +76,7 @@ pub struct RobotLinkView {
 
 /// Pattern of a robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Pattern")]
 pub struct PatternView {
     /// How the text is compared.
     pub kind: &'static str,
@@ -84,6 +86,7 @@ pub struct PatternView {
 
 /// Pattern and browser of a quarantined robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "BrowserHit")]
 pub struct HitView {
     /// The pattern.
     pub pattern: String,

@@ -107,7 +107,7 @@ fn value(suspicion: &Suspicion) -> Value {
     json!({
         "fleets": fleets.collect::<Vec<_>>(),
         "conduct": conduct.collect::<Vec<_>>(),
-        "missed": missed,
+        "unexamined": missed,
     })
 }
 
