@@ -195,7 +195,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
     assert_eq!(listed[0]["started"], "2026-03-01T12:00:00Z");
     assert_eq!(listed[0]["browser"], "another browser");
     let page = browser.get("access").await;
-    assert_eq!(page.text().matches("this one").count(), 1);
+    assert_eq!(page.text().matches("this session").count(), 1);
     let cookie = browser.cookie.lock().unwrap().clone().unwrap();
     let id = cookie.split_once('=').unwrap().1.to_owned();
     assert!(!page.body.contains(&id), "the id would open the session");

@@ -97,7 +97,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     let next = added.header("location").trim_start_matches("./").to_owned();
     let page = client.get(&next).await;
     let text = page.text();
-    assert!(text.contains("is in force on every instance."), "{text}");
+    assert!(text.contains("is active on every instance."), "{text}");
     assert!(page.body.contains(r#"id="undo""#));
     let rules = live(&client).await;
     assert_eq!(rules[0]["summary"], "refuse robot acme0003 with 410");

@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 const HOUR_MS: i64 = 60 * 60_000;
-const NOTHING: &str = "Nothing needs you.";
+const NOTHING: &str = "Nothing needs attention.";
 
 /// A site that people and well-known robots have come to, whose robot heaven has a page.
 async fn calm() -> (Site, Client) {

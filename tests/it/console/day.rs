@@ -75,7 +75,7 @@ pub(super) async fn fill(store: &Store, now_ms: i64) {
             "admin",
             "login-failed",
             "from 198.51.100.23",
-            "3 wrong passwords since the last such entry",
+            "3 wrong passwords since the last entry",
         ),
     ] {
         let entry = AuditEntry {
