@@ -276,9 +276,9 @@ fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
         ("?event=crash", 422, "must be one of redirect, serve"),
         ("?decision=kill", 422, "must be one of pass"),
         ("?verdict=maybe", 422, "spoofed"),
-        ("?limit=0", 422, "limit: use a number from 1 to 1000"),
-        ("?cursor=x", 422, "the page before"),
-        ("?since=yesterday", 422, "write 30m"),
+        ("?limit=0", 422, "limit: must be a number from 1 to 1000"),
+        ("?cursor=x", 422, "the previous page"),
+        ("?since=yesterday", 422, "use an age (30m"),
         ("?format=xml", 422, "json, csv"),
     ] {
         let answer = api(server.addr, &token, query);

@@ -126,8 +126,8 @@ async fn every_parameter_that_an_address_has_is_taken() {
 async fn a_page_that_is_not_there_is_refused() {
     let (_site, client) = open().await;
     for (query, words) in [
-        ("limit=0", "limit: use a number from 1 to 1000"),
-        ("limit=1001", "limit: use a number from 1 to 1000"),
+        ("limit=0", "limit: must be a number from 1 to 1000"),
+        ("limit=1001", "limit: must be a number from 1 to 1000"),
         ("limit=-1", "invalid digit"),
         ("limit=first", "invalid digit"),
         ("limit=99999999999999999999999", "number too large"),

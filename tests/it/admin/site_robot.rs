@@ -219,11 +219,11 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
     for (heaven, expected) in [
         (
             HeavenUse::Served,
-            "are described; robot heaven is made of them.",
+            "are described; robot heaven is generated from them.",
         ),
         (
             HeavenUse::Nothing,
-            "described; nothing is made of them: set heaven.source",
+            "described; they are not used: set heaven.source",
         ),
     ] {
         site.robot_runs.tell_heaven("default", heaven);
