@@ -95,7 +95,7 @@ async fn certificates_are_told_of_before_they_end_and_when_they_cannot_be_ordere
         "The certificate of &#60;b&#62;shop&#60;/b&#62; expires in 2 days.",
     )
     .await;
-    says(&client, "The certificate of old.example has ended.").await;
+    says(&client, "The certificate of old.example has expired.").await;
     says(
         &client,
         "5 consecutive certificate orders for acme.example failed; see the log.",
@@ -181,7 +181,11 @@ async fn what_needs_somebody_is_said_before_any_request_was_counted() {
     let site = Plan::open().start().await;
     site.certificates
         .report_by(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
-    says(&site.client(), "The certificate of shop.example has ended.").await;
+    says(
+        &site.client(),
+        "The certificate of shop.example has expired.",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

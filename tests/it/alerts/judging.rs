@@ -169,7 +169,7 @@ fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
     assert_eq!(
         judge(Watch::Certificate { days: 14 }, &figures),
         [
-            "The certificate of over has ended.",
+            "The certificate of over has expired.",
             "The certificate of today expires today.",
             "The certificate of soon expires in 13 days.",
             "2 consecutive certificate orders for never failed; see the log."

@@ -129,7 +129,7 @@ fn what_is_missing_for_a_file_is_told() {
         (
             CONFIG,
             &["traefik", "--standalone"],
-            "it needs addresses with ports",
+            "use addresses with ports",
         ),
         (
             CONFIG,
@@ -144,7 +144,7 @@ fn what_is_missing_for_a_file_is_told() {
         (
             &CONFIG.replace("unix:/run/robot-detection/", "unix:"),
             &["nginx", "--standalone"],
-            "the whole path",
+            "an absolute path",
         ),
     ] {
         let (code, file, error) = printed(config, arguments);
@@ -235,6 +235,6 @@ fn files_for_kubernetes_need_addresses() {
         assert!(file.contains(part), "{proxy}: {file}");
         let (code, _, error) = printed(CONFIG, &[proxy]);
         assert_eq!(code, Some(2), "{proxy}");
-        assert!(error.contains("does not reach a Unix socket"), "{error}");
+        assert!(error.contains("does not support Unix sockets"), "{error}");
     }
 }
