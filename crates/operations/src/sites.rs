@@ -145,7 +145,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets the checker that tells real browsers from false ones; `None` disables the check.
+    /// Sets the checker that distinguishes browsers from impostors; `None` disables the check.
     #[must_use]
     pub fn suspects(mut self, coherence: Option<Arc<Coherence>>) -> Self {
         self.suspects = coherence;

@@ -222,7 +222,7 @@ fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// What a connection waits for, with a count; equal values mean no progress.
+/// Event that a connection waits for, with a count; equal values mean no progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     /// The rest of a request's head.

@@ -119,7 +119,7 @@ pub(super) fn tokens<'a>(
 
 /// Returns `true` if the body has a transfer coding other than `chunked` (RFC 9112 §6.1, §7).
 ///
-/// Strict, because parsers disagree about lists with empty elements, which nobody sends.
+/// Strict, because parsers disagree about lists with empty elements, which no client sends.
 pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
     lines.next().is_some_and(|coding| {

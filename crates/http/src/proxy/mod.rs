@@ -12,7 +12,7 @@
 //! for two, up to a minute; after each exclusion one request tries it. The last server is never
 //! excluded. A server that does not accept a connection costs no request, because nothing was sent.
 //!
-//! `Expect: 100-continue` is answered here: the client is asked for its body as soon as there is a
+//! `Expect: 100-continue` is answered here: the client receives the 100 response once there is a
 //! connection to a server. Of a server's interim responses (1xx) only protocol switches are passed
 //! on; they do not extend the response timeout.
 //!

@@ -40,7 +40,7 @@ enum Sending {
     Done,
 }
 
-/// Error of a client that disconnected, or whose body differs from the announced length.
+/// Error: the client disconnected, or its body differs from the announced length.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 

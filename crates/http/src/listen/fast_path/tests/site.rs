@@ -26,7 +26,7 @@ use super::super::super::{
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Service whose response depends on the path, and whose body contains the request.
+/// Service that responds depending on the path and repeats the request in the body.
 #[derive(Clone, Default)]
 pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<Seen>);
 
