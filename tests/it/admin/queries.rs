@@ -53,8 +53,8 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
         ("api/v1/site-robot?sites=a", "did you mean site?"),
         ("api/v1/site-robot/runs?limit=3", "site"),
         (
-            "api/v1/site-robot/descriptions?after=3",
-            "did you mean after_",
+            "api/v1/site-robot/descriptions?curser=3",
+            "did you mean cursor?",
         ),
         ("api/v1/site-robot/description?uri=a", "did you mean url?"),
         ("api/v1/site-robot/explain?uri=a", "did you mean url?"),
