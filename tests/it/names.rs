@@ -94,14 +94,14 @@ fn add_command(command: &clap::Command, name: &str, names: &mut BTreeSet<String>
             .join(", ");
         let values = argument.get_possible_values();
         let values = values.iter().map(clap::builder::PossibleValue::get_name);
-        names.insert(line(format!("{name} {spelled}"), values));
+        names.insert(line(&format!("{name} {spelled}"), values));
     }
     for below in command
         .get_subcommands()
         .filter(|below| below.get_name() != "help")
     {
         let name = format!("{name} {}", below.get_name());
-        names.insert(line(name.clone(), below.get_all_aliases()));
+        names.insert(line(&name, below.get_all_aliases()));
         add_command(below, &name, names);
     }
 }
@@ -123,7 +123,7 @@ fn settings() -> BTreeSet<String> {
         let old = key
             .old_name
             .map_or(String::new(), |old| format!(" (also {old})"));
-        line(name + &old, words)
+        line(&(name + &old), words)
     });
     lines.collect()
 }
@@ -133,7 +133,7 @@ fn operations(document: &Value) -> BTreeSet<String> {
     for (path, methods) in members(&document["paths"]) {
         for (method, described) in members(methods) {
             let name = format!("{} {path}", method.to_uppercase());
-            names.insert(line(name.clone(), described["operationId"].as_str()));
+            names.insert(line(&name, described["operationId"].as_str()));
             let parameters = described["parameters"].as_array().unwrap().iter();
             for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
                 let name = format!("{name} ?{}", parameter["name"].as_str().unwrap());
@@ -150,7 +150,7 @@ fn operations(document: &Value) -> BTreeSet<String> {
 
 /// Adds a schema with its values, and the fields of it and of those inside of it.
 fn add_schema(name: &str, schema: &Value, names: &mut BTreeSet<String>) {
-    names.insert(line(name.to_owned(), values(schema)));
+    names.insert(line(name, values(schema)));
     for (field, schema) in members(&schema["properties"]) {
         add_schema(&format!("{name}.{field}"), schema, names);
     }
@@ -184,7 +184,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn line<'v>(name: String, values: impl IntoIterator<Item = &'v str>) -> String {
+fn line<'v>(name: &str, values: impl IntoIterator<Item = &'v str>) -> String {
     let values = values.into_iter().collect::<Vec<_>>().join(", ");
     let name = name.trim();
     if values.is_empty() {
