@@ -203,7 +203,7 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "[[rule]]\naction = 'pass'\nsources = ['A B']",
-            ":4: rule.sources: \"A B\": a source name has",
+            ":4: rule.sources: \"A B\": a source name consists",
         ),
         (
             "[[rule]]\naction = 'pass'\npath = '/a[b'",
