@@ -1,4 +1,4 @@
-//! Real or manual clock.
+//! Clock that follows the system time or is set by a test.
 //!
 //! Everything that compares dates takes a [`Clock`], so that a test can advance the time by thirty
 //! days without waiting.

@@ -13,7 +13,7 @@ macro_rules! words {
         $visibility enum $Words { $($(#[$of])* $variant,)+ }
 
         impl $Words {
-            /// All values, in order.
+            /// All values of the enum, in order.
             $visibility const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// Returns the word of the value.

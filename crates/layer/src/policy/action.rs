@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// Texts about an action.
+/// Texts that describe an action of a rule.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -43,7 +43,7 @@ macro_rules! actions {
         }
 
         impl Action {
-            /// All actions, in order.
+            /// All actions, in order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$action),*];
 
             /// Returns the texts about the action.
@@ -156,7 +156,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// One value for each action.
+/// Map with one value for each action.
 ///
 /// # Example
 ///

@@ -13,7 +13,7 @@ pub(super) struct Rate {
     interval_us: i64,
     /// Microseconds until an empty bucket is full.
     depth_us: i64,
-    /// Microseconds that a token costs.
+    /// Microseconds of refill time that a token costs.
     price_us: i64,
 }
 

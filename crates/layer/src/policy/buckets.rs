@@ -53,12 +53,12 @@ pub(super) struct ClientBucket {
     last_ms: i64,
 }
 
-/// Request that came too early.
+/// Request that came earlier than a rate limit allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct TooSoon {
-    /// Time since the previous request.
+    /// Time since the previous request of the same visitor.
     pub(super) gap: Duration,
-    /// Time after which a request is within the limit.
+    /// Time to wait until a request is within the limit.
     pub(super) wait: Duration,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Conditions {
     pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
-/// Condition that does not hold.
+/// Condition of a rule that does not hold for a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mismatch {
     Path,
@@ -323,7 +323,7 @@ impl RobotSet {
 /// Case-insensitive set of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NameSet {
-    /// Sorted names in lower case.
+    /// Names in lower case, sorted.
     names: Vec<Box<str>>,
 }
 

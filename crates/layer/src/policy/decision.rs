@@ -20,7 +20,7 @@ pub struct Request<'r> {
 pub(super) struct NormalizedRequest<'r> {
     pub(super) method: &'r str,
     pub(super) host: Option<&'r str>,
-    /// Path in normal form.
+    /// Path of the request in normal form.
     pub(super) path: &'r [u8],
     /// Whether rules without their own paths apply to the request.
     pub(super) is_filtered: bool,
@@ -36,7 +36,7 @@ pub enum Decision<'p> {
     Redirect(&'p Redirect),
     /// Serves the page at this path instead of the requested one, without a redirect.
     Serve(&'p str),
-    /// Refuses the request.
+    /// Refuses the request with a status and a text.
     Refuse(&'p Refuse),
 }
 
@@ -137,7 +137,7 @@ pub(super) enum Effect {
 }
 
 impl Effect {
-    /// Returns the action.
+    /// Returns the action of the effect.
     pub(super) fn action(&self) -> Action {
         match self {
             Self::Pass => Action::Pass,
@@ -236,7 +236,7 @@ pub(super) trait Trace {
     fn step(&mut self, name: &'static str, text: impl FnOnce() -> String);
 }
 
-/// Receiver that ignores all steps.
+/// Receiver that discards all explanation steps.
 pub(super) struct Silent;
 
 impl Trace for Silent {

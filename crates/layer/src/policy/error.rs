@@ -7,17 +7,17 @@ pub enum PolicyError {
     /// A filter pattern is not a valid glob of paths (`FilterPattern`).
     #[error("filter pattern {pattern:?}: {reason}")]
     FilterPattern {
-        /// The pattern as written.
+        /// The filter pattern as written in the settings.
         pattern: String,
-        /// Reason, and the correction.
+        /// Reason why the pattern is invalid, and a correction.
         reason: String,
     },
     /// The redirect URL is not a valid target for robots (`RedirectURL`).
     #[error("redirect URL {url:?}: {reason}")]
     RedirectUrl {
-        /// The URL as written.
+        /// The redirect URL as written in the settings.
         url: String,
-        /// Reason, and the correction.
+        /// Reason why the URL is invalid, and a correction.
         reason: String,
     },
     /// The status is not a redirect status.
@@ -29,17 +29,17 @@ pub enum PolicyError {
     /// A path to exempt from redirects is not a path, or is the whole site.
     #[error("path {path:?} exempt from redirects: {reason}")]
     Never {
-        /// The path as written.
+        /// The exempt path as written in the settings.
         path: String,
-        /// Reason, and the correction.
+        /// Reason why the path is invalid, and a correction.
         reason: String,
     },
     /// A name of this site is not a host name.
     #[error("host {host:?} of this site: {reason}")]
     OwnHost {
-        /// The name as written.
+        /// The host name as written in the settings.
         host: String,
-        /// Reason, and the correction.
+        /// Reason why the host name is invalid, and a correction.
         reason: String,
     },
     /// Robots are denied, but there is no redirect URL.
@@ -57,7 +57,7 @@ pub enum PolicyError {
         number: usize,
         /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Reason, and the correction.
+        /// Reason why the tag rule is invalid, and a correction.
         reason: String,
     },
     /// A rule is invalid or can never match.
@@ -67,7 +67,7 @@ pub enum PolicyError {
         number: usize,
         /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Reason, and the correction.
+        /// Reason why the rule is invalid, and a correction.
         reason: String,
     },
 }
@@ -92,7 +92,7 @@ impl PolicyError {
 pub struct UnknownRobot {
     /// Name of the rule or list, such as `rule 2` or `allow_robots`.
     pub by: String,
-    /// The id as written.
+    /// The robot's id as written in the settings.
     pub id: String,
     /// The most similar known id, if there is one.
     pub nearest: Option<String>,

@@ -21,9 +21,9 @@ pub struct FleetPace {
 /// Debt of a bucket: the time until the bucket is full.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BucketDebt {
-    /// Hash of the sender.
+    /// Hash that identifies the sender.
     pub key: u64,
-    /// Time in microseconds.
+    /// Time until the bucket is full, in microseconds.
     pub debt_us: i64,
 }
 

@@ -142,7 +142,7 @@ fn split_csv(list: &str) -> impl Iterator<Item = &str> {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Token {
-    /// Literal bytes.
+    /// Bytes that must match literally.
     Literal(Box<[u8]>),
     /// `?`: one character, or one byte of invalid UTF-8.
     AnyChar,
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_path_takes_no_exponential_time() {
+    fn hostile_paths_take_no_exponential_time() {
         let pattern = FilterPattern::parse(&format!("/{}b", "*a".repeat(100))).unwrap();
         let path = format!("/{}", "a".repeat(4000));
         #[expect(clippy::disallowed_methods, reason = "the test measures real time")]

@@ -44,7 +44,7 @@ pub(super) enum Reach {
     Alike,
 }
 
-/// Rules that matched without deciding.
+/// Rules that matched a request without deciding about it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Aside<'p> {
     pub(super) slowed_by: Option<&'p Rule>,

@@ -118,7 +118,7 @@ impl KeyTable {
         }
     }
 
-    /// Removes all buckets.
+    /// Removes all buckets from the table.
     pub(super) fn clear(&self) {
         for shard in self.shards.iter() {
             *shard.places() = Places::NONE;

@@ -39,7 +39,7 @@ pub(super) struct LoadGate {
 /// Load of a site, measured per second without a lock.
 #[derive(Debug, Default)]
 pub(super) struct SiteLoad {
-    /// The current second.
+    /// Current second, in seconds since 1970.
     second: AtomicI64,
     requests: AtomicU64,
     answers: AtomicU64,

@@ -27,7 +27,7 @@ pub(super) struct NamedPages {
 struct Page {
     /// `None` if the file names the page without a host.
     host: Option<Host>,
-    /// In normal form.
+    /// Path of the page in normal form.
     pub path: Box<[u8]>,
     query: Option<Box<str>>,
 }

@@ -184,7 +184,7 @@ fn has_escaped_sign(path: &[u8]) -> bool {
     })
 }
 
-/// Composition of a segment.
+/// Characters that a path segment consists of.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Segment {
     dots: usize,
@@ -332,7 +332,7 @@ fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8
 struct Writer<'r> {
     room: &'r mut [u8],
     written: usize,
-    /// Start of the current segment.
+    /// Index where the current segment starts.
     segment: usize,
 }
 

@@ -36,7 +36,7 @@ pub struct Policy {
     pub(super) never: Vec<Subtree>,
     /// All redirect targets, including those of rules.
     pub(super) heavens: Heavens,
-    /// Default redirect target.
+    /// Redirect target for robots, unless a rule names another one.
     pub(super) heaven: Option<Arc<Heaven>>,
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
@@ -174,7 +174,7 @@ impl Policy {
         self.heaven.as_ref().map(|heaven| &heaven.redirect)
     }
 
-    /// Returns all redirects, without duplicates.
+    /// Returns all redirects of the policy and its rules, without duplicates.
     ///
     /// The redirect of a decision is a reference to one of these objects.
     pub fn redirects(&self) -> impl Iterator<Item = &Redirect> {

@@ -108,7 +108,7 @@ impl RateLimiter {
         self.pace.is_of_errors.then_some(self.pace.count)
     }
 
-    /// Returns the period.
+    /// Returns the period of the rate limit.
     #[must_use]
     pub fn per(&self) -> Duration {
         self.pace.period

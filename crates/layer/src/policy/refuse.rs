@@ -1,6 +1,6 @@
 //! Refusals: status and text of the response.
 
-/// Statuses allowed for a refusal.
+/// HTTP statuses that are allowed for a refusal.
 const STATUSES: [u16; 11] = [400, 401, 402, 403, 404, 406, 410, 418, 429, 451, 503];
 
 /// Maximum number of bytes of a text for robots.

@@ -21,12 +21,12 @@ pub struct RefusedRobots {
 pub enum RefusedFor {
     /// The site refuses all robots with this purpose.
     Purpose(Purpose),
-    /// The site refuses this robot.
+    /// The site refuses this robot by its id.
     Itself,
 }
 
 impl RefusedRobots {
-    /// Creates an empty set.
+    /// Creates an empty set of refused robots.
     pub fn new() -> Self {
         Self::default()
     }

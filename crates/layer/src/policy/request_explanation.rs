@@ -16,7 +16,7 @@ use super::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestExplanation<'p> {
-    /// Steps in order; for a robot, the verdict comes first.
+    /// Explanation steps in order; for a robot, the verdict comes first.
     pub steps: Vec<Step>,
     /// The verdict on the claim; `None` for people and nameless visitors, which have no claim.
     pub verdict: Option<Verdict>,

@@ -14,7 +14,7 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// Header with the allowed uses of a page's content (draft-ietf-aipref-attach).
 const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 
-/// Settings key that errors name.
+/// Settings key that errors about response headers name.
 const KEY: &str = "headers";
 
 /// Maximum number of header lines of a rule.
@@ -120,7 +120,7 @@ impl ResponseHeaders {
         LISTS.contains(name)
     }
 
-    /// Returns all header lines.
+    /// Returns all headers that the rule adds.
     pub fn iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.lines.iter().map(|(name, value)| (name, value))
     }

@@ -114,7 +114,7 @@ impl<T> Default for HostMap<T> {
 }
 
 impl HostName {
-    /// Parses `name` or `name:port`.
+    /// Parses a host name, `name` or `name:port`.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl fmt::Display for HostName {
 }
 
 impl SharedRobotsFiles {
-    /// Returns the active files.
+    /// Returns the active robots.txt files.
     #[must_use]
     pub fn load(&self) -> LoadedRobotsFiles {
         LoadedRobotsFiles(self.current.load())

@@ -1,4 +1,4 @@
-//! Rule: conditions and an action.
+//! Rule of a policy: conditions and an action.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -39,7 +39,7 @@ use super::{
 pub struct Rule {
     /// Position in the settings, from 1; 0 for a rule of an overlay.
     pub(super) number: usize,
-    /// Index in the policy.
+    /// Index of the rule in the policy.
     pub(super) index: usize,
     pub(super) label: Arc<str>,
     pub(super) origin: String,
@@ -47,7 +47,7 @@ pub struct Rule {
     pub(super) scope: Scope,
     /// Maximum time to wait for a verdict.
     pub(super) wait: Option<Duration>,
-    /// The conditions as text.
+    /// Text form of the rule's conditions.
     pub(super) shown: Vec<String>,
     /// Whether the rule's action may affect people.
     pub(super) is_confirmed: bool,

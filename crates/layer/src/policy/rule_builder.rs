@@ -204,7 +204,7 @@ impl RuleBuilder {
         Ok(rule)
     }
 
-    /// Returns the name, if set.
+    /// Returns the rule's name, if set.
     pub(super) fn own_name(&self) -> Option<&str> {
         Some(self.name.trim()).filter(|name| !name.is_empty())
     }

@@ -13,9 +13,9 @@ use super::text_pattern::TextPattern;
 /// Without a value, conditions of rules on that value never hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sender<'r> {
-    /// Client address, if known.
+    /// Address of the client, if known.
     pub address: Option<IpAddr>,
-    /// All headers, as received.
+    /// All request headers, as received.
     pub headers: Option<&'r HeaderMap>,
     /// Reasons why the visitor is a suspect; empty if not.
     pub reasons: Reasons,
@@ -59,7 +59,7 @@ pub(super) struct SenderConditions {
     pub(super) addresses: Option<Vec<Addresses>>,
     pub(super) asns: Option<Vec<u32>>,
     pub(super) countries: Option<Vec<[u8; 2]>>,
-    /// All of these must hold.
+    /// Conditions on request headers, all of which must hold.
     pub(super) headers: Option<Vec<HeaderCondition>>,
     pub(super) user_agents: Option<Vec<TextPattern>>,
     pub(super) signature_agents: Option<Vec<TextPattern>>,
@@ -68,7 +68,7 @@ pub(super) struct SenderConditions {
     pub(super) reasons: Option<Reasons>,
 }
 
-/// Condition on one header.
+/// Condition of a rule on one request header.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HeaderCondition {
     name: HeaderName,
@@ -107,7 +107,7 @@ impl Addresses {
         }
     }
 
-    /// Returns the name to display.
+    /// Returns the set's name to display.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -22,7 +22,7 @@ pub struct SharedPolicy {
 #[derive(Debug)]
 struct Current {
     policy: ArcSwap<Policy>,
-    /// Incremented after each replacement.
+    /// Version of the policy, incremented after each replacement.
     version: AtomicU64,
     /// Parts of the active policy; locked during a replacement.
     parts: Mutex<Parts>,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn files_for_robots_are_known() {
+    fn files_for_robots_are_recognized() {
         for path in [
             "/robots.txt",
             "/sitemap.xml",

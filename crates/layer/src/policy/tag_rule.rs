@@ -54,7 +54,7 @@ pub struct TagRuleBuilder {
     when: When,
 }
 
-/// `X-Robots-Tag` headers of a response.
+/// `X-Robots-Tag` headers to add to a response.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tags<'p> {

@@ -13,14 +13,14 @@ pub(super) struct TextPattern {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
-    /// In lower case.
+    /// Byte in lower case.
     Byte(u8),
     AnyByte,
     AnyRun,
 }
 
 impl TextPattern {
-    /// Parses a pattern.
+    /// Parses a glob for texts.
     ///
     /// # Errors
     ///

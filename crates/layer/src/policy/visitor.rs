@@ -32,7 +32,7 @@ use super::Sender;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor<'v> {
-    /// Claim of the request.
+    /// The claim that the request makes by its User-Agent or signature.
     pub claim: &'v Claim<'v>,
     /// Verdict on the claim. It is unverifiable for unlisted robots, and has no meaning for
     /// nameless and shared visitors.
@@ -90,7 +90,7 @@ impl<'v> Visitor<'v> {
     }
 }
 
-/// Robot with an unverifiable claim.
+/// Creates a visitor whose claim is unverifiable.
 impl<'v> From<&'v Claim<'v>> for Visitor<'v> {
     fn from(claim: &'v Claim<'v>) -> Self {
         Self::new(claim, Verdict::Unverifiable)

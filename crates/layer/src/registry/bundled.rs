@@ -1,4 +1,4 @@
-//! Bundled registry.
+//! The registry that is compiled into the program.
 
 use super::{Format, Parsed, Source, parse};
 
@@ -28,7 +28,7 @@ const FLAT_FILE: &str = flat_files! {
     "shared.txt"
 };
 
-/// Returns the bundled registry.
+/// Returns the registry that is compiled into the program.
 ///
 /// It is used until other sources have been loaded, and together with them afterwards.
 #[must_use]

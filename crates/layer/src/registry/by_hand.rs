@@ -37,7 +37,7 @@ pub struct TypedRobot {
     pub purpose: String,
     /// Company or project that operates the robot.
     pub operator: String,
-    /// Product token in robots.txt.
+    /// The robot's product token in robots.txt.
     pub product_token: String,
     /// URL of a page about the robot, `http:` or `https:`.
     pub details_url: String,
@@ -61,7 +61,7 @@ pub struct TypedError {
 }
 
 impl TypedRobot {
-    /// Creates the robot.
+    /// Creates the robot from the input.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ impl Collector {
         self.parsed.comment_lines += 1;
     }
 
-    /// Returns the result.
+    /// Returns the robots and skipped records collected so far.
     pub(super) fn finish(mut self) -> Parsed {
         if self.untold > 0 {
             self.parsed.skipped.push(Skipped {

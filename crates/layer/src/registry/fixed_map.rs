@@ -143,7 +143,7 @@ impl KeyHash {
         })
     }
 
-    /// Adds a number.
+    /// Adds a number to the hash.
     #[must_use]
     pub fn number(self, number: u64) -> Self {
         Self((self.0.rotate_left(5) ^ number).wrapping_mul(ODD))

@@ -9,7 +9,7 @@ use super::{
 /// Number of bytes that are inspected to guess a format.
 const GUESS_BYTES: usize = 16 * 1024;
 
-/// Properties of a format.
+/// Properties of a registry format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FormatRow {
     /// The word in the configuration and on the command line.
@@ -57,7 +57,7 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// All formats.
+            /// All registry formats.
             pub const ALL: &'static [Self] = &[$(Self::$format),*];
 
             /// All export formats.

@@ -38,9 +38,9 @@ pub enum ParseError {
     /// The bytes are not in the given format.
     #[error("not a registry in the format {}: {reason}", format.as_str())]
     NotThisFormat {
-        /// The expected format.
+        /// The format in which the bytes were parsed.
         format: Format,
-        /// Description of the problem.
+        /// Description of what was found instead.
         reason: String,
     },
     /// The program was built without the feature `formats`.

@@ -12,7 +12,7 @@ pub(super) const MAX_BYTES: usize = 2048;
 
 /// Pattern that identifies a robot in a User-Agent.
 ///
-/// Literals ignore ASCII case.
+/// Literal patterns ignore ASCII case.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pattern {
     /// Way in which the text is compared.
@@ -71,7 +71,7 @@ pub enum InvalidPattern {
     /// The expression matches almost everything, or matches the empty text.
     #[error("the regular expression is too general: it would match browsers")]
     TooLoose,
-    /// The expression does not compile.
+    /// The regular expression does not compile.
     #[error("invalid regular expression: {0}")]
     Regex(String),
 }
@@ -92,7 +92,7 @@ crate::words! {
         Prefix = "prefix",
         /// Match at the start, followed by the end, `/`, `_`, ` (` or a number.
         Product = "product",
-        /// Match of the whole User-Agent.
+        /// Match of the whole User-Agent with the text.
         Exact = "exact",
         /// Regular expression from an imported list, with its anchors, case and boundaries.
         Regex = "regex",

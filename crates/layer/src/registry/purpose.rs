@@ -63,17 +63,17 @@ purposes! {
     Seo = "seo",
     /// Checks of the availability or speed of sites.
     Monitoring = "monitoring",
-    /// Previews of shared links.
+    /// Creation of previews for shared links.
     Preview = "preview",
     /// Retrieval of feeds for readers.
     Feed = "feed",
     /// Long-term archiving of pages.
     Archive = "archive",
-    /// Research.
+    /// Academic research.
     Academic = "academic",
     /// Checks of pages with advertisements, or of their targets.
     Advertising = "advertising",
-    /// Scans for vulnerabilities.
+    /// Scans for security vulnerabilities.
     Scanner = "scanner",
     /// Library or command-line tool with arbitrary users and purposes.
     Library = "library",

@@ -8,7 +8,7 @@ use super::InvalidPattern;
 /// Maximum memory of a compiled expression, in bytes.
 // External lists could otherwise use up all memory, for example with counted repetitions.
 const SIZE_LIMIT: usize = 1 << 20;
-/// Maximum nesting depth of groups.
+/// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
 /// Minimum number of bytes of a User-Agent that an expression must match.
 const MIN_MATCH: usize = 2;

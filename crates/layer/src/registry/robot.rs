@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use super::{Pattern, Purpose};
 
-/// Robot of the registry.
+/// Robot that detection knows from a registry.
 ///
 /// Names and mail addresses of owners are ignored by the parsers and never stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -90,7 +90,7 @@ pub enum Exclusion {
     Partly,
     /// The robot does not obey robots.txt.
     No,
-    /// Not stated.
+    /// The source does not state whether the robot obeys robots.txt.
     #[default]
     Unknown,
 }
@@ -129,14 +129,14 @@ pub enum Status {
     Active,
     /// In the self-test, a pattern matched a browser. The robot is stored, but not matched.
     Quarantined {
-        /// Text of the pattern.
+        /// Text of the pattern that matched a browser.
         pattern: String,
-        /// User-Agent of the browser that the pattern matched.
+        /// User-Agent of the browser.
         browser: String,
     },
     /// No pattern could be derived from the useragent.
     Unusable {
-        /// Short reason.
+        /// Reason why the useragent is unusable, in a few words.
         reason: String,
     },
 }
@@ -178,7 +178,7 @@ impl Source {
         Self("web-robots-db".to_owned())
     }
 
-    /// Returns the name.
+    /// Returns the name of the source.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -30,11 +30,11 @@ pub enum Breach {
     Refused(RefusedFor),
     /// The robot did not wait as long as `Crawl-delay` requires.
     TooSoon {
-        /// Required time between two requests.
+        /// Time that `Crawl-delay` requires between two requests.
         delay: Duration,
-        /// Actual time between the two requests.
+        /// Time between the robot's last two requests.
         gap: Duration,
-        /// Time after which a request respects the delay.
+        /// Time to wait until a request respects `Crawl-delay`.
         wait: Duration,
     },
 }
@@ -43,16 +43,16 @@ pub enum Breach {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The request passes; the violation is only reported.
+    /// Passes the request and only reports the violation.
     Pass,
-    /// 403.
+    /// Refuses the request with 403.
     Forbidden,
-    /// 429 with `Retry-After`.
+    /// Refuses the request with 429 and `Retry-After`.
     TooManyRequests {
         /// Time after which the robot may retry.
         retry_after: Duration,
     },
-    /// The redirect of the policy, or 403 if the policy does not redirect.
+    /// Redirects as the policy does, or refuses with 403 if the policy does not redirect.
     Redirect,
 }
 
@@ -60,13 +60,13 @@ pub enum Answer {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CountedBreach {
-    /// The violation.
+    /// The violation of robots.txt.
     pub breach: Breach,
-    /// The actual response.
+    /// Response to the violation in the current mode.
     pub answer: Answer,
-    /// The response without a [dry run](crate::policy::Policy::is_dry_run).
+    /// Response to the violation without a [dry run](crate::policy::Policy::is_dry_run).
     pub would: Answer,
-    /// Names of the rule's group, truncated if long; empty if no line was violated.
+    /// User agents of the violated rule's group, truncated if long; empty without a rule.
     pub group: String,
     /// Whether this combination of robot and rule is new, and therefore logged.
     pub is_new: bool,

@@ -27,7 +27,7 @@ use super::{
 /// Maximum number of characters of a group's names that are stored.
 const MAX_GROUP_CHARS: usize = 200;
 
-/// Name of the steps.
+/// Name of the explanation steps about robots.txt.
 const STEP: &str = "robots.txt";
 
 /// Enforces the active robots.txt on robots. Clones share all state.
@@ -48,7 +48,7 @@ struct Inner {
     records: Mutex<Records>,
 }
 
-/// Request of a robot.
+/// Request of a robot that is checked against robots.txt.
 #[derive(Clone, Copy, Debug)]
 pub struct RobotRequest<'v> {
     /// Parts of the request that the policy considers.
@@ -57,9 +57,9 @@ pub struct RobotRequest<'v> {
     pub target: &'v str,
     /// Claimed robot, with the verdict on the claim.
     pub visitor: Visitor<'v>,
-    /// Value of the User-Agent header.
+    /// Value of the request's User-Agent header.
     pub user_agent: &'v [u8],
-    /// Client address, if known.
+    /// Address of the client, if known.
     pub client: Option<IpAddr>,
 }
 
@@ -67,7 +67,7 @@ pub struct RobotRequest<'v> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Steps, in order.
+    /// Explanation steps, in order.
     pub steps: Vec<Step>,
     /// The request's violation; `Crawl-delay` is not checked.
     pub breach: Option<Breach>,
@@ -88,19 +88,19 @@ impl Enforcer {
         }
     }
 
-    /// Returns the enforced files.
+    /// Returns the robots.txt files that are enforced.
     #[must_use]
     pub fn files(&self) -> &SharedRobotsFiles {
         &self.inner.files
     }
 
-    /// Returns the current settings.
+    /// Returns the current settings of the enforcement.
     #[must_use]
     pub fn settings(&self) -> Enforcement {
         **self.inner.settings.load()
     }
 
-    /// Replaces the settings.
+    /// Replaces the settings of the enforcement.
     pub fn replace_settings(&self, settings: Enforcement) {
         self.inner.settings.store(Arc::new(settings));
     }
@@ -297,7 +297,7 @@ impl Enforcer {
         file.of_claim(claim, user_agent).rules.clone()
     }
 
-    /// Returns the stored violations.
+    /// Returns the stored violations of robots.txt.
     #[must_use]
     pub fn violations(&self) -> Violations {
         self.records().violations()

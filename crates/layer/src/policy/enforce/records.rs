@@ -29,7 +29,7 @@ const OTHER_HOSTS: &str = "other hosts";
 /// Robot id for the violations by further robots.
 const OTHER_ROBOTS: &str = "other";
 
-/// Stored violations, most recent first.
+/// Stored violations of robots.txt, most recent first.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Violations {
@@ -45,19 +45,19 @@ pub struct Violations {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Id of the robot; `unlisted` stands for all unlisted robots.
+    /// Id of the robot that violated robots.txt; `unlisted` stands for all unlisted robots.
     pub robot: String,
-    /// Host from the requests, in lower case.
+    /// Host of the requests, in lower case.
     pub host: String,
-    /// The violated rule or delay.
+    /// The rule or crawl-delay that the robot violated.
     pub broken: Broken,
-    /// Number of requests.
+    /// Number of requests that violated the rule.
     pub hits: u64,
-    /// Number of refused requests; the others passed.
+    /// Number of violating requests that were refused; the others passed.
     pub refused: u64,
-    /// Time of the first request, in milliseconds since 1970.
+    /// Time of the first violation, in milliseconds since 1970.
     pub first_ms: i64,
-    /// Time of the last request, in milliseconds since 1970.
+    /// Time of the last violation, in milliseconds since 1970.
     pub last_ms: i64,
     /// Path and query of the last request, truncated if long, with invisible characters escaped.
     pub last_path: String,
@@ -70,23 +70,23 @@ pub struct Violation {
 /// Rule or delay that a robot violated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Broken {
-    /// A rule.
+    /// A rule such as `Disallow`.
     Rule {
         /// Line of the rule in the file, counted from 1; 0 if a setting refuses the robot, for
         /// which the file has no line.
         line: usize,
-        /// Text of the rule.
+        /// Text of the violated rule.
         rule: String,
         /// Line of the first `User-agent` of its group.
         group_line: usize,
-        /// User agents of the group.
+        /// User agents of the rule's group.
         group: String,
     },
-    /// The `Crawl-delay`.
+    /// The `Crawl-delay` between requests.
     Delay {
-        /// Most recent required delay.
+        /// Required delay at the last violation.
         delay: Duration,
-        /// Shortest time between two requests.
+        /// Shortest time between two requests of the robot.
         shortest_gap: Duration,
     },
 }

@@ -48,7 +48,7 @@ struct ResolvedSet {
     by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,
 }
 
-/// Cached results for one file.
+/// Cached results for one robots.txt file.
 #[derive(Debug)]
 pub(super) struct ResolvedFile {
     pub(super) file: RobotsTxt,
@@ -254,7 +254,7 @@ fn remember<K: Clone + Eq + Hash, V>(
     kept
 }
 
-/// Maximum enforced delay.
+/// Maximum `Crawl-delay` that is enforced.
 const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Number of requests that may come at once: two requests after a pause are not a violation, nor

@@ -4,10 +4,10 @@ use crate::policy::RobotsFiles;
 use robot_detection_robots_txt::RobotsTxt;
 
 crate::words! {
-    /// Level of enforcement of robots.txt.
+    /// Mode of the enforcement of robots.txt.
 #[derive(Default, Hash)]
     pub enum Enforce {
-        /// Requests are not checked.
+        /// Requests are not checked against robots.txt.
         Off = "off",
         /// Violations are counted and shown; all requests pass.
         #[default]
@@ -24,10 +24,10 @@ crate::words! {
     pub enum Refusal {
         /// The request passes; the violation is counted.
         Pass = "pass",
-        /// 403 with the violated rule.
+        /// Refusal with 403, with the violated rule in the text.
         #[default]
         Forbidden = "403",
-        /// 429 with the violated rule and `Retry-After`.
+        /// Refusal with 429 and `Retry-After`, with the violated rule in the text.
         TooManyRequests = "429",
         /// Redirect to robot heaven, or 403 without a redirect URL.
         Redirect = "redirect",

@@ -26,9 +26,9 @@ pub struct Exported {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OmittedRobot {
-    /// Id of the robot.
+    /// Id of the robot that is left out.
     pub id: String,
-    /// Short reason.
+    /// Reason why the robot is left out, in a few words.
     pub reason: &'static str,
 }
 

@@ -9,13 +9,13 @@ use regex_syntax::{
 
 use crate::registry::{Pattern, PatternKind};
 
-/// Maximum nesting depth of groups.
+/// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
-/// Expression before a token: no letter or digit.
+/// Expression that must match before a token: no letter or digit.
 const BEFORE_TOKEN: &str = "(?:^|[^0-9A-Za-z])";
-/// Expression after a token: no letter.
+/// Expression that must match after a token: no letter.
 pub(super) const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
-/// Expression after a product name.
+/// Expression that must match after a product name.
 const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
 /// Regular expression with the same meaning in PCRE and in the `regex` crate.

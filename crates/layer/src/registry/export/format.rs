@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Exported, write_ai_robots_txt, write_crawler_user_agents, write_list, write_matomo};
 use crate::registry::{Format, Robot, write_flat_file};
 
-/// Format of an export.
+/// Format in which a registry can be exported.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum ExportFormat {
@@ -20,7 +20,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// All formats.
+    /// All export formats.
     pub const ALL: &'static [Self] = Format::EXPORTS;
 
     /// Returns the word used on the command line and in the console.

@@ -47,12 +47,12 @@ struct Field {
     value: String,
 }
 
-/// Item of a flat file.
+/// Record or comment in a flat file.
 #[derive(Debug)]
 pub(super) enum Item {
     /// Record, or a text block that is not a record.
     Record(Record),
-    /// Line that begins with `#`.
+    /// Comment line, which begins with `#`.
     Comment,
 }
 

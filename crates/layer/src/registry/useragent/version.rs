@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_alone_needs_more_to_be_a_version() {
+    fn a_separate_word_must_be_a_clear_version() {
         for version in [
             "1.0", "v2.0", "V1.1.0", "3.0.X", "0.151", "xxxxxxx", "2", "1.0a", "x.x", "Ver0.2",
             "v1.05",

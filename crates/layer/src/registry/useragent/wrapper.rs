@@ -15,14 +15,14 @@ struct Segment<'a> {
     place: Place,
 }
 
-/// Position of a segment.
+/// Position of a segment in a useragent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
     /// Directly after `compatible;`.
     Introduced,
     /// Later in the same parentheses.
     Behind,
-    /// Anywhere else.
+    /// Anywhere else in the useragent.
     Elsewhere,
 }
 

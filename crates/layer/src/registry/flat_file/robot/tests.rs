@@ -271,7 +271,7 @@ fn a_long_useragent_is_kept_whole() {
 }
 
 #[test]
-fn only_http_urls_are_details() {
+fn details_urls_must_be_http() {
     let url = |value: &str| one(format!("robot-id: a\nrobot-details-url: {value}\n")).details_url;
     assert_eq!(
         url("(http://acme.example/man?fetch(3))").as_deref(),
@@ -369,7 +369,7 @@ fn robots_with_purposes_of_the_database_are_redirected() {
 }
 
 #[test]
-fn whether_robots_txt_is_obeyed_is_one_word() {
+fn exclusion_is_parsed_from_the_first_word() {
     let exclusion = |value: &str| one(format!("robot-id: a\nrobot-exclusion: {value}\n")).exclusion;
     assert_eq!(exclusion("Yes."), Exclusion::Yes);
     assert_eq!(exclusion("no (soon)"), Exclusion::No);
