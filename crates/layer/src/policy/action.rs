@@ -22,7 +22,7 @@ pub struct ActionWords {
     pub keys: &'static [&'static str],
     /// Whether a rule without methods applies to the redirected methods only.
     pub is_for_redirected_methods: bool,
-    /// Predicate for a rule with this action, after "There, rule 1 may".
+    /// Predicate for a rule with this action, after "On this path, rule 1 may".
     pub may: &'static str,
     /// Predicate for a request: the text before and after the location or status.
     pub gets: (&'static str, &'static str),
@@ -112,7 +112,7 @@ actions! {
         gets: ("is refused with", ""),
         joint: " with",
     }
-    /// Passes the robot's requests up to a rate limit, and answers 429 beyond.
+    /// Passes the robot's requests up to a rate limit, and answers 429 beyond it.
     ///
     /// [`RateKey`](super::RateKey) determines which requests share a limit. A rule without methods
     /// applies to all methods.

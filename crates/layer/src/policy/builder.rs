@@ -77,7 +77,7 @@ pub struct PolicyBuilder {
 impl PolicyBuilder {
     /// Adds filter patterns: globs of paths, by default `/members-only-stuff/*` (`FilterPattern`).
     ///
-    /// An item may be a comma-separated list; blanks around a pattern and empty patterns are
+    /// An item may be a comma-separated list; spaces around a pattern and empty patterns are
     /// ignored. Without any pattern, nothing is filtered. The [module
     /// documentation](super#filter-patterns) describes the syntax of patterns.
     #[must_use]

@@ -12,7 +12,7 @@ use std::{
 /// others' [`correct`](super::RateLimiter::correct). In between, each instance uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FleetPace {
-    /// Secret that all instances share, for equal hashes of senders.
+    /// Secret that all instances share, so that their hashes of a sender are equal.
     pub seed: [u64; 2],
     /// Number of serving instances, including this one.
     pub instances: u32,

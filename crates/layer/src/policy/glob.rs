@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_paths_take_no_exponential_time() {
+    fn hostile_path_takes_no_exponential_time() {
         let pattern = FilterPattern::parse(&format!("/{}b", "*a".repeat(100))).unwrap();
         let path = format!("/{}", "a".repeat(4000));
         #[expect(clippy::disallowed_methods, reason = "the test measures real time")]

@@ -106,7 +106,7 @@ impl KeyTable {
         refilled(full_us, micros(now_ms), self.rate()).map(drop)
     }
 
-    /// Returns the last token that was taken.
+    /// Puts back the last token that was taken.
     pub(super) fn give_back(&self, key: u64) {
         let rate = self.rate();
         let mut places = self.places(key);

@@ -140,7 +140,7 @@ impl LoadGate {
 }
 
 impl SiteLoad {
-    /// Counts a request. The first request of a second returns the load of the last one.
+    /// Counts a request. For the first request of a second, returns the previous second's load.
     pub(super) fn count(&self, now_ms: i64) -> Option<Load> {
         let second = now_ms.div_euclid(1_000);
         let before = self.second.load(Relaxed);

@@ -69,15 +69,15 @@
 //!
 //! Rules may also have conditions on the sender: [addresses](RuleBuilder::addresses), [autonomous
 //! systems](RuleBuilder::asns), [countries](RuleBuilder::countries),
-//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). A rule that applies
-//! to people only reports its action until it is [confirmed](RuleBuilder::people).
+//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). A rule for people
+//! reports its action without acting until it is [confirmed](RuleBuilder::people).
 //!
-//! A rule that slows down only sets a rate limit: within the limit, the following rules are
-//! evaluated. The first such rule that matches sets the limit for requests, and the first with
-//! [errors](RuleBuilder::errors) the limit for errors; an earlier rule that lets the robot pass
-//! exempts it. Each robot has a [separate limit](RateLimiter), or each address, network, etc.
-//! according to [`RateKey`]. A page that passes is the same for all visitors, so a rate limit adds
-//! no `Vary`.
+//! A rule with the action [`Slow`](Action::Slow) only sets a rate limit: within the limit, the
+//! following rules are evaluated. The first such rule that matches sets the limit for requests, and
+//! the first with [errors](RuleBuilder::errors) the limit for errors; an earlier rule that lets the
+//! robot pass exempts it. Each robot (or each address, network, etc. according to [`RateKey`]) has
+//! a [separate limit](RateLimiter). A page that passes is the same for all visitors, so a rate
+//! limit adds no `Vary`.
 //!
 //! # Verdicts
 //!
@@ -99,7 +99,7 @@
 //! `Redirect` and `Refuse` are evaluated before the rules. To decide by rules, leave the setting at
 //! `Report` and name `spoofed` in a rule.
 //!
-//! With every setting, a spoofed claim gives an impostor no advantage. `allow_robots` does not
+//! Regardless of the setting, a spoofed claim gives an impostor no advantage. `allow_robots` does not
 //! apply to impostors, also regarding robots.txt. A rule that lets robots pass and has conditions
 //! on the robot but not on verdicts does not apply either; one that lets every robot pass or names
 //! the verdict does. Impostors have a separate rate limit under each `Slow` rule and each

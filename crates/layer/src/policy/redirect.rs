@@ -15,7 +15,7 @@ const MAX_URL_BYTES: usize = 2048;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Redirect {
-    /// 301, 302, 303, 307 or 308.
+    /// Status of the response: 301, 302, 303, 307 or 308.
     pub status: u16,
     /// Value of `Location` in visible ASCII: a path with one leading slash, or an http(s) URL.
     pub location: String,
@@ -129,7 +129,7 @@ fn check_characters(url: &str) -> Result<(), String> {
     } else if url.chars().any(char::is_control) {
         "it contains a control character"
     } else if url.chars().any(char::is_whitespace) {
-        "it contains a blank; write %20"
+        "it contains a space; write %20"
     } else if url.contains('\\') {
         "it contains a backslash, which browsers read as a slash; write / or %5C"
     } else if url.contains('#') {

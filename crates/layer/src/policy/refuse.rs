@@ -10,7 +10,7 @@ const MAX_TEXT_BYTES: usize = 4096;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refuse {
-    /// 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
+    /// Status of the response: 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
     pub status: u16,
     /// Text of the response, with a final line feed.
     pub text: String,

@@ -1,10 +1,10 @@
-//! Robots that a site refuses everything, regardless of robots.txt.
+//! Robots that a site refuses completely, regardless of robots.txt.
 
 use std::{collections::BTreeSet, fmt};
 
 use crate::registry::{Purpose, Robot};
 
-/// Robots that a site refuses everything, by purpose or id.
+/// Robots that a site refuses completely, by purpose or id.
 ///
 /// A robots.txt can only exclude robots by name. Where robots.txt is enforced, these robots are
 /// refused even if the file does not name them.

@@ -20,7 +20,7 @@ pub struct RequestExplanation<'p> {
     pub steps: Vec<Step>,
     /// The verdict on the claim; `None` for people and nameless visitors, which have no claim.
     pub verdict: Option<Verdict>,
-    /// The action, or the action without a [dry run](Self::is_dry_run).
+    /// The decided action, which a [dry run](Self::is_dry_run) does not carry out.
     pub action: Action,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,

@@ -125,7 +125,7 @@ impl ResponseHeaders {
         self.lines.iter().map(|(name, value)| (name, value))
     }
 
-    /// Returns all header lines as text in visible ASCII and blanks.
+    /// Returns all header lines as text in visible ASCII and spaces.
     pub fn shown(&self) -> impl Iterator<Item = String> {
         self.iter().map(|(name, value)| {
             let value = value.to_str().unwrap_or_default();
@@ -150,7 +150,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the value of the first header, in visible ASCII and blanks.
+    /// Returns the value of the first header, in visible ASCII and spaces.
     pub(super) fn first(&self) -> &str {
         let first = self
             .lines

@@ -65,7 +65,7 @@ pub struct Tags<'p> {
 }
 
 impl Tags<'_> {
-    /// Returns the values of the headers, in visible ASCII and blanks.
+    /// Returns the values of the headers, in visible ASCII and spaces.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| rule.value())
     }
@@ -93,7 +93,7 @@ impl TagRule {
         &self.origin
     }
 
-    /// Returns the value of the header, in visible ASCII and blanks.
+    /// Returns the value of the header, in visible ASCII and spaces.
     #[must_use]
     pub fn value(&self) -> &str {
         self.headers.first()

@@ -41,11 +41,11 @@ pub struct TypedRobot {
     pub product_token: String,
     /// URL of a page about the robot, `http:` or `https:`.
     pub details_url: String,
-    /// Suffixes of the robot's host names, separated by blanks or commas.
+    /// Suffixes of the robot's host names, separated by spaces or commas.
     pub host_suffixes: String,
     /// URL of a published list of the robot's addresses, with the relevant part after `#`.
     pub ranges_url: String,
-    /// Hosts whose keys sign the robot's requests, separated by blanks or commas.
+    /// Hosts whose keys sign the robot's requests, separated by spaces or commas.
     pub signature_agents: String,
 }
 

@@ -12,7 +12,7 @@
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-id` | [`Robot::id`]; blanks and odd characters become `-` |
+//! | `robot-id` | [`Robot::id`]; spaces and odd characters become `-` |
 //! | `robot-name` | [`Robot::name`] |
 //! | `robot-details-url` | [`Robot::details_url`], if it is `http:` or `https:` |
 //! | `robot-useragent`, `robot-useragent2`, … | [`Robot::useragent`] and [`Robot::patterns`] |

@@ -32,7 +32,7 @@ impl Pattern {
 
     /// Creates a pattern of an explicitly stated kind, if it is valid.
     ///
-    /// Control characters and redundant blanks are removed from literals.
+    /// Control characters and redundant spaces are removed from literals.
     ///
     /// # Errors
     ///

@@ -85,7 +85,7 @@ impl<'r> ProductToken<'r> {
         self.is_published
     }
 
-    /// Returns the word for the origin: `published` or `derived`.
+    /// Returns the word for the token's origin: `published` or `derived`.
     #[must_use]
     pub fn origin(&self) -> &'static str {
         if self.is_published {

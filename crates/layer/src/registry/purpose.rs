@@ -11,7 +11,7 @@ macro_rules! purposes {
             $($(#[doc = $doc])* $variant,)*
             /// No robot: many visitors share the User-Agent.
             Shared,
-            /// Not stated, or not one of the words above.
+            /// Purpose that is not stated, or not one of the other words.
             #[default]
             Unknown,
         }

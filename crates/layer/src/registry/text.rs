@@ -1,4 +1,4 @@
-//! Text processing for registries: encodings, entities, blanks, slugs.
+//! Text processing for registries: encodings, entities, spaces, slugs.
 
 use std::borrow::Cow;
 
@@ -88,12 +88,12 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Decodes entities, removes control characters and collapses blanks.
+/// Decodes entities, removes control characters and collapses spaces.
 pub(super) fn clean(value: &str) -> String {
     tidy(&decode_entities(value))
 }
 
-/// Removes control characters and collapses blanks, but keeps entities.
+/// Removes control characters and collapses spaces, but keeps entities.
 pub(super) fn tidy(value: &str) -> String {
     let mut clean = String::with_capacity(value.len());
     for c in value.chars() {
@@ -109,7 +109,7 @@ pub(super) fn tidy(value: &str) -> String {
     clean
 }
 
-/// Decodes entities and removes control characters, but keeps all blanks.
+/// Decodes entities and removes control characters, but keeps all spaces.
 pub(super) fn clean_verbatim(value: &str) -> String {
     decode_entities(value.trim())
         .chars()

@@ -132,7 +132,7 @@ impl Enforcer {
 
     /// Checks a request that is not redirected against robots.txt, and counts a violation.
     ///
-    /// A page of robot heaven is refused only to robots that the site refuses everything. `now_ms`
+    /// A page of robot heaven is refused only to robots that the site refuses completely. `now_ms`
     /// returns the time in milliseconds since 1970.
     #[must_use]
     pub fn hold(
@@ -156,7 +156,7 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Refuses robot heaven to a robot that the site refuses everything, and counts the violation.
+    /// Refuses robot heaven to a robot that the site refuses completely, and counts the violation.
     ///
     /// `visit` requests a page of robot heaven, or one that is redirected there.
     #[must_use]
@@ -173,7 +173,7 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Returns file and violation if the site refuses the robot everything, even robot heaven.
+    /// Returns file and violation if the site refuses the robot completely, even robot heaven.
     ///
     /// If refused robots are redirected to robot heaven, heaven is not refused.
     fn refused_everything(

@@ -69,7 +69,7 @@ pub(super) fn refused(reason: RefusedFor) -> String {
     }
 }
 
-/// Describes the refusal of robot heaven for a robot that the site refuses everything.
+/// Describes the refusal of robot heaven for a robot that the site refuses completely.
 pub(super) fn refused_heaven(breach: &Breach) -> String {
     format!("Robot heaven is refused too: {breach}.")
 }

@@ -20,7 +20,7 @@ const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
 /// Regular expression with the same meaning in PCRE and in the `regex` crate.
 ///
-/// The text consists of ASCII letters, digits, punctuation and blanks, with other bytes escaped. It
+/// The text consists of ASCII letters, digits, punctuation and spaces, with other bytes escaped. It
 /// uses only constructs that both engines have: anchors and word boundaries, but no other
 /// look-around, flags or names.
 #[derive(Clone, Debug, Eq, PartialEq)]

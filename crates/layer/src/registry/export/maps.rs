@@ -59,7 +59,7 @@ pub fn write_nginx<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
 pub fn write_haproxy<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     write_map(robots, HAPROXY_HEAD, |expression, id| {
         let flag = if expression.is_caseless() { "(?i)" } else { "" };
-        // A blank would end the expression.
+        // A space would end the expression.
         let key = expression.as_str().replace(' ', r"\x20");
         let fits = key.len() <= MAX_HAPROXY_BYTES;
         fits.then(|| format!("{flag}{key} {id}\n"))

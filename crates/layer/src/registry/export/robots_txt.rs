@@ -11,7 +11,7 @@ use crate::registry::Robot;
 /// Writes a group for each operator that excludes the operator's active robots.
 ///
 /// Robots are named by their [tokens](Robot::token); robots without a token are left out. RFC 9309
-/// §2.2.1 allows only letters, `_` and `-`. Published tokens with digits, dots, `!` or blanks are
+/// §2.2.1 allows only letters, `_` and `-`. Published tokens with digits, dots, `!` or spaces are
 /// written unchanged, others are left out.
 #[must_use]
 pub fn write_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {

@@ -33,7 +33,7 @@ const SCHEMA: &[&str] = &[
     "useragent",
 ];
 
-/// Splits a line into name and value, if it is a field: `name`, blanks, `:`, value.
+/// Splits a line into name and value, if it is a field: `name`, spaces, `:`, value.
 ///
 /// The name is returned in lower case, with hyphens.
 pub(super) fn field(line: &str) -> Option<(String, &str)> {
@@ -85,7 +85,7 @@ fn next_glued(value: &str) -> Option<(usize, String)> {
     while let Some(found) = find_robot(value, from) {
         let name = value
             .get(found..)
-            // Some blanks may separate name and colon. Searching further would take quadratic time.
+            // Some spaces may separate name and colon. Searching further would take quadratic time.
             .and_then(|text| cut(text, MAX_NAME_BYTES + 16).split_once(':'))
             .and_then(|(name, _)| field_name(name.trim_end()));
         if let Some(name) = name

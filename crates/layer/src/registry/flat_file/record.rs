@@ -159,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// Appends an indented line to the previous field, separated by one blank.
+    /// Appends an indented line to the previous field, separated by one space.
     fn go_on(&mut self, text: &str) {
         if let Some((_, value)) = &mut self.open {
             let room = MAX_VALUE_BYTES.saturating_sub(value.len() + 1);

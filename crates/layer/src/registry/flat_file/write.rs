@@ -109,7 +109,7 @@ fn protect(value: &str) -> String {
     protect_verbatim(&tidy(value))
 }
 
-/// Escapes a value and keeps its blanks; control characters are removed.
+/// Escapes a value and keeps its spaces; control characters are removed.
 fn protect_verbatim(value: &str) -> String {
     let mut text: String = value.chars().filter(|c| !c.is_control()).collect();
     if decode_entities(&text) != text {
@@ -124,7 +124,7 @@ fn protect_verbatim(value: &str) -> String {
     if holds_field(&text) {
         text = text.replace(':', "&#58;");
     }
-    // The parser would remove a trailing blank.
+    // The parser would remove a trailing space.
     if let Some(blank) = text.chars().next_back().filter(|c| c.is_whitespace()) {
         text.pop();
         let _ = write!(text, "&#{};", u32::from(blank));

@@ -10,7 +10,7 @@ use crate::registry::{
 /// Maximum number of bytes of a line that is read as a token.
 pub(in crate::registry) const MAX_LINE_BYTES: usize = 1024;
 
-/// Reads a list. `#` starts a comment at the start of a line or after a blank.
+/// Reads a list. `#` starts a comment at the start of a line or after a space.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut collector = Collector::default();

@@ -7,7 +7,7 @@ use super::{version, words::is_library};
 pub(super) struct Name {
     /// The name without version; never empty.
     pub(super) text: String,
-    /// `/`, `-`, `_`, `V` or a blank before the version; `None` without a version.
+    /// `/`, `-`, `_`, `V` or a space before the version; `None` without a version.
     pub(super) separator: Option<char>,
 }
 

@@ -102,12 +102,12 @@ pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, 
     Ok(patterns)
 }
 
-/// Cleans a useragent: entities, blanks, quotes, `User-Agent:`, trailing commas.
+/// Cleans a useragent: entities, spaces, quotes, `User-Agent:`, trailing commas.
 pub(in crate::registry) fn clean_useragent(useragent: &str) -> String {
     strip_useragent(&clean(useragent)).to_owned()
 }
 
-/// Strips quotes, blanks and `User-Agent:` around a useragent; entities remain.
+/// Strips quotes, spaces and `User-Agent:` around a useragent; entities remain.
 pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     let mut value = useragent;
     loop {
