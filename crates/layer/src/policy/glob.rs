@@ -194,11 +194,11 @@ fn check(pattern: &str) -> Result<(), String> {
     } else if pattern.starts_with("http://") || pattern.starts_with("https://") {
         "it is a URL; write the path alone, such as /members-only-stuff/*"
     } else if !pattern.starts_with(['/', '*']) {
-        "it starts with neither / nor *, so it matches no path; write it from the root"
+        "it starts with neither / nor *, so it matches no path; write the pattern from the root"
     } else if pattern.chars().any(char::is_control) {
         "it contains a control character"
     } else if names_query(pattern) {
-        "it names a query, but patterns match paths only, so it would match no request; remove ? and what follows, or write \\? for a question mark"
+        "it names a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
     } else {
         return Ok(());
     };
@@ -239,7 +239,7 @@ impl Parser {
                 }
                 '\\' => {
                     let kept = rest.next().ok_or(
-                        "it ends in a lone backslash; write \\\\ for a backslash of the path",
+                        "it ends in a lone backslash; write \\\\ for a backslash in the path",
                     )?;
                     self.literal_char(kept);
                 }

@@ -67,7 +67,7 @@ const REFUSED: [(&[&str], &str); 5] = [
     ),
     (
         &["location", "refresh"],
-        "redirects to another page; use redirect_url",
+        "redirects to another page (use redirect_url)",
     ),
     (
         &["accept-signature", "authorization", "cookie", "set-cookie"],
