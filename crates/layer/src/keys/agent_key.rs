@@ -70,7 +70,7 @@ pub(crate) fn halves(number: u128) -> (u64, u64) {
     (half(number >> 64), half(number))
 }
 
-/// Returns the product of two numbers, with its upper half XORed into its lower half.
+/// Returns the XOR of the upper and the lower half of the product of two numbers.
 fn folded(one: u64, other: u64) -> u64 {
     let (high, low) = halves(u128::from(one) * u128::from(other));
     high ^ low

@@ -14,8 +14,8 @@ use super::place_of;
 #[derive(Debug, Default)]
 pub(crate) struct KeyedWords<const N: usize>(OnceLock<Box<[Place]>>);
 
-/// If two threads write at the same time, each may write one half. For this reason `mixed` is the
-/// key XORed with the word: with the word of another key, it yields a different key.
+/// Slot of a table. `mixed` is the XOR of key and word, so that the halves written by two threads
+/// at the same time yield a different key.
 #[derive(Debug, Default)]
 struct Place {
     mixed: AtomicU64,
