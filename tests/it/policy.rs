@@ -259,10 +259,7 @@ fn heaven_that_is_all_that_is_filtered_is_refused() {
             .build()
             .unwrap_err();
         assert!(matches!(refused, PolicyError::RedirectUrl { .. }));
-        assert!(
-            refused.to_string().contains("name another place"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("use another URL"), "{refused}");
     }
     for (pattern, url) in [
         ("/a/*,/b/*", "/a/"),
@@ -376,7 +373,7 @@ fn wrong_settings_are_refused_with_what_to_write_instead() {
         ),
         (
             Policy::builder().redirect_url("//evil.example/"),
-            r#"redirect URL "//evil.example/": with two leading slashes"#,
+            r#"redirect URL "//evil.example/": two leading slashes"#,
         ),
         (
             Policy::builder().redirect_url("javascript:alert(1)"),
@@ -386,9 +383,15 @@ fn wrong_settings_are_refused_with_what_to_write_instead() {
             Policy::builder().methods(["GET, HEAD"]),
             r#"method "GET, HEAD" is not"#,
         ),
-        (Policy::builder().never("admin"), "write it from the root"),
+        (
+            Policy::builder().never("admin"),
+            "write the path from the root",
+        ),
         (Policy::builder().never("/"), "the whole site"),
-        (Policy::builder().never("/a/../b"), "that is meant"),
+        (
+            Policy::builder().never("/a/../b"),
+            "write the resulting path",
+        ),
         (
             Policy::builder().own_hosts(["https://a.example"]),
             r#"host "https://a.example" of this site: it is not a host name"#,
@@ -422,7 +425,7 @@ fn explanation_ends_with_the_step_that_decided() {
             "method", "path", "never", "heaven", "robot", "purpose", "redirect"
         ]
     );
-    assert!(last.contains("302 to /robot-heaven/"), "{last}");
+    assert!(last.contains("302, a redirect to /robot-heaven/"), "{last}");
     let (names, last) = explain("POST", "/m/a", GOOGLEBOT);
     assert_eq!(names, ["method"]);
     assert!(last.contains("\"POST\" is not"), "{last}");

@@ -158,7 +158,7 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
         assert_eq!(found, status, "{settings}: {text}");
         if status == 403 {
             assert!(
-                text.contains("refuses all robots of the purpose ai-training"),
+                text.contains("refuses all robots with the purpose ai-training"),
                 "{text}"
             );
         }
@@ -186,7 +186,7 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
             ],
         );
         assert!(
-            explained.contains("The site refuses all robots of the purpose ai-training"),
+            explained.contains("The site refuses all robots with the purpose ai-training"),
             "{explained}"
         );
         assert!(house.upstream.seen().len() < 1_000);
@@ -223,10 +223,10 @@ fn who_is_refused_everything_is_not_led_to_heaven_either() {
                 explained.contains(&decision),
                 "{settings} {path}: {explained}"
             );
-            let why = "this site refuses all robots of the purpose ai-training";
-            let line = format!("robots.txt  Robot heaven is no exception, as {why}.\n");
+            let why = "this site refuses all robots with the purpose ai-training";
+            let line = format!("robots.txt  Robot heaven is refused too: {why}.\n");
             let is_told = explained.contains(&line);
-            let counted = explained.contains("robots.txt  It passes and is counted: ");
+            let counted = explained.contains("robots.txt  The request passes and is counted: ");
             match status {
                 403 | 429 => assert!(is_told && text.contains(why), "{text} {explained}"),
                 _ => {

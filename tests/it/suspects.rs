@@ -232,9 +232,9 @@ fn explain_tells_each_reason_with_what_was_seen() {
     let directory = tempfile::tempdir().unwrap();
     let text = explained(directory.path(), "", &[]);
     for expected in [
-        "suspect   The User-Agent is that of firefox 153, by what is known of it up to version",
-        "weighs 13 of 10: the visitor is suspect.",
-        "reason    accept-language-missing (4): browsers say their languages with every request. It has no accept-language.",
+        "suspect   The User-Agent claims to be firefox 153, by what is known of it up to version",
+        "The request's suspicion weight is 13 (threshold 10): the visitor is a suspect.",
+        "reason    accept-language-missing (4): browsers say their languages with every request. The request has no accept-language.",
         "reason    header-order (5): that browser sends its headers in another order.",
         "decision  pass",
     ] {
@@ -269,7 +269,7 @@ fn wrong_settings_are_told_by_their_lines() {
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nsuspect = true\nvisitors = 'robots'\n",
-            "c.toml:4: rule.suspect: only people are ever suspect",
+            "c.toml:4: rule.suspect: only people can be suspects",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nsuspect = false\nreasons = 'header-order'\n",

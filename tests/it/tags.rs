@@ -145,7 +145,7 @@ fn explain_tells_of_each_header() {
             &[
                 "tag       The response gets X-Robots-Tag: noindex, nofollow by x_robots_tag 1 (robot-detection.toml:3).",
                 "tag       The response gets no X-Robots-Tag by x_robots_tag 2 (robot-detection.toml:7): the User-Agent names no known robot.",
-                "tag       The response gets no X-Robots-Tag by x_robots_tag 3 (robot-detection.toml:11): the path is none of its paths.",
+                "tag       The response gets no X-Robots-Tag by x_robots_tag 3 (robot-detection.toml:11): the rule's paths do not match.",
             ][..],
         ),
         (

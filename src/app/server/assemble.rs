@@ -132,19 +132,19 @@ mod tests {
             ),
             (
                 "[[rule]]\naction='refuse'\nstatus=405",
-                "c.toml:3: rule.status: 405 refuses nobody; use one of 400, 401",
+                "c.toml:3: rule.status: 405 is not allowed for a refusal; use one of 400, 401",
             ),
             (
                 "[[rule]]\naction='slow'\nburst=5",
-                "c.toml:1: rule.requests: say how many requests",
+                "c.toml:1: rule.requests: set the number of requests",
             ),
             (
                 "[[rule]]\naction='redirect'\nrequests=5",
-                "c.toml:3: rule.requests: the action is redirect, which does nothing with it",
+                "c.toml:3: rule.requests: the action redirect does not use this key",
             ),
             (
                 "[[rule]]\naction='serve'\nredirect_url='https://a.example/'",
-                "c.toml:3: rule.redirect_url: https://a.example/ is a page of another site",
+                "c.toml:3: rule.redirect_url: https://a.example/ is on another site",
             ),
             (
                 "[[rule]]\naction='pass'\nmethods=['GE T']",
@@ -168,7 +168,7 @@ mod tests {
             ),
             (
                 "[[rule]]\naction='pass'\nwait_milliseconds=500",
-                "c.toml:3: rule.wait_milliseconds: the rule names no verdict that it could wait for",
+                "c.toml:3: rule.wait_milliseconds: the rule has no condition on verdicts to wait for",
             ),
         ] {
             let error = error_of(text);
@@ -185,11 +185,11 @@ mod tests {
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='robots'\npeople=true",
-                "c.toml:4: rule.people: the rule is not about people",
+                "c.toml:4: rule.people: the rule does not apply to people",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='nameless'\nverdicts='spoofed'",
-                "c.toml:4: rule.verdicts: whoever is no robot, or nameless, claims nothing to be proved",
+                "c.toml:4: rule.verdicts: human and nameless visitors have no claim to verify",
             ),
         ] {
             let error = error_of(text);

@@ -82,7 +82,7 @@ async fn explain_names_the_page_that_a_robot_is_sent_to_without_a_server() {
         assert_eq!(told["location"], OWN, "{more}");
         let steps = told["steps"].to_string();
         assert!(
-            steps.contains(&format!("The answer is 302 to {OWN}")),
+            steps.contains(&format!("The response is 302, a redirect to {OWN}")),
             "{steps}"
         );
         let other = explain(directory.path(), "/members-only-stuff/other");

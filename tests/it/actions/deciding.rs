@@ -196,8 +196,8 @@ fn an_explanation_tells_of_pace_and_answer() {
             "Rule 2 does not match: the host is \"www.example.com\".",
             "Rule 3 does not match: the method is \"GET\".",
             "Rule 4 matches; its action is refuse.",
-            "Served are at most 10 requests in 5 s, 3 at once; others get 429.",
-            "The answer is 451.",
+            "The limit allows at most 10 requests in 5 s, 3 at once; further requests get 429.",
+            "The response is 451.",
         ]
     );
 }
@@ -225,7 +225,11 @@ fn settings_that_do_nothing_are_refused() {
             "redirect_url",
             "another site",
         ),
-        (rule(Action::Refuse).status(200), "status", "refuses nobody"),
+        (
+            rule(Action::Refuse).status(200),
+            "status",
+            "is not allowed for a refusal",
+        ),
         (rule(Action::Refuse).text("\u{7}"), "text", "control"),
         (rule(Action::Slow), "requests", "such as requests = 10"),
         (

@@ -94,7 +94,7 @@ fn rules_are_told_apart_by_host_and_method() {
         (refused.status, &*refused.header("retry-after")),
         (429, "86400")
     );
-    assert_eq!(refused.text(), "Robots get nothing here.\n");
+    assert_eq!(refused.text(), "Robots are not allowed here.\n");
     assert_eq!(ask("DELETE", "API.example.org.").status, 429);
     assert_eq!(ask("HEAD", "api.example.org").status, 200);
     assert_eq!(ask("GET", "www.example.org").status, 200);

@@ -210,7 +210,7 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         ),
         (
             "/identify?user_agent=Googlebot/2.1&path=/served/a",
-            "gets the page of <code>/robot-heaven/</code> in its place",
+            "is served the page <code>/robot-heaven/</code> without a redirect",
         ),
     ] {
         let page = fetch(robots.admin_router_without_login(), path).await;

@@ -98,7 +98,7 @@ async fn within_its_pace_a_robot_is_served_by_the_rules_behind() {
     clock.advance(Duration::from_millis(9_001));
     let early = visit("/a").await;
     assert_eq!((early.status, &*early.header("retry-after")), (429, "1"));
-    let told = "This robot comes too fast. Served are at most 6 requests in 60 s, 2 at once.\n";
+    let told = "This robot sends too many requests. The limit allows at most 6 requests in 60 s, 2 at once.\n";
     assert_eq!(early.text(), told);
     clock.advance(Duration::from_secs(1));
     assert_eq!(visit("/a").await.status, 200);

@@ -168,7 +168,7 @@ async fn what_is_wrong_is_told_by_its_field() {
         ),
         (
             r#"{"action":"refuse","robot":"a","status":200}"#,
-            "status: 200 refuses nobody",
+            "status: 200 is not allowed for a refusal",
         ),
         (
             r#"{"action":"slow","robot":"a","requests":0}"#,
@@ -192,7 +192,7 @@ async fn what_is_wrong_is_told_by_its_field() {
         ),
         (
             r#"{"action":"slow","robot":"a","people":true}"#,
-            "people: the rule is not about people",
+            "people: the rule does not apply to people",
         ),
         (
             r#"{"action":"slow","addresses":" , "}"#,
@@ -209,7 +209,7 @@ async fn what_is_wrong_is_told_by_its_field() {
         (r#"{"action":"slow","robot":"a","path":"x"}"#, "path: "),
         (
             r#"{"action":"slow","robot":"a","path":"/robots.txt"}"#,
-            "path: all of it is never redirected",
+            "path: all its paths are exempt from redirects",
         ),
         (
             r#"{"action":"slow","robot":"a","site":"shop"}"#,

@@ -352,7 +352,7 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
             "{field}"
         );
     }
-    let words = "\"localhost\" is not the end of a host name, such as crawl.example.com";
+    let words = "\"localhost\" is not the suffix of a host name, such as crawl.example.com";
     assert!(
         refused.body.contains(&words.replace('"', "&#34;")),
         "{}",

@@ -99,12 +99,12 @@ async fn a_file_is_in_force_at_the_first_request_and_when_it_changes() {
     );
     let explained = house.explain("192.0.2.1");
     assert!(
-        explained.contains("matches, as 192.0.2.1 is in list:closed; its action"),
+        explained.contains("matches, because 192.0.2.1 is in list:closed; its action"),
         "{explained}"
     );
     let other = house.explain("198.51.100.1");
     assert!(
-        other.contains("the address 198.51.100.1 is none of its addresses"),
+        other.contains("the address 198.51.100.1 is not in the rule's addresses"),
         "{other}"
     );
     assert!(

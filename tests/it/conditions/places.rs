@@ -250,17 +250,18 @@ fn explain_and_doctor_tell_what_the_files_say() {
     let explain = |address| explain(directory.path(), address);
     let matching = explain("192.0.2.7");
     assert!(
-        matching.contains("matches, as 192.0.2.7 is of AS64496 and in DE; its action is refuse."),
+        matching
+            .contains("matches, because 192.0.2.7 is in AS64496 and in DE; its action is refuse."),
         "{matching}"
     );
     let other = explain("198.51.100.7");
     assert!(
-        other.contains("the address 198.51.100.7 is of AS64499"),
+        other.contains("the address 198.51.100.7 is in AS64499"),
         "{other}"
     );
     let unknown = explain("203.0.113.7");
     assert!(
-        unknown.contains("nobody knows the autonomous system of 203.0.113.7"),
+        unknown.contains("the autonomous system of 203.0.113.7 is unknown"),
         "{unknown}"
     );
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);

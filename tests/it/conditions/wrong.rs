@@ -39,22 +39,25 @@ const CONDITIONS: &[(&str, &str)] = &[
     ),
     ("user_agents = ['a\\']", "it ends in a lone backslash"),
     ("user_agents = []", "rule.user_agents: the list is empty"),
-    ("people = true", "rule.people: the rule is not about people"),
+    (
+        "people = true",
+        "rule.people: the rule does not apply to people",
+    ),
     (
         "visitors = 'robots'\npeople = true",
         "c.toml:5: rule.people",
     ),
     (
         "visitors = 'people'\noperators = 'Example'",
-        "rule.operators: nobody operates people",
+        "rule.operators: human and nameless visitors have no operator",
     ),
     (
         "visitors = 'person'\nverdicts = 'verified'",
-        "rule.verdicts: whoever is no robot",
+        "rule.verdicts: human and nameless visitors",
     ),
     (
         "visitors = 'people'\npurposes = 'search'",
-        "rule.purposes: people have no purpose",
+        "rule.purposes: human visitors have no purpose",
     ),
     (
         "addresses = 'list:office'",
@@ -126,7 +129,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[places]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
-        "rule.countries: \"Germany\": it is no country; write its two letters, such as DE",
+        "rule.countries: \"Germany\": it is not a country; write its two-letter code, such as DE",
     ),
     (
         "[places]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",

@@ -217,11 +217,11 @@ fn what_no_rule_can_mean_is_refused_with_its_place() {
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shared'\nverdicts = 'spoofed'",
-            "whoever is no robot, or nameless, claims nothing to be proved",
+            "human and nameless visitors have no claim to verify",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'people'\npurposes = 'seo'",
-            "people have no purpose that a rule could name",
+            "human visitors have no purpose",
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
@@ -264,11 +264,11 @@ fn commands_show_what_people_share() {
         ],
     );
     assert!(
-        told.contains("The User-Agent stands for many people, those of \"Amazon CloudFront\""),
+        told.contains("Many visitors share the User-Agent of \"Amazon CloudFront\""),
         "{told}"
     );
     assert!(
-        told.contains("No rule names shared visitors there"),
+        told.contains("No rule on this path names shared visitors"),
         "{told}"
     );
     assert!(told.contains("decision  pass"), "{told}");

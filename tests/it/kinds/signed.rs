@@ -267,7 +267,7 @@ fn explain_takes_the_headers_that_say_who_signs() {
         "{told}"
     );
     assert!(
-        told.contains("its Signature-Agent is the robot \"chatgpt-agent\"'s"),
+        told.contains("with the Signature-Agent of the robot \"chatgpt-agent\""),
         "{told}"
     );
     assert!(

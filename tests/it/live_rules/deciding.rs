@@ -158,7 +158,7 @@ fn a_rule_that_does_not_fit_a_site_is_left_out_there_and_told() {
     let (_, told) = instance.json("GET", "rules", "");
     let note = told["live_rules"][0]["notes"][0].as_str().unwrap();
     assert!(
-        note.contains("Left out on the site default: there is none to send robots to"),
+        note.contains("Left out on the site default: no redirect target"),
         "{note}"
     );
     let (status, told) = instance.json("POST", "rules", r#"{"action":"redirect","robot":"a"}"#);

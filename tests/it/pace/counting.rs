@@ -40,8 +40,8 @@ async fn an_address_has_a_pace_of_its_own_however_it_is_spelled() {
     assert_eq!(refused.header("cache-control"), "no-store");
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=43_200).contains(&wait), "{wait}");
-    let told = "Requests come too fast. Served are at most 2 requests in 86400 s, 2 at once, \
-        for each address (of IPv6 the /64).\n";
+    let told = "Too many requests. The limit allows at most 2 requests in 86400 s, 2 at once, \
+        per address (IPv6: per /64).\n";
     assert_eq!(refused.text(), told);
     // A proxy that names nobody is no visitor who could be slowed for others.
     assert_eq!(house.from("/", &["", "", "", ""]), [200; 4]);
@@ -132,9 +132,9 @@ async fn explain_says_the_pace_and_whose_it_is() {
     let house = House::new(&per("user-agent", 9)).await;
     let asked = ["--path", "/", "--user-agent", FIREFOX];
     let told = house.explain(&asked);
-    let expected = "slow      Served are at most 9 requests in 86400 s, 9 at once, \
-        for each User-Agent, numbers aside; others get 429.\n";
+    let expected = "slow      The limit allows at most 9 requests in 86400 s, 9 at once, \
+        per User-Agent without numbers; further requests get 429.\n";
     assert!(told.contains(expected), "{told}");
     let told = house.explain(&[&asked[..], &["--json"]].concat());
-    assert!(told.contains("9 at once, for each User-Agent"), "{told}");
+    assert!(told.contains("9 at once, per User-Agent"), "{told}");
 }

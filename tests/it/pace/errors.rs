@@ -19,8 +19,8 @@ async fn whoever_meets_too_many_errors_waits() {
     assert_eq!((refused.status, from("/404", "192.0.2.1")), (429, 429));
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=28_800).contains(&wait), "{wait}");
-    let told = "Too many requests have led nowhere. Served are at most 3 answers 403, 404 or 410 \
-        in 86400 s, 3 at once, for each address (of IPv6 the /64).\n";
+    let told = "Too many requests have failed. The limit allows at most 3 responses with 403, 404 or 410 \
+        in 86400 s, 3 at once, per address (IPv6: per /64).\n";
     assert_eq!(refused.text(), told);
     assert_eq!(from("/404", "192.0.2.2"), 404);
     assert_eq!(from("/robots.txt", "192.0.2.1"), 200);
@@ -47,9 +47,9 @@ async fn a_rule_of_requests_holds_beside_one_of_errors() {
     assert_eq!(asked, [200, 200, 200, 404, 429]);
     let told = house.explain(&["--path", "/", "--user-agent", GOOGLEBOT]);
     for sentence in [
-        "Served are at most 3 answers 403, 404 or 410 in 86400 s, 3 at once, for each address",
-        "; whoever has had them gets 429.",
-        "Served are at most 4 requests in 86400 s, 4 at once; others get 429.",
+        "The limit allows at most 3 responses with 403, 404 or 410 in 86400 s, 3 at once, per address",
+        "; further requests get 429.",
+        "The limit allows at most 4 requests in 86400 s, 4 at once; further requests get 429.",
     ] {
         assert!(told.contains(sentence), "{told}");
     }

@@ -87,7 +87,7 @@ async fn robots_are_slowed_while_many_ask_and_not_after() {
     }
     assert!(
         site.explain()
-            .contains("Rule 1 does not act now: the load is 0 requests a second")
+            .contains("Rule 1 does not act now: the load is 0 requests per second")
     );
     site.second(20).await;
     for status in [200, 429, 429] {
@@ -95,8 +95,8 @@ async fn robots_are_slowed_while_many_ask_and_not_after() {
     }
     let told = site.explain();
     for sentence in [
-        "Rule 1 matches; its action is slow: the load is 24 requests a second",
-        "and was 20 requests a second or more within 10 s.",
+        "Rule 1 matches; its action is slow: the load is 24 requests per second",
+        "and reached 20 requests per second in the last 10 s.",
     ] {
         assert!(told.contains(sentence), "{told}");
     }
@@ -118,7 +118,7 @@ async fn robots_are_slowed_while_answers_take_long() {
     }
     assert_eq!(site.ask(GOOGLEBOT, 0).await, 200);
     assert_eq!(site.ask(GOOGLEBOT, 0).await, 429);
-    assert!(site.explain().contains("ms of the upstream"));
+    assert!(site.explain().contains("ms upstream response time"));
 }
 
 #[tokio::test]
@@ -145,8 +145,8 @@ async fn explain_says_that_it_depends_on_the_load() {
     let house = House::new(&rules).await;
     assert_eq!(house.from("/", &["192.0.2.1"; 4]), [200; 4]);
     let told = house.explain(&["--path", "/", "--user-agent", GOOGLEBOT]);
-    let expected = "does not act now: it depends on the load, which only a server measures: it acts \
-        from 100000 requests a second or 60000 ms of the upstream on.";
+    let expected = "does not act now: the rule acts at a load of 100000 requests per second or \
+        60000 ms upstream response time, which only a running server measures.";
     assert!(told.contains(expected), "{told}");
     assert!(told.ends_with("decision  pass\n"), "{told}");
 }

@@ -21,7 +21,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "refuse",
             "per = 'address'",
-            "c.toml:4: rule.per: the action is refuse, which does nothing with it",
+            "c.toml:4: rule.per: the action refuse does not use this key",
         ),
         (
             "slow",
@@ -31,7 +31,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "refuse",
             "when = { requests_per_second = 5 }",
-            "c.toml:4: rule.when.requests_per_second: the action is refuse",
+            "c.toml:4: rule.when.requests_per_second: the action refuse does not use this key",
         ),
         (
             "slow",
@@ -51,12 +51,12 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "pass",
             "errors = 20",
-            "c.toml:4: rule.errors: the action is pass, which does nothing with it",
+            "c.toml:4: rule.errors: the action pass does not use this key",
         ),
         (
             "slow",
             "per = 'site'",
-            "c.toml:1: rule.requests: say how many",
+            "c.toml:1: rule.requests: set the number",
         ),
     ] {
         let error = error_of(action, more);

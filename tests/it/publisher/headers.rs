@@ -230,7 +230,7 @@ fn explain_tells_each_header() {
     };
     let text = explain("/a", GOOGLEBOT);
     for line in [
-        "rules     There, rule \"search\" (robot-detection.toml:5) may give headers to what passes.",
+        "rules     On this path, rule \"search\" (robot-detection.toml:5) may add headers to passing responses.",
         "header    The response gets Content-Usage: train-ai=n, search=y, by rule \"search\" (robot-detection.toml:5).",
         "header    The response gets X-Robots-Tag: noarchive, by rule \"search\" (robot-detection.toml:5).",
         "decision  pass",
@@ -238,11 +238,11 @@ fn explain_tells_each_header() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
     let text = explain("/articles/1", GPTBOT);
-    let told = "header    The answer has WWW-Authenticate: License error=\"insufficient_scope\", by rule \"training pays\"";
+    let told = "header    The response has WWW-Authenticate: License error=\"insufficient_scope\", by rule \"training pays\"";
     assert!(text.contains(told), "{text}");
     let text = explain("/slow/1", GPTBOT);
     assert!(
-        text.contains("header    The 429 has Content-Usage"),
+        text.contains("header    The 429 response has Content-Usage"),
         "{text}"
     );
     assert!(!explain("/", FIREFOX).contains("header  "));
@@ -254,11 +254,11 @@ fn wrong_headers_are_refused_with_their_place() {
     for (headers, expected) in [
         (
             "{ 'Set-Cookie' = 'a=b' }",
-            ":4: rule.headers: \"Set-Cookie\": it is about one visitor",
+            ":4: rule.headers: \"Set-Cookie\": the header is specific to one visitor",
         ),
         (
             "{ 'Content-Length' = '3' }",
-            ":4: rule.headers: \"Content-Length\": it says how a message travels",
+            ":4: rule.headers: \"Content-Length\": the header belongs to the transfer of messages",
         ),
         (
             "{ 'Content-Usage' = 'train-ai=no' }",
@@ -266,11 +266,11 @@ fn wrong_headers_are_refused_with_their_place() {
         ),
         (
             "{ \"X-A\" = \"a\\r\\nSet-Cookie: b\" }",
-            ":4: rule.headers: \"X-A\": its value has a character",
+            ":4: rule.headers: \"X-A\": its value contains a character",
         ),
         (
             "{ 'X-A' = ['1', '2'] }",
-            ":4: rule.headers: \"X-A\": it has several values, as only Link, WWW-Authenticate, X-Robots-Tag may have",
+            ":4: rule.headers: \"X-A\": only Link, WWW-Authenticate, X-Robots-Tag may have several values",
         ),
         (
             "{ 'X-A' = 3 }",

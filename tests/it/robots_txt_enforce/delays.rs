@@ -29,8 +29,8 @@ async fn who_comes_too_soon_is_told_when_to_come_again() {
     assert_eq!(soon.header("cache-control"), "no-store");
     assert_eq!(
         soon.body,
-        "This robot does not keep to /robots.txt: /robots.txt asks for a crawl-delay of 10 s, \
-         and the request before came 1.5 s ago.\n"
+        "This robot does not keep to /robots.txt: /robots.txt specifies a crawl-delay of 10 s, \
+         but the previous request came 1.5 s ago.\n"
     );
     site.clock.advance(Duration::from_secs(9));
     assert_eq!(site.status("/c", EXAMPLEBOT).await, 200);

@@ -36,7 +36,7 @@ fn rules_that_never_match_or_lead_astray_are_refused() {
         (
             pass().redirect_url("/x/"),
             "redirect_url",
-            "the action is pass",
+            "the action pass does not use this key",
         ),
         (
             redirect().redirect_url("//evil.example/"),

@@ -230,13 +230,13 @@ fn the_explanation_tells_of_each_rule_that_was_asked() {
     assert_eq!(
         steps,
         [
-            "The robot is not one of those redirected on every filtered path.",
+            "The robot is not configured to be redirected on every filtered path.",
             "Rule \"partners may read\" (f.toml:3) does not match: the robot is \"beta\".",
             "Rule 2 does not match: the operator is \"ACME\".",
             "Rule 3 does not match: the purpose is ai-training.",
-            "Rule 4 does not match: the path is none of its paths.",
+            "Rule 4 does not match: the rule's paths do not match.",
             "Rule 5 matches; its action is redirect.",
-            "The answer is 302 to /other/.",
+            "The response is 302, a redirect to /other/.",
         ]
     );
 }

@@ -130,7 +130,7 @@ fn explain_tells_of_each_rule() {
     };
     let text = explain("/members-only-stuff/archive/1", GPTBOT, false);
     for line in [
-        "allow     The robot is not one of those that always pass.",
+        "allow     The robot is not configured to always pass.",
         "rule      Rule \"engines may read the archive\" (robot-detection.toml:5) does not match: the robot is \"gptbot\".",
         "rule      Rule 2 (robot-detection.toml:11) matches; its action is redirect.",
         "decision  redirect 302 /for-ai/",
@@ -203,7 +203,7 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "[[rule]]\naction = 'pass'\nsources = ['A B']",
-            ":4: rule.sources: \"A B\": a source name has",
+            ":4: rule.sources: \"A B\": a source name consists",
         ),
         (
             "[[rule]]\naction = 'pass'\npath = '/a[b'",
@@ -211,7 +211,7 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "[[rule]]\naction = 'pass'\n[[rule]]\naction = 'redirect'\nredirect_url = '//evil.example/'",
-            ":6: rule.redirect_url: with two leading slashes",
+            ":6: rule.redirect_url: two leading slashes",
         ),
         (
             "[rule]\naction = 'pass'",
@@ -219,7 +219,7 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "redirect_url = ''\ndeny_robots = 'x'",
-            ":3: deny_robots: there is nowhere to send",
+            ":3: deny_robots: no redirect target",
         ),
     ] {
         configure(directory.path(), wrong);

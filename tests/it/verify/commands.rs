@@ -132,8 +132,8 @@ async fn a_wrong_fact_of_a_robot_is_told_by_its_option() {
     assert_eq!(wrong.status.code(), Some(2));
     let told = String::from_utf8(wrong.stderr).unwrap();
     for words in [
-        "ranges_url: use the address of one document",
-        "host_suffixes: \"localhost\" is not the end of a host name",
+        "ranges_url: use the URL of a single document",
+        "host_suffixes: \"localhost\" is not the suffix of a host name",
         "signature_agents: \"http://x.example\" is not a host",
     ] {
         assert!(told.contains(words), "{words:?} is not in {told}");
@@ -156,7 +156,10 @@ async fn a_public_suffix_is_nobodys_ending() {
         assert_eq!(added.status.code(), Some(2), "{suffix}");
         let told = String::from_utf8(added.stderr).unwrap();
         assert!(told.contains("host_suffixes: "), "{told}");
-        assert!(told.contains("anybody can have a name below it"), "{told}");
+        assert!(
+            told.contains("anyone can register a name below it"),
+            "{told}"
+        );
     }
     for suffix in ["crawl.github.io", "robots.example.co.uk", "bots.internal"] {
         let added = site.run(&[

@@ -78,7 +78,7 @@ fn in_order(
         };
         match expression(robot, &ranked) {
             Some(expression) => expressions.push((robot.as_ref(), expression)),
-            None => left_out.leave_out(robot, "with an expression that others cannot read"),
+            None => left_out.leave_out(robot, "with an expression that other programs cannot read"),
         }
     }
     let mut exported = write(&expressions);
