@@ -154,7 +154,7 @@ impl Window {
         self.total.pages += if is_page { 1.0 } else { 0.0 };
     }
 
-    /// Returns the sum of the own counts and those of other instances.
+    /// Returns the sum of this instance's counts and those of other instances.
     pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> Sum {
         let agents = self.table.iter().map(|(key, agent)| (key, agent.clone()));
         let mut sum = Sum {

@@ -30,7 +30,7 @@ impl Counts {
         self.unseen += other.unseen * part;
     }
 
-    /// Returns the sum of both counts.
+    /// Returns the sum of these and other counts.
     pub(crate) fn with(mut self, other: &Self) -> Self {
         self.add(other, 1.0);
         self

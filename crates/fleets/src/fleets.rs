@@ -232,7 +232,7 @@ impl Fleets {
         }
     }
 
-    /// Ends the windows before a time.
+    /// Ends all windows before a point in time.
     fn pass(&mut self, at_s: i64) {
         let number = at_s.div_euclid(WINDOW_S);
         let Some(now) = self.number else {

@@ -29,7 +29,7 @@ const MAX_PER_SENDER: f64 = 1.5;
 const NO_ASSETS: f64 = 0.05;
 
 /// Share of assets of other visitors from which loading none is significant; nobody loads assets
-/// that a site has elsewhere.
+/// that a site serves from elsewhere.
 const OTHERS_ASSETS: f64 = 0.2;
 
 /// Share of pages with a referrer: maximum of a fleet, and minimum of others.

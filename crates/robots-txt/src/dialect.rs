@@ -179,13 +179,13 @@ pub enum LineReading {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CrawlDelay {
-    /// None: the dialect does not define the field.
+    /// None: the dialect does not define `Crawl-delay`.
     Unknown,
-    /// That of the robot's own groups.
+    /// `Crawl-delay` of the robot's own groups.
     OwnGroup,
-    /// That of the robot's own groups, or else of the `*` groups.
+    /// `Crawl-delay` of the robot's own groups, or else of the `*` groups.
     OwnGroupElseAny,
-    /// The last whole number in the file.
+    /// Last `Crawl-delay` in the file that is a whole number.
     LastInFile,
 }
 
@@ -193,13 +193,13 @@ pub enum CrawlDelay {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HostUse {
-    /// None: the dialect does not define the field.
+    /// No effect: the dialect does not define `Host`.
     Unknown,
-    /// The first line of the file is available as data.
+    /// The first `Host` line of the file is available as data.
     First,
-    /// The last line of the file is available as data and rewrites URLs.
+    /// The last `Host` line of the file is available as data and rewrites URLs.
     RewriteByLast,
-    /// A group with valid lines of which none names this host and port is closed by an implied
+    /// A group with valid `Host` lines that do not name this host and port gets an implied
     /// `Disallow: /` (Melkov 2003).
     CloseMirrors,
 }

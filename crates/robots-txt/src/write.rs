@@ -11,7 +11,7 @@ use super::{
 /// Fields that no dialect defines, but that restrict the use of pages.
 const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
-/// Line to be written.
+/// Line of a written file.
 struct Line<'f> {
     number: u32,
     field: &'static str,

@@ -196,7 +196,7 @@ impl Detector {
         )
     }
 
-    /// Returns the robot of a hit.
+    /// Returns the listed robot of a hit.
     fn listed(&self, hit: &Hit) -> Option<Listed<'_>> {
         let robot = self.robots.get(hit.robot as usize)?;
         Some(Listed {

@@ -71,7 +71,7 @@ pub(super) trait HitVisitor {
     fn wants(&self, owner: Owner) -> bool;
     /// Returns `true` if a regular expression may run; called when a gate opens.
     fn may_run(&mut self, regex: u32) -> bool;
-    /// Called for each hit.
+    /// Called for each hit of a pattern.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
     /// Returns `true` to stop the scan.
     fn is_done(&self) -> bool {

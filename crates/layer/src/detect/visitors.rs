@@ -21,7 +21,7 @@ pub(super) struct MostSpecific {
 }
 
 impl MostSpecific {
-    /// Creates one without a hit.
+    /// Creates a visitor without a hit.
     pub(super) fn new(recognises_unlisted: bool) -> Self {
         Self {
             hit: None,

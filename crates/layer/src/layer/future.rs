@@ -149,7 +149,7 @@ impl Additions {
         self.is_learnt_from
     }
 
-    /// Adds them to the response.
+    /// Adds the additions to a response.
     pub fn add_to<B>(&mut self, response: &mut Response<B>) {
         // First, because a rule may add a header of the same name.
         if let Some(word) = &self.word {

@@ -95,7 +95,7 @@ impl ReadyHead {
         }
     }
 
-    /// Returns the status.
+    /// Returns the status code.
     pub fn status(&self) -> StatusCode {
         self.status
     }

@@ -114,8 +114,8 @@ impl<S, T> RobotDetectionService<S, T> {
         T: RefusalBody<R>,
     {
         let network = |request: &Request<B>| client(request).into();
-        // Policy and registry may have changed in the meantime: decide again with the known verdict,
-        // so that no request waits twice.
+        // Policy and registry may have changed in the meantime: decide again with the known
+        // verdict, so that no request waits twice.
         let door = self.door();
         let Ok(decided) = self.shared.decide(door, request, network, |_, _, _| {
             Ok::<_, Infallible>(Some(finding))

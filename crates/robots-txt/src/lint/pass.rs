@@ -147,7 +147,7 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
     beginning(text)
 }
 
-/// State between two lines.
+/// State of the pass between two lines.
 struct Pass<'t, 'f> {
     dialect: &'t Dialect,
     is_name: &'f dyn Fn(&str) -> bool,

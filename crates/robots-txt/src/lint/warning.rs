@@ -103,7 +103,7 @@ kinds! {
     LongFile = "long-file",
     /// HTML instead of text.
     Html = "html",
-    /// Text in UTF-16.
+    /// File in UTF-16 encoding.
     Utf16 = "utf-16",
     /// Number of omitted warnings.
     More = "more",

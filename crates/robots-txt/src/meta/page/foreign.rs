@@ -108,7 +108,7 @@ impl Surroundings {
                     b"template" => self.push(Open::Template),
                     _ => {}
                 }
-                // In SVG and `MathML`, even `<title>` and `<script>` contain markup instead of text.
+                // In SVG and `MathML`, even `<title>` and `<script>` contain markup, not text.
                 return text_state(name);
             }
         }
