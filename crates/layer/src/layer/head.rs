@@ -35,7 +35,7 @@ pub(super) struct Head {
     text: String,
 }
 
-/// Creates the bodies of the layer's own responses from their texts.
+/// Constructor of the bodies of the layer's own responses from their texts.
 ///
 /// [`FromText`] covers all bodies that can be created from a `String`, such as those of axum and
 /// http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
@@ -55,7 +55,7 @@ pub trait RefusalBody<R> {
     }
 }
 
-/// Creates bodies that implement [`From<String>`].
+/// Constructor of bodies that implement [`From<String>`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FromText;
 

@@ -141,7 +141,7 @@ struct Routed {
 }
 
 impl Routed {
-    /// Restores the URL that the client requested in the request, because rules match that URL.
+    /// Sets the request's URL to the originally requested one, which rules match.
     fn of<B>(request: &mut Request<B>) -> Self {
         let Some(requested) = requested_url(request.extensions()) else {
             return Self::default();
