@@ -53,10 +53,7 @@ pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
 /// Parses a line.
 ///
 /// Rare forms are handled in separate functions, outside of the hot loop.
-#[expect(
-    clippy::inline_always,
-    reason = "saves 10 % of the time for small files"
-)]
+#[expect(clippy::inline_always, reason = "10 % faster for small files")]
 #[inline(always)]
 pub(super) fn read(line: Line<'_>, reading: LineReading) -> Content<'_> {
     match reading {

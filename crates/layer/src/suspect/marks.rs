@@ -350,10 +350,7 @@ mod tests {
         assert!(marks.found(visitor).reasons.contains(Reason::Trap));
         clock.advance(50 * MINUTE);
         assert_eq!(marks.found(visitor), Marked::default());
-        assert!(
-            marks.are_none(),
-            "a lookup notices that all marks have ended"
-        );
+        assert!(marks.are_none(), "all marks have ended");
     }
 
     #[test]

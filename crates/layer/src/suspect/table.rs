@@ -92,9 +92,8 @@ impl Family {
         let zstd = version("browser-zstd")?;
         let order = |values: Vec<&str>| -> Result<Vec<Field>, String> {
             let names = values.iter().flat_map(|value| value.split_whitespace());
-            let field = |name| {
-                Field::from_name(name).ok_or(format!("{id}: {name} is not an ordered header"))
-            };
+            let field =
+                |name| Field::from_name(name).ok_or(format!("{id}: {name} has no position"));
             names.map(field).collect()
         };
         let platforms = all("browser-platform").into_iter();
@@ -165,7 +164,7 @@ mod tests {
             (
                 "browser-order: user-agent accept",
                 "browser-order: host",
-                "firefox: host is not",
+                "firefox: host has no",
             ),
             (
                 "browser-latest: 153 2026-11-26\n",

@@ -50,9 +50,7 @@ pub(super) fn host(
             "first"
         };
         warnings.add(line, WarningKind::Host, || {
-            format!(
-                "there are several Host lines, and only the {counts} one applies; remove the others"
-            )
+            format!("several Host lines: only the {counts} one applies; remove the others")
         });
     }
 }

@@ -185,8 +185,7 @@ impl<'t> Pass<'t, '_> {
     fn octets(&mut self, octets: &[u8], number: usize) {
         if octets.len() > GOOGLE_MAX_LINE {
             self.warnings.add(number, WarningKind::LongLine, || {
-                "Google's robots read only the first 16,663 octets of a line; shorten the line"
-                    .to_owned()
+                "Google's robots read only the first 16,663 octets; shorten the line".to_owned()
             });
         }
         if memchr(0, octets).is_some() {

@@ -17,10 +17,7 @@ pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, warnings
     let statement = PreferenceLine::read(value);
     if statement.members.is_empty() {
         warnings.add(line, kind, || {
-            format!(
-                "the line has no preferences; write some, {}",
-                example(words)
-            )
+            format!("the line is empty; write preferences {}", example(words))
         });
     }
     for member in &statement.members {

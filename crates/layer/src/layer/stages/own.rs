@@ -31,10 +31,7 @@ impl OwnRequests {
 impl Stage for OwnRequests {
     #[cfg_attr(
         not(feature = "verify"),
-        expect(
-            unused_variables,
-            reason = "only the site robot's signature needs them"
-        )
+        expect(unused_variables, reason = "used for signatures")
     )]
     fn own<B>(&self, request: &Request<B>, clock: &Clock) -> Option<&'static str> {
         #[cfg(feature = "verify")]

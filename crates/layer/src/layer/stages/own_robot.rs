@@ -64,7 +64,7 @@ impl OwnRobot {
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
-        reason = "digits, a dot and Base64 are a valid header"
+        reason = "digits, a dot and Base64 are valid"
     )]
     pub fn signature(
         &self,
@@ -77,8 +77,7 @@ impl OwnRobot {
         let signed = signed(method, host, path_and_query, minute);
         let tag = hmac::sign(&self.key.load(), signed.as_bytes());
         let text = format!("{minute}.{}", URL_SAFE_NO_PAD.encode(tag));
-        let mut value =
-            HeaderValue::try_from(text).expect("digits, a dot and Base64 are a valid header");
+        let mut value = HeaderValue::try_from(text).expect("digits, a dot and Base64 are valid");
         // Prevents HPACK from indexing the value and `Debug` from showing it.
         value.set_sensitive(true);
         value

@@ -249,10 +249,7 @@ fn missing_headers_and_rare_browsers_make_no_suspect() {
             "a balancer that does not keep connections",
             with(&page, "connection", "close"),
         ),
-        (
-            "different header order",
-            page.iter().rev().copied().collect(),
-        ),
+        ("changed order", page.iter().rev().copied().collect()),
     ] {
         let found = Coherence::new().judge(&request("GET", "/", &lines), TLS);
         assert!(!found.are_suspect(), "{who}: {found}");
@@ -456,10 +453,7 @@ fn connection_is_checked_until_a_request_has_no_reasons() {
     assert!(judged(&bare, "192.0.2.1:5"));
     assert!(judged(&bare, "192.0.2.1:5"), "reasons are found again");
     assert!(!judged(&page, "192.0.2.1:5"));
-    assert!(
-        !judged(&bare, "192.0.2.1:5"),
-        "sender is known as a browser"
-    );
+    assert!(!judged(&bare, "192.0.2.1:5"), "the sender is known");
     assert!(judged(&bare, "192.0.2.1:6"), "new connection");
     assert!(
         judged(&[("user-agent", FIREFOX)], "192.0.2.1:5"),
