@@ -253,11 +253,11 @@ mod tests {
             ),
             (
                 "[robots_txt]\ncontent_signal = 'train=no'",
-                "c.toml:2: robots_txt.content_signal: \"train\" is no signal that robots know, they ignore it; known are search",
+                "c.toml:2: robots_txt.content_signal: \"train\" is not a known signal and is ignored; known words are search",
             ),
             (
                 "[robots_txt]\ncontent_usage = 'train-ai=no'",
-                "c.toml:2: robots_txt.content_usage: \"no\" says nothing of train-ai, robots ignore it; write y or n",
+                "c.toml:2: robots_txt.content_usage: \"no\" is not a value of train-ai and is ignored; write y or n",
             ),
         ] {
             wrong(text, expected);

@@ -220,7 +220,7 @@ fn the_layer_alone_redirects_and_names_robots() {
     assert!(member.ends_with("For members.\n"), "{member}");
     let person = example.get("/robot-heaven/", FIREFOX);
     assert!(
-        person.ends_with("Robots find here what members read.\n"),
+        person.ends_with("Summaries of the members' pages, for robots.\n"),
         "{person}"
     );
 }

@@ -162,7 +162,7 @@ fn lint_warns_and_ends_with_one() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stdout(&output),
-        "standard input:2: unknown-field: the field \"Dissalow\" is not known, robots ignore the line; write Disallow\n"
+        "standard input:2: unknown-field: unknown field \"Dissalow\": robots ignore the line; write Disallow\n"
     );
     let output = fed(
         &["lint", "--json", "--dialect", "v0"],
@@ -186,11 +186,11 @@ fn lint_knows_the_words_of_preferences() {
     let output = fed(&["lint"], file);
     assert_eq!(
         stdout(&output),
-        "standard input:2: content-signal: \"serch\" is no signal that robots know, they ignore it; write search\n\
-         standard input:3: content-usage: \"maybe\" says nothing of train-ai, robots ignore it; write y or n\n\
-         standard input:5: content-usage: \"trian-ai\" is no use that robots know, they ignore it; write train-ai\n\
-         standard input:7: content-signal: \"ai-input\" has no value, robots ignore it; write ai-input=yes or ai-input=no\n\
-         standard input:8: content-usage: \"n search=y\" says nothing of train-ai, robots ignore it; write a comma between two uses\n"
+        "standard input:2: content-signal: \"serch\" is not a known signal and is ignored; write search\n\
+         standard input:3: content-usage: \"maybe\" is not a value of train-ai and is ignored; write y or n\n\
+         standard input:5: content-usage: \"trian-ai\" is not a known use and is ignored; write train-ai\n\
+         standard input:7: content-signal: \"ai-input\" has no value and is ignored; write ai-input=yes or ai-input=no\n\
+         standard input:8: content-usage: \"n search=y\" is not a value of train-ai and is ignored; write a comma between two uses\n"
     );
 }
 

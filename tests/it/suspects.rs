@@ -232,10 +232,10 @@ fn explain_tells_each_reason_with_what_was_seen() {
     let directory = tempfile::tempdir().unwrap();
     let text = explained(directory.path(), "", &[]);
     for expected in [
-        "suspect   The User-Agent claims to be firefox 153, by what is known of it up to version",
+        "suspect   The User-Agent claims to be firefox 153 (known up to version",
         "The request's suspicion weight is 13 (threshold 10): the visitor is a suspect.",
-        "reason    accept-language-missing (4): browsers say their languages with every request. The request has no accept-language.",
-        "reason    header-order (5): that browser sends its headers in another order.",
+        "reason    accept-language-missing (4): browsers send Accept-Language with every request. The request has no accept-language.",
+        "reason    header-order (5): this browser sends its headers in a different order.",
         "decision  pass",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");

@@ -176,11 +176,11 @@ fn wrong_tables_are_refused_with_their_place() {
         ),
         (
             "value = 'max-snippet: few'",
-            ":3: x_robots_tag.value: \"max-snippet: few\": \"max-snippet: few\" is no rule; it is a number",
+            ":3: x_robots_tag.value: \"max-snippet: few\": \"max-snippet: few\" is not a rule; write a number",
         ),
         (
             "value = \"noindex\\r\\nSet-Cookie: a=b\"",
-            ":3: x_robots_tag.value: \"noindex\\r\\nSet-Cookie: a=b\": it holds a character that",
+            ":3: x_robots_tag.value: \"noindex\\r\\nSet-Cookie: a=b\": the value contains a character that",
         ),
         (
             "path = '*.pdf'\nvalue = 'googlebot:'",

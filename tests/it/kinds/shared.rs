@@ -313,7 +313,7 @@ fn a_front_that_hides_the_visitors_is_told_of() {
         assert_eq!(server.get("/", GOOGLEBOT).status, 200);
     }
     let told = doctor();
-    let expected = "warn  visitors: site default: 97 % of the requests came with the User-Agent of Amazon CloudFront";
+    let expected = "warn  visitors: site default: 97 % of the requests have the User-Agent of Amazon CloudFront";
     assert!(told.contains(expected), "{told}");
     assert!(told.contains("an origin request policy"), "{told}");
     let text = "web_robots_db = ''";

@@ -262,7 +262,7 @@ fn wrong_headers_are_refused_with_their_place() {
         ),
         (
             "{ 'Content-Usage' = 'train-ai=no' }",
-            "\"no\" says nothing of train-ai, robots ignore it; write y or n",
+            "\"no\" is not a value of train-ai and is ignored; write y or n",
         ),
         (
             "{ \"X-A\" = \"a\\r\\nSet-Cookie: b\" }",

@@ -18,7 +18,7 @@ async fn what_is_disallowed_is_refused_with_the_rule_that_was_broken() {
     assert_eq!(refused.status, 403);
     assert_eq!(
         refused.body,
-        "This robot does not keep to /robots.txt: line 3 of /robots.txt disallows this: \
+        "This robot does not obey /robots.txt: line 3 of /robots.txt disallows this: \
          Disallow: /private/ (group at line 2).\n"
     );
     assert_eq!(refused.header("vary"), "User-Agent");

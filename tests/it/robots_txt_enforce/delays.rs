@@ -29,7 +29,7 @@ async fn who_comes_too_soon_is_told_when_to_come_again() {
     assert_eq!(soon.header("cache-control"), "no-store");
     assert_eq!(
         soon.body,
-        "This robot does not keep to /robots.txt: /robots.txt specifies a crawl-delay of 10 s, \
+        "This robot does not obey /robots.txt: /robots.txt specifies a crawl-delay of 10 s, \
          but the previous request came 1.5 s ago.\n"
     );
     site.clock.advance(Duration::from_secs(9));

@@ -333,7 +333,7 @@ mod tests {
             ("X-A", " ", "without a value"),
             ("X-A", "a\r\nSet-Cookie: b", "visible ASCII"),
             ("X-A", "ä", "visible ASCII"),
-            ("X-Robots-Tag", "max-snippet: few", "is no rule"),
+            ("X-Robots-Tag", "max-snippet: few", "is not a rule"),
             ("Content-Usage", "train-ai=no", "write y or n"),
             ("Content-Usage", "/a train-ai=n", "path"),
         ] {
