@@ -513,7 +513,7 @@ fn robots_hold_back_until_the_upstream_has_answered() {
         "ours are in force"
     );
     assert_eq!(server.get("/ours", FIREFOX).status, 502);
-    assert!(house.log().contains("no connection to"), "{}", house.log());
+    assert!(house.log().contains("cannot connect to"), "{}", house.log());
 }
 
 #[test]

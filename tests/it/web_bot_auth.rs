@@ -592,7 +592,7 @@ async fn directories_of_private_networks_are_not_asked() {
         let headers = operator.sign(&draft);
         let prover = SignatureProver::new(settings.clone(), clock());
         let finding = prover.prove(&draft.request(&headers), &robot).await;
-        check(&finding, "nothing", "it has no public address");
+        check(&finding, "nothing", "the host has no public address");
     }
     assert_eq!(operator.times_asked(), 0);
     let safe = SignatureSettings {

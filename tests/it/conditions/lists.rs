@@ -126,7 +126,7 @@ async fn a_file_is_in_force_at_the_first_request_and_when_it_changes() {
     assert!(
         house
             .log()
-            .contains("it is a page, not a list of addresses"),
+            .contains("the document is a web page, not an address list"),
         "{}",
         house.log()
     );

@@ -297,10 +297,13 @@ async fn gzip_is_read_from_files_and_servers_within_the_limit() {
         encoder.finish().unwrap()
     };
     for (bytes, said) in [
-        (whole[..whole.len() * 9 / 10].to_vec(), "cut off or damaged"),
-        (whole[..whole.len() - 4].to_vec(), "cut off or damaged"),
-        (whole[..5].to_vec(), "cut off or damaged"),
-        (bomb, "the gzip file holds over 5000000 bytes"),
+        (
+            whole[..whole.len() * 9 / 10].to_vec(),
+            "truncated or damaged",
+        ),
+        (whole[..whole.len() - 4].to_vec(), "truncated or damaged"),
+        (whole[..5].to_vec(), "truncated or damaged"),
+        (bomb, "the gzip file contains over 5000000 bytes"),
         (twice, "it is gzip data"),
     ] {
         for url in [path.display().to_string(), server.url("/all.txt.gz")] {
