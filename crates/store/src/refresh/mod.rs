@@ -7,7 +7,7 @@
 //! 3. decompresses gzip, rejects web pages, binary and oversized data, then parses the document;
 //! 4. tests every pattern against browsers, and quarantines robots that match a browser;
 //! 5. holds a document for review if it looks truncated, has fewer than ten robots, or loses more
-//! than a tenth of them, until an administrator accepts it (or forces the refresh);
+//!    than a tenth of them, until an administrator accepts it (or forces the refresh);
 //! 6. builds a detector with the robots of all sources, to prove that they are usable;
 //! 7. replaces the source's rows in one transaction and publishes the detector.
 //!

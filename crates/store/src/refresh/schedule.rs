@@ -3,7 +3,6 @@
 //! The cron job only sends a signal; the receiving loop runs the refresh. So refreshes never
 //! overlap, and shutdown waits for them. Only cron-type jobs in UTC are used: repeated jobs stop
 //! after the process was suspended, and local time jumps twice a year.
-//! a pause of the whole process, and local time jumps twice a year.
 
 use std::time::Duration;
 

@@ -3,7 +3,6 @@
 //! As in draft-meunier-webbotauth-httpsig-directory, the response has a signature with each key,
 //! with a separate tag, that covers the requested host. It is only mentioned in the evidence, as a
 //! directory comes over TLS from a host listed in the registry.
-//! knows; it is told with the evidence.
 
 use http::HeaderMap;
 use sfv::{BareItem, InnerList};
