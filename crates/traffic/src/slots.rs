@@ -16,7 +16,7 @@ const CLAIMED: u64 = 1;
 const SETTLED: u64 = 2;
 const STATE: u64 = 0b11;
 
-/// Slots of a process; `COUNT` is a power of two.
+/// Fixed number of slots for request data; `COUNT` is a power of two.
 #[derive(Debug)]
 pub(crate) struct Slots<L, const COUNT: usize> {
     slots: Box<[Slot<L>]>,

@@ -5,8 +5,8 @@
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry/>, RFC 6890).
 //!
 //! Callers decide what a kind implies: to hosts named by others we only connect at public
-//! addresses; only public addresses get a verdict; documentation networks, which examples need and
-//! nobody owns, may appear in published lists and are looked up in DNS.
+//! addresses; only public addresses get a verdict; documentation networks, which have no owner but
+//! are needed for examples, may appear in published lists and are looked up in DNS.
 
 use std::{
     fmt,

@@ -12,7 +12,7 @@ use super::{Conditions, FetchError, FetchLimits, Fetcher, client};
 /// Request that accepts a response with any status.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyStatusRequest<'a> {
-    /// `http:` or `https:` URL.
+    /// URL with the scheme `http:` or `https:`.
     pub url: &'a str,
     /// Value of `Host` that replaces the URL's host.
     pub host: Option<&'a str>,

@@ -35,7 +35,7 @@ pub enum FetchError {
     Connect {
         /// URL without its password.
         url: String,
-        /// Innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
     /// TLS failed, usually because the certificate is not trusted.
@@ -43,7 +43,7 @@ pub enum FetchError {
     Tls {
         /// URL without its password.
         url: String,
-        /// Innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
     /// The response did not start or end in time.
@@ -56,7 +56,7 @@ pub enum FetchError {
         url: String,
         /// Timeout of the whole fetch.
         total: Duration,
-        /// Idle timeout.
+        /// Maximum time without a byte.
         idle: Duration,
     },
     /// The server closed or reset the connection before its response began.
@@ -64,7 +64,7 @@ pub enum FetchError {
     Reset {
         /// URL without its password.
         url: String,
-        /// Innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
     /// The body ended before its announced length.
@@ -104,7 +104,7 @@ pub enum FetchError {
     Encoding {
         /// URL without its password.
         url: String,
-        /// Innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
     /// Another error reported by the HTTP client.
@@ -112,7 +112,7 @@ pub enum FetchError {
     Other {
         /// URL without its password.
         url: String,
-        /// Innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
 }

@@ -15,7 +15,7 @@ use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, Origin};
 
 use super::{PlaceState, place_reader::PlaceReader};
 
-/// Maximum size of a file.
+/// Maximum size of a place database in bytes.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Type of a place database.
@@ -35,7 +35,7 @@ pub(super) struct PlaceFile {
     known: Mutex<Known>,
 }
 
-/// State of the file.
+/// State of the database file.
 #[derive(Clone, Debug, Default)]
 struct Known {
     path: Option<PathBuf>,

@@ -41,7 +41,7 @@ enum Interruption {
     Failed(String),
     /// The document with this SHA-256 is held for review.
     Held(String, String),
-    /// The database failed.
+    /// A database query failed.
     Store(StoreError),
     /// Another instance has acquired the lease.
     Overtaken,

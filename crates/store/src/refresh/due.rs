@@ -18,7 +18,7 @@ pub(super) struct RefreshHistory {
     pub(super) succeeded_ms: Option<i64>,
     /// Number of failures since the last success.
     pub(super) failures: u32,
-    /// End of the last of these failures.
+    /// End of the last failure.
     pub(super) failed_ms: Option<i64>,
     /// Whether the rows are missing, or were made by other rules or from another URL.
     pub(super) is_outdated: bool,

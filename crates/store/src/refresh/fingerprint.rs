@@ -28,9 +28,9 @@ pub(super) struct Fingerprint {
 /// Signs that the end of a document is missing; some sources always end so.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Truncation {
-    /// The last line has no line feed.
+    /// Whether the last line lacks a line feed.
     pub(super) is_open: bool,
-    /// The last record lacks fields that other records have.
+    /// Whether the last record lacks fields that other records have.
     pub(super) is_short: bool,
 }
 

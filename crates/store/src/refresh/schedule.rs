@@ -12,7 +12,7 @@ use tracing::error;
 
 use super::{Trigger, refresher::Refresher};
 
-/// Second, minute, hour, day, month, weekday.
+/// Cron expression: second, minute, hour, day, month, weekday.
 const EVERY_FIVE_MINUTES: &str = "0 */5 * * * *";
 /// Maximum random delay after a signal, so that installations do not send requests simultaneously.
 const LONGEST_SPREAD: Duration = Duration::from_mins(4);

@@ -15,7 +15,7 @@ pub(super) fn parse(text: &[u8]) -> RobotsTxt {
 #[derive(Clone, Debug)]
 pub(super) struct MergedFile {
     pub(super) text: Bytes,
-    /// Remark for the administrator.
+    /// Remark about the merge for the administrator.
     pub(super) remark: Option<&'static str>,
     /// Digests of the two input files, for detecting unchanged inputs.
     of: [[u8; 32]; 2],

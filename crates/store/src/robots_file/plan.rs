@@ -69,11 +69,11 @@ pub(super) enum Entry {
 /// Server whose robots.txt is passed or merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Upstream {
-    /// URL without a trailing slash.
+    /// URL of the upstream without a trailing slash.
     pub(super) url: String,
     /// Whether requests to the upstream use the visitor's host name.
     pub(super) preserve_host: bool,
-    /// Host name in requests for all other hosts.
+    /// Host name in requests to the upstream for all other hosts.
     pub(super) host: Option<String>,
 }
 
@@ -92,12 +92,12 @@ impl Entry {
         }
     }
 
-    /// Returns the robots for which everything is disallowed here, if our rules are served.
+    /// Returns the fully disallowed robots, if rules from the settings are served.
     pub(super) fn refused(&self) -> Option<&RefusedRobots> {
         self.rules().map(RobotsTxtRules::refused_robots)
     }
 
-    /// Returns our rules, if they are served here.
+    /// Returns the rules from the settings, if they are served.
     fn rules(&self) -> Option<&RobotsTxtRules> {
         match self.content()? {
             RobotsTxtContent::Settings(rules) | RobotsTxtContent::Merge(rules) => Some(rules),

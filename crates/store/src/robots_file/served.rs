@@ -83,7 +83,7 @@ struct BuildState {
 #[derive(Clone, Debug)]
 enum Answer {
     Site,
-    /// Our file, while the upstream's part is unknown.
+    /// Merged file while the upstream's part is unknown.
     Unknown,
     Ours {
         prepared: Arc<PreparedFile>,

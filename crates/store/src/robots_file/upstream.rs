@@ -40,12 +40,12 @@ pub const LIMITS: FetchLimits = FetchLimits {
 pub(super) enum FetchOutcome {
     /// The known file is unchanged.
     Same { fresh_for: Duration },
-    /// The file is new.
+    /// The file is new or has changed.
     File {
         text: Vec<u8>,
         conditions: Conditions,
         fresh_for: Duration,
-        /// Remark for the administrator.
+        /// Remark about the file for the administrator.
         remark: Option<&'static str>,
     },
     /// No usable response, with the reason.

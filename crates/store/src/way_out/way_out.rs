@@ -43,7 +43,7 @@ const KEPT_DAYS: i64 = 8;
 /// Interval for reloading the keys from the database.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
-/// Pause after a database error.
+/// Pause after a failed reload of the keys.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Cookie name over HTTPS: browsers only accept this prefix from the same host and over HTTPS.

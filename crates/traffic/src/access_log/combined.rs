@@ -2,10 +2,10 @@
 
 use memchr::{memchr, memchr2};
 
-/// Fields of a log line, still escaped.
+/// Fields of an access log line, still escaped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct RawEntry<'a> {
-    /// Empty in the common format.
+    /// User-Agent; empty in the common format.
     pub(super) user_agent: &'a [u8],
     pub(super) bytes: u64,
 }

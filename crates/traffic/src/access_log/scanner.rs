@@ -28,7 +28,7 @@ impl<'a> Scanner<'a> {
         self.rest.first().copied()
     }
 
-    /// Consumes the given byte if it comes next.
+    /// Consumes the given byte if it is the next one.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {
@@ -37,7 +37,7 @@ impl<'a> Scanner<'a> {
         is_next
     }
 
-    /// Consumes a string.
+    /// Consumes a JSON string.
     pub(super) fn string(&mut self) -> Option<Raw<'a>> {
         if !self.take(b'"') {
             return None;
@@ -54,7 +54,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes a number or a word.
+    /// Consumes a JSON number or word, such as `true`.
     pub(super) fn scalar(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
         let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[');
@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
         Some(scalar)
     }
 
-    /// Consumes a value of any type and depth.
+    /// Consumes a JSON value of any type and depth.
     pub(super) fn skip(&mut self) -> Option<()> {
         // Counts the depth instead of recursing: a line of brackets must not exhaust the stack.
         let mut depth = 0_usize;

@@ -15,7 +15,7 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::store::{LearntCanonical, MAX_CANONICALS, Store, StoreError};
 
-/// Time for which a canonical URL is used: pages change.
+/// Time for which a stored canonical URL is used, as pages change.
 const LASTS_MS: i64 = 30 * 24 * 3_600 * 1_000;
 
 /// Maximum number of canonical URLs waiting to be written.

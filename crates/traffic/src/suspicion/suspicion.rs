@@ -28,7 +28,7 @@ use super::{
 /// and suffices for fifty thousand requests a second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
-/// Milliseconds between two evaluations.
+/// Milliseconds between two evaluations of the sketches.
 const JUDGED_MS: i64 = 5_000;
 
 /// Fleet detection among a process's human visitors; clones share all state.
@@ -53,7 +53,7 @@ struct Inner {
 pub struct Flagged {
     /// Whether the visitor has the User-Agent and fingerprint of a fleet.
     pub is_in_fleet: bool,
-    /// Whether the visitor's address or network behaves as no human visitor does.
+    /// Whether the visitor's address or network shows conduct that humans do not.
     pub is_odd: bool,
 }
 

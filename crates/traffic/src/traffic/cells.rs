@@ -79,7 +79,7 @@ pub(super) struct Asked<'a> {
 /// Number of requests since the start, as shown in `/metrics`.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// Site name.
+    /// Name of the site.
     pub site: Arc<str>,
     /// Kind of visitor.
     pub kind: Kind,

@@ -41,7 +41,7 @@ pub struct SiteCounters {
     key: CellKey,
     people: Cell,
     table: Arc<Table>,
-    /// `None` if paths are not stored.
+    /// Slots for request paths; `None` if paths are not stored.
     paths: Option<Arc<Ring>>,
     /// Number of requests whose path found no free slot.
     skipped: AtomicU64,

@@ -32,7 +32,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)
 #[derive(Clone, Debug)]
 pub struct Traffic {
     inner: Arc<Inner>,
-    /// `None` if fleet detection is disabled.
+    /// Fleet detection; `None` if disabled.
     suspicion: Option<Suspicion>,
 }
 
@@ -42,11 +42,11 @@ struct Inner {
     /// Paths of the current minute; locked by tasks of this module, never by a request.
     window: Mutex<Window>,
     notes: Arc<Notes>,
-    /// `None` without a database: the counters are then only shown in `/metrics`.
+    /// Database writers; `None` if the counters are only shown in `/metrics`.
     writers: Option<tokio::sync::Mutex<Writers>>,
     /// Days for which evidence is stored; 0 disables evidence.
     evidence_days: u32,
-    /// `None` if traffic is not stored.
+    /// Database; `None` if traffic is not stored.
     store: Option<Store>,
     clock: Clock,
 }

@@ -20,7 +20,7 @@ const MAX_VIEWERS: usize = 16;
 /// Time for which rows are still collected after the last read, as the viewer may return.
 const REST_MS: i64 = 60_000;
 
-/// Recent decisions, collected only while someone views them.
+/// Recent decisions, collected only while there are viewers.
 #[derive(Debug)]
 pub(super) struct Live {
     switch: VisitSwitch,
@@ -57,7 +57,7 @@ impl Live {
         }
     }
 
-    /// Adds a decision if anyone is watching.
+    /// Adds a decision if there are viewers.
     pub(super) fn push(&self, decided: &Evidence) {
         if !self.is_watched.load(Relaxed) {
             return;
@@ -104,7 +104,7 @@ impl Live {
         state.viewers = state.viewers.saturating_sub(1);
     }
 
-    /// Stops collecting rows if no one has read them for a while.
+    /// Stops collecting rows that have not been read for a while.
     pub(super) fn rest(&self, now_ms: i64) {
         let mut state = self.state();
         if state.viewers == 0 && now_ms.saturating_sub(state.looked_ms) > REST_MS {

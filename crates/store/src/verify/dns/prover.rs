@@ -160,8 +160,8 @@ impl DnsProver {
 
 /// Returns `true` if addresses of this kind have globally unique names.
 ///
-/// Documentation addresses are looked up too, although nobody owns them: examples need them, and
-/// the only possible response is that there is no name.
+/// Documentation addresses are looked up too, although they have no owner: examples need them,
+/// and the only possible response is that there is no name.
 fn has_one_name(kind: AddressKind) -> bool {
     matches!(kind, AddressKind::Public | AddressKind::Documentation)
 }

@@ -20,7 +20,7 @@ pub(super) struct DocumentEntries {
 /// Entry of a list document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// `None` if the entry is unreadable.
+    /// Parsed network; `None` if the entry is unreadable.
     pub(super) net: Option<IpNet>,
     pub(super) is_selected: bool,
 }

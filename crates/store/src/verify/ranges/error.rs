@@ -13,7 +13,7 @@ pub enum RangesError {
     TooLarge {
         /// Size of the document.
         bytes: usize,
-        /// Maximum size.
+        /// Maximum size of the document.
         max_bytes: usize,
     },
     /// The document is not UTF-8 text.
@@ -66,7 +66,7 @@ pub enum RangesError {
     /// The document lists a range that is too wide to belong to one owner.
     #[error("the document lists {prefix}, which is too wide to prove anything; use another list")]
     TooWide {
-        /// The range.
+        /// Range that is too wide.
         prefix: String,
     },
     /// All ranges together contain more than half of all addresses.

@@ -17,7 +17,7 @@ const MOST_V6: u128 = 1 << 52;
 
 /// Half of all IPv4 addresses.
 const HALF_V4: u128 = 1 << 31;
-/// Half of all allocated /64 networks, which are those of `2000::/3`.
+/// Half of all allocated /64 networks (`2000::/3`).
 const HALF_V6: u128 = 1 << 60;
 
 /// Time for which a chosen list stays in the store without a request: the maximum configurable

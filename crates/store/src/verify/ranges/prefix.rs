@@ -50,9 +50,9 @@ pub(super) fn is_too_wide(net: IpNet) -> bool {
 
 /// Returns `true` if a list may contain all addresses of a network.
 ///
-/// Allowed are public addresses and documentation networks, which nobody owns and examples need, so
-/// that listing them verifies no one. Request addresses are checked to be public before lookups
-/// ([`Methods`](crate::verify::Methods)).
+/// Allowed are public addresses and documentation networks: the latter have no owner, so
+/// listing them verifies no client, and are needed for examples. Request addresses are checked to
+/// be public before lookups ([`Methods`](crate::verify::Methods)).
 pub(super) fn is_listable(net: IpNet) -> bool {
     AddressKind::specials(net.network(), net.broadcast())
         .all(|kind| kind == AddressKind::Documentation)

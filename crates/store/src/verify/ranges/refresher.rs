@@ -167,8 +167,8 @@ impl RangesRefresher {
         }
     }
 
-    /// Removes all other lists from memory and the store; stored chosen lists only if they were not
-    /// requested for 37 days.
+    /// Removes all lists except those in `urls` from memory and the store; chosen lists are only
+    /// removed from the store if they were not requested for 37 days.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ const MAX_REQUESTS: usize = 64;
 /// Maximum number of verdicts stored for waiting requests.
 const MAX_TOLD: u64 = 4_096;
 
-/// Time for which such a verdict is stored.
+/// Time for which the verdict on a signed request is stored.
 const TOLD_FOR: Duration = Duration::from_mins(1);
 
 /// Proofs of signatures that are running or have just ended.

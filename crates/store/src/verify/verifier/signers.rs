@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 
 use robot_detection_layer::detect::SigningHost;
 
-/// Maximum number of names.
+/// Maximum number of stored names of signers.
 const MAX_NAMES: usize = 200;
 
 /// Maximum number of names within one registrable domain: its owner can create any number.

@@ -46,7 +46,7 @@ pub enum SigningKeyError {
     /// The agent is not an `https:` origin.
     #[error("{agent:?} is not the https origin of a site; use for example https://www.example.com")]
     BadAgent {
-        /// Configured agent.
+        /// Configured agent, which is not an origin.
         agent: String,
     },
     /// The operating system provides no random bytes.

@@ -1,7 +1,7 @@
 //! Signers that the registry does not list.
 //!
-//! Their key directories and nonces are stored separately from those of listed robots, so that
-//! signing under many names does not displace the latter.
+//! Their key directories and nonces are cached separately, so that signing under many names does
+//! not displace those of listed robots.
 
 use std::{
     collections::HashSet,

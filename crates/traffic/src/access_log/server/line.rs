@@ -62,9 +62,9 @@ pub struct Line<'a> {
     pub host: Option<&'a [u8]>,
     /// HTTP method; empty, like target and version, if the request head could not be parsed.
     pub method: &'a str,
-    /// Path and query.
+    /// Path and query of the request.
     pub target: &'a str,
-    /// HTTP version.
+    /// HTTP version of the request.
     pub version: &'a str,
     /// Response to the request; `None` if another server sends the response.
     pub answer: Option<LoggedAnswer>,
@@ -72,7 +72,7 @@ pub struct Line<'a> {
     pub referer: Option<&'a [u8]>,
     /// `User-Agent` header.
     pub user_agent: Option<&'a [u8]>,
-    /// Site name.
+    /// Name of the site.
     pub site: &'a str,
     /// Robot id; `None` for a person.
     pub robot: Option<&'a str>,

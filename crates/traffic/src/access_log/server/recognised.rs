@@ -17,7 +17,7 @@ const USER_AGENT: &str = "User-Agent";
 #[derive(Clone, Debug, Default)]
 pub struct RecognisedFields {
     form: &'static str,
-    /// Field for each meaning.
+    /// Name of the field for each meaning, such as `status`.
     fields: BTreeMap<&'static str, String>,
     has_readable_line: bool,
 }
@@ -97,7 +97,7 @@ pub(super) struct Whole<'a> {
     pub(super) time: &'a [u8],
     pub(super) status: &'a [u8],
     pub(super) bytes: u64,
-    /// `None` in the common format.
+    /// Referer; `None` in the common format.
     pub(super) referrer: Option<&'a [u8]>,
     pub(super) user_agent: &'a [u8],
     /// Quoted fields after the User-Agent.

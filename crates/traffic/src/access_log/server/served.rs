@@ -44,7 +44,7 @@ pub struct Served<'a> {
     pub user_agent: Option<&'a [u8]>,
     /// Requested host.
     pub host: Option<Cow<'a, str>>,
-    /// Site name, only in the log of a server of this project.
+    /// Name of the site, only in the log of a server of this project.
     pub site: Option<Cow<'a, str>>,
     /// Decision for the request, only in the log of a server of this project.
     pub decision: Option<Cow<'a, str>>,

@@ -214,7 +214,7 @@ fn wanted(
         .collect()
 }
 
-/// Names of totals, the same as those of `identify --summary`.
+/// Names of the totals, as in `identify --summary`.
 const TOTALS: [(Kind, &str); 5] = [
     (Kind::Person, "people"),
     (Kind::Shared, "shared"),

@@ -32,11 +32,11 @@ pub const VISITORS: &[(&str, &[Kind])] = &[
 /// Conditions that requests must meet; `None` matches all requests.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrafficFilter {
-    /// Word of [`VISITORS`].
+    /// Kinds of visitors: a word of [`VISITORS`].
     pub visitors: Option<String>,
-    /// Site name.
+    /// Name of the site.
     pub site: Option<String>,
-    /// Robot id.
+    /// Id of the robot.
     pub robot: Option<String>,
     /// Operator of the robot: a company or project.
     pub operator: Option<String>,

@@ -51,7 +51,7 @@ pub struct PathFigure {
     pub name: String,
     /// Minimum number of requests.
     pub count: PathCount,
-    /// Human requests among them.
+    /// Number of human requests in `count`.
     pub people: u64,
     /// Maximum number of requests missing from the count.
     pub more: u64,

@@ -30,11 +30,11 @@ pub struct Window {
     cuts: BTreeMap<Arc<str>, PathCut>,
 }
 
-/// Visitor and path.
+/// Site, robot and path of a count.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 struct Entry {
     site: Arc<str>,
-    /// Empty for people.
+    /// Id of the robot; empty for people.
     robot: Arc<str>,
     path: Box<str>,
 }
