@@ -237,7 +237,7 @@ mod tests {
             ),
             (
                 "[robots_txt]\ndisallow = ['a']",
-                "c.toml:2: robots_txt.disallow: \"a\": a path begins with / or *",
+                "c.toml:2: robots_txt.disallow: \"a\": a path must begin with / or *",
             ),
             (
                 "[robots_txt]\nallow = ['/a b']",
@@ -249,7 +249,7 @@ mod tests {
             ),
             (
                 "[robots_txt]\nsitemaps = '/sitemap.xml'",
-                "c.toml:2: robots_txt.sitemaps: \"/sitemap.xml\" is no URL",
+                "c.toml:2: robots_txt.sitemaps: \"/sitemap.xml\" is not a URL",
             ),
             (
                 "[robots_txt]\ncontent_signal = 'train=no'",
@@ -293,7 +293,7 @@ mod tests {
             ),
             (
                 "[[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b'",
-                "c.toml:3: robots_txt.host.disallow: \"/a#b\": a # begins a comment",
+                "c.toml:3: robots_txt.host.disallow: \"/a#b\": a # would begin a comment",
             ),
         ] {
             wrong(text, expected);

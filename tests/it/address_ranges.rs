@@ -221,13 +221,13 @@ async fn a_restart_serves_the_last_good_copy(house: House) {
         panic!("the list has it");
     };
     let expected = format!(
-        "192.0.2.1 is within 192.0.2.0/24, which {url} lists (of 2026-11-20, checked just now)"
+        "192.0.2.1 is within 192.0.2.0/24, listed in {url} (of 2026-11-20, checked just now)"
     );
     assert_eq!(evidence.text, expected);
     // Nobody is there: the copy stays.
     house.clock.advance(DAY);
     let reason = second.fail(&url).await;
-    assert!(reason.starts_with("no connection to "), "{reason}");
+    assert!(reason.starts_with("cannot connect to "), "{reason}");
     assert_eq!(second.contains(&url, UNLISTED), Some(false));
 }
 
@@ -239,7 +239,7 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
     instance.refresh(&url).await;
     let cut = JSON.get(..100).unwrap();
     for (reply, reason) in [
-        (Reply::text("<html>Sorry</html>"), "is a page"),
+        (Reply::text("<html>Sorry</html>"), "is a web page"),
         (Reply::text(cut), "is damaged JSON"),
         (Reply::text(r#"{"prefixes": []}"#), "lists no addresses"),
         (Reply::text("0.0.0.0/0"), "it lists 0.0.0.0/0"),
@@ -250,7 +250,7 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
         ),
         (Reply::status(500), "answered 500"),
         (Reply::status(404), "answered 404"),
-        (Reply::Reset, "cut off"),
+        (Reply::Reset, "was reset"),
         (
             Reply::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n192.0.2.0/24\n".to_vec()),
             "truncated",
@@ -267,7 +267,7 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
         assert_eq!(instance.contains(&url, UNLISTED), Some(false));
     }
     assert_eq!(
-        log::lines_with(&format!("{url} were not refreshed, 2 of before stay")).len(),
+        log::lines_with(&format!("{url}, keeping the previous 2")).len(),
         10
     );
     // What the store keeps is the last good copy too, until it is too old to tell.
@@ -394,7 +394,7 @@ async fn only_http_is_fetched() {
     let instance = house.instance().await;
     for url in ["file:///etc/hosts", "ftp://h/ips.json", "ips.json"] {
         let reason = instance.fail(url).await;
-        assert!(reason.contains("cannot be fetched"), "{reason}");
+        assert!(reason.contains("cannot fetch"), "{reason}");
     }
 }
 
@@ -460,7 +460,7 @@ async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) 
     house.clock.advance(DAY);
     let reason = instance.fail(&url).await;
     assert!(
-        reason.starts_with("it lists 3 address ranges and had 100: it may be cut off"),
+        reason.starts_with("the list has 3 address ranges, down from 100; it may be truncated"),
         "{reason}"
     );
     // A restart knows it still.
@@ -515,7 +515,7 @@ async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {
     let (robots, chosen) = (house.instance().await, house.chosen().await);
     let reason = robots.fail(&url).await;
     assert!(
-        reason.contains("2 of its 3 entries are no public addresses"),
+        reason.contains("2 of 3 entries are not public addresses"),
         "{reason}"
     );
     assert_eq!(chosen.refresh(&url).await, Some(RangesOutcome::New));
@@ -557,7 +557,7 @@ async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then()
     let read = async || instance.refresher.read_files(slice::from_ref(&url)).await;
     read().await;
     assert!(lists(UNLISTED) && !lists(LISTED));
-    assert!(instance.state().error.unwrap().contains("cannot be read"));
+    assert!(instance.state().error.unwrap().contains("cannot read"));
     assert!(!instance.state().has_copy());
     std::fs::write(&path, "192.0.2.0/24\n").unwrap();
     age();

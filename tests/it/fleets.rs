@@ -318,7 +318,7 @@ async fn who_turns_it_off_is_told_so() {
     assert!(house.page().contains("traffic.fleets"));
     let report = run(house.directory.path(), &["suspects", "report"]);
     let figures = String::from_utf8_lossy(&report.stdout).into_owned();
-    assert!(report.status.success() && figures.contains("Requests of people"));
+    assert!(report.status.success() && figures.contains("Human requests"));
     assert!(!figures.contains("instance"), "{figures}");
     assert!(String::from_utf8_lossy(&report.stderr).contains("traffic.fleets is false"));
 }

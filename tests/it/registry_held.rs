@@ -57,9 +57,9 @@ fn what_is_held_back_is_told_until_it_is_accepted() {
     let (code, _, said) = house.run(&["registry", "refresh"]);
     assert_eq!(code, Some(1));
     let reason =
-        "held back: it has 40 robots, before it had 50: more than a tenth would go at once";
+        "the document has 40 robots, down from 50: more than a tenth would be removed at once";
     assert!(
-        said.starts_with(&format!("error: own: {reason}"))
+        said.starts_with(&format!("error: own: held for review: {reason}"))
             && said.contains("--accept puts it in force"),
         "{said}"
     );
@@ -80,7 +80,7 @@ fn what_is_held_back_is_told_until_it_is_accepted() {
     let (code, _, said) = house.run(&["registry", "refresh", "--source", "own", "--accept"]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("it has changed since it was held back"),
+        said.contains("the document changed while held for review"),
         "{said}"
     );
     assert_eq!(house.robots(), 50);

@@ -232,7 +232,7 @@ fn preferences_of_the_settings_are_checked_as_lint_checks_them() {
         ),
         (
             "content_usage = ['/a train-ai=n', '/a search=y']",
-            "another line is about the same path",
+            "another line has the same path",
         ),
     ] {
         house.configure(&format!("[robots_txt]\nserve = 'settings'\n{setting}"));
@@ -429,15 +429,15 @@ fn sayings() -> [(&'static str, Reply, &'static str); 9] {
     [
         ("gone", Reply::status(404), ""),
         ("secret", Reply::status(403), ""),
-        ("page", html, "is a page, not a robots.txt"),
+        ("page", html, "is a web page, not a robots.txt"),
         ("broken", Reply::status(500), "answered 500"),
         ("busy", Reply::status(429), "answered 429"),
         (
             "mad",
             Reply::Raw(b"nonsense".to_vec()),
-            "none of its rules is known",
+            "its rules are unknown",
         ),
-        ("reset", Reply::Reset, "none of its rules is known"),
+        ("reset", Reply::Reset, "its rules are unknown"),
         (
             "away",
             Reply::redirect("http://evil.example/robots.txt"),
@@ -446,7 +446,7 @@ fn sayings() -> [(&'static str, Reply, &'static str); 9] {
         (
             "round",
             Reply::redirect("/robots.txt"),
-            "goes on to redirect",
+            "redirects more than",
         ),
     ]
 }
@@ -513,7 +513,7 @@ fn robots_hold_back_until_the_upstream_has_answered() {
         "ours are in force"
     );
     assert_eq!(server.get("/ours", FIREFOX).status, 502);
-    assert!(house.log().contains("no connection to"), "{}", house.log());
+    assert!(house.log().contains("cannot connect to"), "{}", house.log());
 }
 
 #[test]
@@ -531,8 +531,11 @@ fn explain_says_what_becomes_of_a_merge() {
     };
     let inexact = "User-agent: *\nAllow: /*a*b*c\n";
     for (reply, told) in [
-        (Reply::status(500), "; with 503 until that is known"),
-        (Reply::text(inexact), "; they cannot be merged exactly"),
+        (
+            Reply::status(500),
+            "; answers 503 until the upstream's file is known",
+        ),
+        (Reply::text(inexact), "; the files cannot be merged exactly"),
     ] {
         let text = explain(&House::robots(reply));
         assert!(text.contains(told), "{told}: {text}");
@@ -583,7 +586,7 @@ fn a_hangup_reloads_and_the_last_good_copy_stays() {
         robots(&server).text().contains("/new")
     });
     eventually("the upstream has failed", || {
-        house.log().contains("the last good copy stays")
+        house.log().contains("using the last good copy")
     });
     let text = robots(&server).text();
     assert!(

@@ -103,11 +103,11 @@ mod tests {
             ),
             (
                 "web_robots_db = 'gopher://u:geheim@x'",
-                "c.toml:1: web_robots_db: gopher://u:***@x cannot be read: gopher:",
+                "c.toml:1: web_robots_db: cannot read gopher://u:***@x: unknown scheme gopher:",
             ),
             (
                 "[[source]]\nname='x'\nurl='htp://x/'",
-                "c.toml:3: source.url: htp://x/ cannot be read: htp: is none of http:, https: and file:",
+                "c.toml:3: source.url: cannot read htp://x/: unknown scheme htp:, expected http:, https: or file:",
             ),
             (
                 "[[source]]\nname='manual'\nurl='u'",

@@ -216,7 +216,7 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
     let page = client.get("refresh").await.text();
     assert!(page.contains("What was downloaded is held back."), "{page}");
     assert!(
-        page.contains("held back: it has 80 robots, before it had 100"),
+        page.contains("the document has 80 robots, down from 100"),
         "{page}"
     );
     let overview = client.get("overview").await;

@@ -149,7 +149,7 @@ async fn the_page_tells_verdicts_impostors_and_lists_and_escapes_them() {
         ELSEWHERE,
         "/a&#34;onload=&#39;x&#39;&#38;amp;",
         "&#60;script&#62;alert",
-        "198.51.100.7 is not in the one range",
+        "198.51.100.7 is not in the only range",
         "fresh 1 2026-02-20 2 hours ago 2 hours ago",
         lists.url.as_str(),
     ] {

@@ -126,7 +126,7 @@ async fn a_file_is_in_force_at_the_first_request_and_when_it_changes() {
     assert!(
         house
             .log()
-            .contains("it is a page, not a list of addresses"),
+            .contains("the document is a web page, not an address list"),
         "{}",
         house.log()
     );
@@ -144,7 +144,7 @@ async fn a_list_that_was_never_read_means_nobody_and_says_so() {
     let house = House::new(FILE).await;
     let server = house.serve();
     assert_eq!(status(&server, "192.0.2.1"), 200);
-    let told = "list closed: closed.txt was never read, so that nobody is in it: the file closed.txt cannot be read";
+    let told = "list closed: closed.txt was never loaded, so the list is empty: cannot read the file closed.txt";
     assert!(ready(&server).contains(told), "{}", ready(&server));
     let doctor = house.doctor(&["--offline"]);
     assert!(doctor.contains(&format!("warn  {told}")), "{doctor}");
@@ -202,7 +202,7 @@ async fn a_list_that_cannot_be_had_is_told_and_fetched_by_explain() {
         "{doctor}"
     );
     assert!(
-        doctor.contains("was never read, so that nobody is in it: ") && doctor.contains("404"),
+        doctor.contains("was never loaded, so the list is empty: ") && doctor.contains("404"),
         "{doctor}"
     );
     lists.set(Reply::text("192.0.2.0/24\n"));

@@ -123,7 +123,7 @@ async fn a_list_names_the_front_once_it_is_read() {
     fs::write(&path, "0.0.0.0/0\n").unwrap();
     eventually("the bad list is told", || {
         let log = fs::read_to_string(house.directory.path().join("stderr.log")).unwrap();
-        log.contains("it lists 0.0.0.0/0, in which anybody may be")
+        log.contains("the document lists 0.0.0.0/0, which is too wide")
     });
     assert_eq!(house.ask(&forged), 403);
     fs::write(&path, "198.51.100.0/24\n").unwrap();

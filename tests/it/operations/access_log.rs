@@ -306,7 +306,7 @@ fn settings_that_cannot_be_are_told_before_anything_is_served() {
         (
             "access_log.format = 'clf'",
             2,
-            "\"clf\" is none of common, combined and json",
+            "unknown access log format \"clf\": expected common, combined or json",
         ),
     ] {
         configure(directory.path(), settings);

@@ -309,7 +309,7 @@ async fn what_is_counted_while_the_database_is_away_is_kept_once_it_is_back() {
     ask();
     wait_for(&servers[1], "away");
     eventually("the counts are not taken", || {
-        site.log().contains("traffic is counted in memory")
+        site.log().contains("buffering traffic counters in memory")
     });
     ask();
     cluster.resume();

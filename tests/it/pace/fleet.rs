@@ -23,11 +23,13 @@ impl Fleet {
     }
 
     fn wait_until_they_are(&self, instances: usize) {
-        let told = format!("{instances} instances share the pace of rules");
+        let told = format!("{instances} instances share the rate limits");
         for house in &self.0 {
             eventually(&told, || {
                 let log = house.log();
-                let mut counts = log.lines().filter(|line| line.contains("share the pace"));
+                let mut counts = log
+                    .lines()
+                    .filter(|line| line.contains("share the rate limits"));
                 counts.next_back().is_some_and(|line| line.contains(&told))
             });
         }

@@ -247,7 +247,7 @@ fn a_redirect_of_a_public_source_leads_to_no_private_address() {
         .output()
         .unwrap();
     let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    let refused = told.matches("it leads to an address that is not public");
+    let refused = told.matches("the target has an address that is not public");
     assert_eq!(refused.count(), count, "{told}");
     assert_eq!(internet.seen().len(), count);
     assert!(inner.seen().is_empty(), "{told}");
@@ -278,7 +278,7 @@ async fn redirects_that_go_on_or_astray_are_refused() {
     for status in [300, 302, 305] {
         let error = failure_of(Reply::status(status)).await;
         assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
-        let nowhere = format!("the answer {status} names no place to go to");
+        let nowhere = format!("the {status} response has no usable Location");
         assert!(error.to_string().contains(&nowhere), "{error}");
     }
 }
@@ -288,7 +288,7 @@ async fn redirects_of_a_kind_that_is_not_followed_say_so() {
     for status in [300, 305, 306] {
         let error = failure_of(Reply::status(status).with("Location", "/b")).await;
         assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
-        let reason = format!("the answer {status} is not one that is followed");
+        let reason = format!("{status} responses are not followed");
         assert!(error.to_string().contains(&reason), "{error}");
     }
 }

@@ -81,7 +81,7 @@ const CUTS: &[Cut] = &[
         Format::WebRobotsDb,
         nine_tenths,
         RefreshOutcome::Held,
-        "its last line does not end",
+        "its last line has no line feed",
     ),
     (
         Format::WebRobotsDb,
@@ -93,7 +93,7 @@ const CUTS: &[Cut] = &[
         Format::List,
         nine_tenths,
         RefreshOutcome::Held,
-        "its last line does not end",
+        "its last line has no line feed",
     ),
     (
         Format::Matomo,
@@ -105,7 +105,7 @@ const CUTS: &[Cut] = &[
         Format::Matomo,
         nine_tenths,
         RefreshOutcome::Held,
-        "its last line does not end",
+        "its last line has no line feed",
     ),
     (
         Format::Matomo,
@@ -186,7 +186,7 @@ async fn more_than_a_tenth_less_is_held_back_and_a_tenth_is_not() {
     assert_eq!(record.outcome, RefreshOutcome::Held);
     assert_eq!(
         record.error,
-        "it has 89 robots, before it had 100: more than a tenth would go at once"
+        "the document has 89 robots, down from 100: more than a tenth would be removed at once"
     );
     assert!(house.knows("Fetcher99x"));
     server.set(Reply::text(registry(Format::WebRobotsDb, 90)));
@@ -218,10 +218,10 @@ async fn what_is_held_back_is_remembered_and_just_that_is_accepted() {
     assert!(
         changed
             .error
-            .starts_with("it has changed since it was held back")
+            .starts_with("not accepted, as the document changed while held for review")
     );
     assert!(
-        changed.error.contains("it has 70 robots"),
+        changed.error.contains("the document has 70 robots"),
         "{}",
         changed.error
     );
@@ -244,7 +244,7 @@ async fn a_whole_document_comes_in_though_another_was_accepted_and_says_so() {
     server.set(Reply::text(registry(Format::WebRobotsDb, 101)));
     let record = accept(&house, &document).await.unwrap();
     assert_eq!(record.added, 1);
-    assert!(record.problems[0].starts_with("what was held back is there no more"));
+    assert!(record.problems[0].starts_with("the document held for review is no longer available"));
 }
 
 #[tokio::test]
@@ -260,7 +260,7 @@ async fn the_log_says_once_what_is_held_back_and_how_to_accept_it() {
     assert_eq!(told.len(), 1, "{told:?}");
     let told = &told[0];
     assert!(
-        told.contains("the registry web-robots-db is held back: it has 80 robots")
+        told.contains("the registry web-robots-db is held for review: the document has 80 robots")
             && told.contains("registry refresh --source web-robots-db --accept"),
         "{told}"
     );
@@ -297,10 +297,13 @@ async fn gzip_is_read_from_files_and_servers_within_the_limit() {
         encoder.finish().unwrap()
     };
     for (bytes, said) in [
-        (whole[..whole.len() * 9 / 10].to_vec(), "cut off or damaged"),
-        (whole[..whole.len() - 4].to_vec(), "cut off or damaged"),
-        (whole[..5].to_vec(), "cut off or damaged"),
-        (bomb, "the gzip file holds over 5000000 bytes"),
+        (
+            whole[..whole.len() * 9 / 10].to_vec(),
+            "truncated or damaged",
+        ),
+        (whole[..whole.len() - 4].to_vec(), "truncated or damaged"),
+        (whole[..5].to_vec(), "truncated or damaged"),
+        (bomb, "the gzip file contains over 5000000 bytes"),
         (twice, "it is gzip data"),
     ] {
         for url in [path.display().to_string(), server.url("/all.txt.gz")] {

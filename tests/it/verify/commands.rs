@@ -204,7 +204,7 @@ async fn a_list_over_the_limit_names_no_key_that_is_not_there() {
     let told = json(&failed);
     let error = told[0]["error"].as_str().unwrap();
     assert!(error.contains("4194304 bytes"), "{error}");
-    assert!(error.contains("check the address"), "{error}");
+    assert!(error.contains("check the URL"), "{error}");
     assert!(!error.contains("raise"), "{error}");
 }
 
