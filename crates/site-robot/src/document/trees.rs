@@ -1,4 +1,4 @@
-//! What tree is made of a page.
+//! Tests of the content tree of a page.
 
 use super::{Page, PageMatter};
 use crate::matter::{Definition, Line, Matter, Piece, Run, TableCell};
@@ -8,7 +8,7 @@ fn matter(html: &str) -> Matter {
     Page::read(html).matter(PageMatter::Main, &own)
 }
 
-/// Returns a short form of a tree.
+/// Returns a short notation of a page's content tree.
 fn told(html: &str) -> String {
     all(&matter(html).pieces)
 }
