@@ -176,7 +176,7 @@ fn wrong_terms_are_refused_with_their_place() {
         ),
         (
             "[[license]]\npermits = 'train-ai'",
-            ":3: license.permits: \"train-ai\" is no use",
+            ":3: license.permits: \"train-ai\" is not a valid use",
         ),
         (
             "[[license]]\npayment = 'crawl'\namount = '1,5'",
