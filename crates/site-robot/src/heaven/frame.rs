@@ -1,10 +1,10 @@
-//! The frame of all pages.
+//! Frame of all pages.
 
 use askama::Template;
 
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
-/// Frame that all pages have in common.
+/// Parts common to all pages.
 #[derive(Debug)]
 pub(super) struct Frame<'s> {
     pub(super) base: &'s str,
@@ -55,7 +55,7 @@ impl<'c> PageLink<'c> {
     }
 }
 
-/// Writing into a string never fails.
+/// Renders a template; writing to a string never fails.
 pub(super) fn rendered(page: &impl Template) -> String {
     page.render().unwrap_or_default()
 }
