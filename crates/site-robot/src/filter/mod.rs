@@ -49,10 +49,7 @@
 mod commands;
 mod conf;
 mod content;
-#[expect(
-    clippy::module_inception,
-    reason = "the module is named after its type"
-)]
+#[expect(clippy::module_inception, reason = "named after its type")]
 mod filter;
 mod filters;
 mod functions;

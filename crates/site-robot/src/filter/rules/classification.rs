@@ -50,9 +50,7 @@ impl ClassificationRules {
         for item in &items {
             match item {
                 Item::Entry(entry) => rules.extend(rule(entry, &mut notes)),
-                Item::Open(tag) => {
-                    notes.error(tag.line, "blocks are not allowed; write Class lines only")
-                }
+                Item::Open(tag) => notes.error(tag.line, "blocks are not allowed; use Class lines"),
                 Item::Close { line, .. } => notes.error(*line, "blocks are not allowed"),
                 Item::Blank | Item::Comment(_) => {}
             }
