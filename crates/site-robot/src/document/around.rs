@@ -17,7 +17,7 @@ const MIN_LINKED_PERCENT: usize = 50;
 const MIN_CONTENTS_PERCENT: usize = 90;
 /// Minimum number of in-page links in a table of contents; fewer may be ordinary references.
 const MIN_CONTENTS: usize = 3;
-/// Articles are the main content if they hold at least 1/N of the candidate text.
+/// Articles are the main content if they hold at least 1/4 of the candidate text.
 pub(super) const ARTICLES_SHARE: usize = 4;
 /// Maximum text per language in a list of translations, in bytes, separators included.
 const MAX_LANGUAGE_BYTES: usize = 40;
@@ -94,7 +94,7 @@ const LINKED: [&str; 31] = [
     "toolbar",
 ];
 
-/// Prefixes and suffixes of such words in generated names (`docnav`, `tocview`).
+/// Prefixes and suffixes of boilerplate words in generated names (`docnav`, `tocview`).
 const LINKED_ENDS: [&[u8]; 2] = [b"nav", b"toc"];
 
 /// Words in class names that mark secondary content: comments, advertisements, related links. Such

@@ -173,7 +173,7 @@ pub(super) fn listings(catalogue: &Catalogue) -> impl Iterator<Item = String> {
     fixed.into_iter().chain(indexes)
 }
 
-/// Returns the content of one of these files.
+/// Returns the content of the start page, the style sheet or an index page.
 pub(super) fn text(path: &str, catalogue: &Catalogue, settings: &HeavenSettings) -> Option<String> {
     match path {
         "index.html" => return Some(index::start(catalogue, settings)),

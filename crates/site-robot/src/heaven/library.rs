@@ -23,7 +23,7 @@ const ALIAS_PIECE: u32 = 5_000;
 
 /// Time before a description's change within which a page counts as "changed just now".
 ///
-/// Servers that generate pages dynamically report such a date on every request.
+/// Servers that generate pages dynamically report the current time on every request.
 const JUST_NOW_MS: i64 = 10 * 60 * 1_000;
 
 /// Stored descriptions of one site.

@@ -99,7 +99,7 @@ keys! {
     generation_filter as "generation-filter": String = Text, "generation-default";
     /// minutes between publications
     index_after as "index-after-ngenerated": Duration = Integer(1, 525_600), "256", 60;
-    /// 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
+    /// log level: 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
     loglevel as "loglevel": u8 = Integer(0, 100), "1";
     /// number of parallel requests
     max_connections as "max-connections": usize = HUNDRED, "8";

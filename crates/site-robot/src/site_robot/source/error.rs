@@ -11,7 +11,7 @@ pub enum SourceError {
     /// The HTTP request failed.
     #[error(transparent)]
     Http(#[from] FetchError),
-    /// The source does not serve such URLs.
+    /// The source does not serve URLs of this kind.
     #[error("cannot fetch {url}: {reason}")]
     NotServed {
         /// URL of the page.
