@@ -47,7 +47,7 @@ blocks! {
         "<pre>\na\n  b</pre>c" => ["a\n  b", "c"];
         "<pre>a<div>b</div><b>c</b>\n\n</pre>d" => ["a\nb\nc", "d"];
     }
-    end_tags_that_are_left_out_are_known {
+    omitted_end_tags_are_implied {
         "<p>a<p>b<ul><li>c<li>d<ul><li>e</ul></ul>f" => ["a", "b", "c", "d", "e", "f"];
         "<table><tr><td>a<td>b<tr><th>c</table>d" => ["a", "b", "c", "d"];
         "<dl><dt>a<dd>b<dt>c</dl>" => ["a", "b", "c"];
@@ -67,7 +67,7 @@ blocks! {
         "&lt;b&gt; &amp; &eacute;&#x41;&#66; &copy 2026 &unknown;" => ["<b> & éAB © 2026 &unknown;"];
         "a&nbsp;b" => ["a\u{A0}b"];
     }
-    what_is_not_shown_is_no_text {
+    hidden_elements_have_no_text {
         "a<script>x<p>y</script>b<style>z</style>c" => ["abc"];
         "a<template>x<p>y</template>b" => ["ab"];
         "a<svg><title>x</title><text>y</text><style><p></style></svg>b" => ["a", "b"];
