@@ -238,7 +238,7 @@ fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     }
 }
 
-/// Running totals of the page.
+/// Running totals of the page's text and links.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     text: usize,
@@ -288,14 +288,14 @@ impl Around {
         });
     }
 
-    /// Records a link.
+    /// Counts a link of the page.
     pub(super) fn link(&mut self, url: &str, is_translation: bool) {
         self.sums.links += 1;
         self.sums.within += usize::from(url.starts_with('#'));
         self.sums.translations += usize::from(is_translation);
     }
 
-    /// Records a block.
+    /// Adds a block's text to the page's totals.
     pub(super) fn block(&mut self, block: &Block) {
         self.sums.text += block.text.len();
         self.sums.linked += linked(block);

@@ -83,7 +83,6 @@ impl Attributes {
         self.current = None;
     }
 
-    /// Starts an attribute.
     pub(super) fn begin(&mut self) {
         self.end();
     }

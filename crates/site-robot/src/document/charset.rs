@@ -10,7 +10,7 @@ use super::prescan::{EARLY, LATE, declared};
 /// Maximum number of bytes examined to guess the encoding, from the first non-ASCII byte on.
 const MAX_GUESS_BYTES: usize = 256 * 1024;
 
-/// Decoded text of a resource.
+/// Text of a resource, decoded from its character encoding.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DecodedText<'a> {

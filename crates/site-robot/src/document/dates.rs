@@ -94,7 +94,7 @@ impl Moment {
     }
 }
 
-/// Parses `2026-03-01`.
+/// Parses a date, such as `2026-03-01`.
 fn day(text: &str) -> Option<Date> {
     let mut parts = text.split('-').map(number);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
@@ -102,7 +102,7 @@ fn day(text: &str) -> Option<Date> {
     Date::from_calendar_date(i32::try_from(year).ok()?, month, u8::try_from(day).ok()?).ok()
 }
 
-/// Parses `12:30`, `12:30:05` or `12:30:05.7`.
+/// Parses a time of day: `12:30`, `12:30:05` or `12:30:05.7`.
 fn time_of_day(text: &str) -> Option<Time> {
     let whole = text.split('.').next().unwrap_or_default();
     let mut parts = whole
@@ -135,7 +135,7 @@ fn number(text: &str) -> Option<u32> {
 /// Dates found on the page, as written: in structured data, META tags and text.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
-    /// Structured data collected so far.
+    /// JSON-LD text read so far.
     json: Option<Vec<u8>>,
     of_json: [Option<String>; 2],
     of_tags: [Option<String>; 2],
@@ -145,7 +145,7 @@ pub(super) struct Dates {
 }
 
 impl Dates {
-    /// Records a start tag.
+    /// Records the dates in a `<meta>` or `<time>` tag.
     pub(super) fn tag(&mut self, name: &[u8], tag: &Attributes) {
         match name {
             b"meta" => {
@@ -190,7 +190,6 @@ impl Dates {
         }
     }
 
-    /// Starts structured data.
     pub(super) fn begin_json(&mut self) {
         self.json = Some(Vec::new());
     }
@@ -249,7 +248,7 @@ impl Dates {
     }
 }
 
-/// Records the first valid date.
+/// Stores a date if it is valid and none is stored yet.
 fn note(date: &mut Option<String>, told: Option<&str>) {
     if date.is_none() {
         let told = told.filter(|told| Moment::read(told).is_some());

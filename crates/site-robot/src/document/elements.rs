@@ -29,7 +29,7 @@ pub(super) enum Element {
     Cell,
     /// Element without an end tag, except `<br>` and `<hr>`.
     Void,
-    /// `<br>`.
+    /// Line break, `<br>`.
     LineBreak,
     /// `<hr>`.
     Rule,

@@ -7,7 +7,7 @@ use super::xml;
 /// Maximum number of entries stored of one feed.
 const MAX_ENTRIES: usize = 10_000;
 
-/// RSS or Atom feed.
+/// Parsed RSS or Atom feed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Feed {
@@ -23,7 +23,7 @@ pub struct Feed {
 pub struct FeedEntry {
     /// URL of the page, as written.
     pub url: String,
-    /// Title of the page.
+    /// Title of the page that the entry describes.
     pub title: Option<String>,
     /// Value of `updated`, `pubDate` or similar, as written.
     pub last_modified: Option<String>,
@@ -53,7 +53,7 @@ impl Feed {
 struct FeedReader {
     is_feed: bool,
     feed: Feed,
-    /// Depth of the open entry.
+    /// Nesting depth of the feed entry being read.
     entry: Option<usize>,
     current: FeedEntry,
     /// Value of `guid`, used as the link if the entry has no other.

@@ -28,7 +28,7 @@ impl Folded {
         }
     }
 
-    /// Adds text unchanged.
+    /// Appends text without folding white space.
     pub(super) fn push_verbatim(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
     }
@@ -45,7 +45,6 @@ impl Folded {
         self.bytes.len() + usize::from(self.is_spaced && !self.bytes.is_empty())
     }
 
-    /// Returns the end of the text, in bytes.
     pub(super) fn end(&self) -> usize {
         self.bytes.len()
     }

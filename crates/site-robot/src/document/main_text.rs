@@ -9,10 +9,10 @@ use super::{
 };
 use crate::matter::{Matter, SaidLine, first_sentence};
 
-/// Selection of a page's content.
+/// Selection of a page's blocks: all, or only the main content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PageMatter {
-    /// The complete page.
+    /// All blocks of the page.
     All,
     /// The main content: the `<main>` element; else the articles, if they are more than teasers;
     /// else everything except navigation, headers and footers. Comments, advertisements and similar

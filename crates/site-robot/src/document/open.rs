@@ -31,15 +31,12 @@ pub(super) struct OpenElements {
 /// Traits of an element, from its start tag.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traits {
-    /// Whether the element is hidden.
     pub(super) is_hidden: bool,
     /// Whether the element is a section, with its own header and footer.
     pub(super) is_section: bool,
     /// Page part that the element forms.
     pub(super) part: Option<Part>,
-    /// Style of the element's text.
     pub(super) style: Inline,
-    /// Container of the element's blocks.
     pub(super) container: u32,
 }
 
@@ -219,7 +216,6 @@ impl OpenElements {
         None
     }
 
-    /// Opens an element.
     pub(super) fn push(&mut self, element: Element, name: &[u8], traits: Traits) {
         let at = self.stack.len();
         if at >= MAX_DEPTH {

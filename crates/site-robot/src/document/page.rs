@@ -41,7 +41,7 @@ pub struct Page {
     pub(super) containers: Vec<Container>,
 }
 
-/// META tag.
+/// META tag of an HTML page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Meta {
@@ -53,7 +53,7 @@ pub struct Meta {
     pub is_http_equiv: bool,
 }
 
-/// Link to another resource.
+/// Link from an HTML page to another resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Link {
@@ -97,7 +97,7 @@ pub struct Block {
     pub(super) container: u32,
     /// Styles, pictures and line breaks in the text.
     pub(super) spans: Vec<Span>,
-    /// Programming language of code.
+    /// Programming language of a code block.
     pub(super) language: String,
 }
 
@@ -112,7 +112,7 @@ pub enum BlockKind {
     Text,
 }
 
-/// Part of a page.
+/// Part of an HTML page, such as main content or navigation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PagePart {
     /// `<main>`, `role=main`.

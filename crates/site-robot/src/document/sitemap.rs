@@ -5,7 +5,7 @@ use super::xml;
 /// Maximum number of entries stored of one sitemap, as in the protocol.
 const MAX_ENTRIES: usize = 50_000;
 
-/// Sitemap or sitemap index.
+/// Parsed sitemap or sitemap index.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Sitemap {

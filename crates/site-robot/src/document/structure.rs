@@ -19,7 +19,6 @@ pub(super) struct Container {
     pub(super) kind: Kind,
 }
 
-/// Kind of a container.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     /// List, with the number of its first item if ordered.
@@ -53,14 +52,14 @@ pub(super) struct Inline {
 /// Position of a mark within a block's text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Span {
-    /// Byte offset in the text.
+    /// Byte offset in the block's text.
     pub(super) at: usize,
     pub(super) mark: Mark,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Mark {
-    /// Style of the following text.
+    /// Style of the text that follows.
     Style(Inline),
     Image {
         source: String,

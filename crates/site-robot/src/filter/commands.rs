@@ -18,12 +18,12 @@ pub trait Commands: Send + Sync {
     fn run(&self, command: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String>;
 }
 
-/// Program to run, with arguments.
+/// External program to run for a filter, with its arguments.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandLine {
     /// Name or path of the program.
     pub program: String,
-    /// Arguments of the program.
+    /// Command-line arguments of the program.
     pub arguments: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl CommandLine {
         }
     }
 
-    /// Adds an argument.
+    /// Adds an argument to the command line.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
@@ -71,7 +71,7 @@ pub trait Files {
     fn read(&self, path: &str) -> Result<Option<String>, String>;
 }
 
-/// Implementation of [`Files`] without files.
+/// Implementation of [`Files`] in which no file exists.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct NoFiles;
 

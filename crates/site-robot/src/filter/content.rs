@@ -13,23 +13,23 @@ use crate::document::{Page, decode};
 pub struct ReceivedResource {
     /// HTTP status code.
     pub status: u16,
-    /// `Content-Type`, including parameters.
+    /// Value of the `Content-Type` header, including parameters.
     pub content_type: Option<String>,
     /// `Content-Encoding` as received; the stored body is decompressed.
     pub content_encoding: Option<String>,
-    /// `Content-Language`.
+    /// Value of the `Content-Language` header.
     pub content_language: Option<String>,
-    /// `Expires`.
+    /// Value of the `Expires` header.
     pub expires: Option<String>,
-    /// `Last-Modified`.
+    /// Value of the `Last-Modified` header.
     pub last_modified: Option<String>,
-    /// `ETag`.
+    /// Value of the `ETag` header.
     pub etag: Option<String>,
     /// Canonical URL from a `Link` header.
     pub canonical: Option<String>,
     /// Directives of `X-Robots-Tag` that apply to all robots.
     pub robots: Option<String>,
-    /// Decompressed body.
+    /// Decompressed response body.
     pub body: Bytes,
 }
 

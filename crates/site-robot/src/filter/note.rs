@@ -9,7 +9,7 @@ const MAX_NOTES: usize = 1_000;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Line number, starting at 1.
+    /// Line number in the file, starting at 1.
     pub line: usize,
     /// Severity of the note.
     pub severity: Severity,
@@ -53,7 +53,7 @@ robot_detection_layer::words! {
     /// Severity of a note.
     #[derive(Ord, PartialOrd)]
     pub enum Severity {
-        /// Repaired while reading.
+        /// A mistake was repaired while reading the file.
         Repair = "repair",
         /// The line may not have the intended effect.
         Warning = "warning",

@@ -35,7 +35,7 @@ impl Pattern {
         keyword(text).unwrap_or_else(|| Self::Prefix(text.to_owned()))
     }
 
-    /// Creates a regular expression pattern.
+    /// Creates a pattern from a regular expression.
     pub(super) fn regex(text: &str) -> Result<Self, String> {
         if text.len() > MAX_PATTERN {
             return Err(format!(

@@ -132,7 +132,7 @@ impl Resource {
         self.put(source, Some(value.into()));
     }
 
-    /// Removes a source.
+    /// Removes the values of a source.
     pub fn clear(&mut self, source: &Source) {
         self.put(source, None);
     }
@@ -355,7 +355,6 @@ fn is_html(media_type: &str) -> bool {
         .any(|html| media_type.eq_ignore_ascii_case(html))
 }
 
-/// Returns a value unless empty.
 fn some(value: Option<&String>) -> Option<Cow<'_, str>> {
     value
         .filter(|it| !it.is_empty())

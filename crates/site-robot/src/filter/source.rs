@@ -12,7 +12,7 @@ pub struct Source {
     known: SourceName,
 }
 
-/// Predefined sources.
+/// Predefined sources of information about a resource.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SourceName {
     Csid,

@@ -6,17 +6,17 @@ robot_detection_layer::words! {
     /// Stage of a filter, which is also the keyword of its directives.
     #[derive(Hash, Ord, PartialOrd)]
     pub enum Stage {
-        /// Once, before the first resource.
+        /// Runs once, before the first resource.
         Setup = "Setup",
         /// Before the resource is retrieved; only the URL is known.
         MetaData = "MetaData",
-        /// After the resource is retrieved.
+        /// Runs after the resource is retrieved.
         Data = "Data",
         /// Collection of links to other resources.
         Enumerate = "Enumerate",
         /// Generation of the resource description.
         Generate = "Generate",
-        /// Once, after the last resource.
+        /// Runs once, after the last resource.
         Shutdown = "Shutdown",
     }
 }
@@ -58,13 +58,13 @@ impl StageOutcome {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Denial {
-    /// Name of the filter.
+    /// Name of the filter that denied the resource.
     pub filter: Arc<str>,
-    /// Stage of the denial.
+    /// Stage in which the resource was denied.
     pub stage: Stage,
     /// Line of the directive in filter.conf.
     pub line: usize,
-    /// Function of the directive.
+    /// Function of the directive that denied the resource.
     pub function: Arc<str>,
     /// Reason: source, value, and the compared text.
     pub reason: String,

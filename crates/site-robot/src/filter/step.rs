@@ -77,7 +77,7 @@ pub trait Step: Send + Sync {
     }
 }
 
-/// Compiled directive.
+/// Compiled filter directive.
 pub(super) struct Compiled {
     pub(super) line: usize,
     pub(super) function: Arc<str>,

@@ -11,7 +11,7 @@ const SENT: &str = "robot-heaven-sent";
 /// Part of a page that a visitor may read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum PageAccess {
-    /// The complete page.
+    /// The complete page is shown.
     #[default]
     Full,
     /// Title and lead of the page, with a link to the original.

@@ -54,11 +54,11 @@ pub struct CatalogueBuilder {
     addresses: Vec<String>,
 }
 
-/// Page of an index.
+/// One page of an index of robot heaven.
 #[derive(Debug)]
 pub(super) struct Listing<'c> {
     pub(super) view: View,
-    /// Page number, starting at 1.
+    /// Number of the index page, starting at 1.
     pub(super) number: usize,
     pub(super) last: usize,
     pub(super) total: usize,
@@ -89,7 +89,7 @@ impl CatalogueBuilder {
         self.addresses = addresses;
     }
 
-    /// Builds the catalogue.
+    /// Builds the catalogue from the added pages.
     pub fn build(mut self, settings: &HeavenSettings) -> Catalogue {
         self.entries.sort_by(|a, b| a.url.cmp(&b.url));
         self.entries.dedup_by(|a, b| a.url == b.url);
@@ -124,7 +124,7 @@ impl CatalogueBuilder {
 }
 
 impl Catalogue {
-    /// Returns the number of pages.
+    /// Returns the number of pages in the catalogue.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

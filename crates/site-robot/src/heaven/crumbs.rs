@@ -7,7 +7,7 @@ use super::{Catalogue, HeavenSettings, text::one_line};
 /// Maximum number of URL segments shown.
 const MAX_CRUMBS: usize = 16;
 
-/// Breadcrumb of a page.
+/// Breadcrumb: name of a level above the page, with an optional link.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Crumb {
     pub(super) text: String,

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use robot_detection_store::store::StoreError;
 
-/// Error of robot heaven.
+/// Error when publishing or serving robot heaven.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeavenError {
@@ -14,11 +14,11 @@ pub enum HeavenError {
     /// A file or directory cannot be read or written.
     #[error("cannot {what} {path}: {source}")]
     Files {
-        /// Action that failed.
+        /// File operation that failed.
         what: &'static str,
         /// Path of the file.
         path: String,
-        /// I/O error.
+        /// I/O error of the file operation.
         source: io::Error,
     },
     /// Another publication is in progress.

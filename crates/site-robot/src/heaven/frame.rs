@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
-/// Parts common to all pages.
+/// Parts common to all pages of robot heaven.
 #[derive(Debug)]
 pub(super) struct Frame<'s> {
     pub(super) base: &'s str,
@@ -13,7 +13,7 @@ pub(super) struct Frame<'s> {
     pub(super) views: Vec<ViewLink>,
 }
 
-/// Link to an index.
+/// Link to an index of robot heaven.
 #[derive(Debug)]
 pub(super) struct ViewLink {
     pub(super) path: String,
@@ -21,7 +21,7 @@ pub(super) struct ViewLink {
     pub(super) count: usize,
 }
 
-/// Link to a page.
+/// Link to a page of robot heaven.
 #[derive(Debug)]
 pub(super) struct PageLink<'c> {
     pub(super) href: String,

@@ -66,7 +66,6 @@ struct Writer<'c> {
     site: Site<'c>,
     /// Emphasis marker: `*`, or `_` in lines with strong text.
     emphasis: &'static str,
-    /// Currently open styles.
     open: Style,
     /// Whether the next character must not be a letter, because a closing marker would not close.
     needs_sign: bool,

@@ -83,7 +83,7 @@ impl fmt::Display for HeavenPath {
     }
 }
 
-/// Parts of a URL.
+/// Parts of a URL that determine its path in robot heaven.
 struct Parts<'u> {
     /// Directory for a foreign host.
     host: Option<String>,

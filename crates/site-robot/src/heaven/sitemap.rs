@@ -70,7 +70,7 @@ pub(super) fn write_start(
     Ok(())
 }
 
-/// Writes URLs of a sitemap.
+/// Writes the `<url>` elements of a sitemap.
 pub(super) fn write_urls(
     entries: &[Entry],
     settings: &HeavenSettings,
@@ -89,7 +89,6 @@ pub(super) fn write_urls(
     Ok(())
 }
 
-/// Ends a sitemap.
 pub(super) fn write_end(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</urlset>")
 }

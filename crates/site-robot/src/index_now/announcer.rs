@@ -52,9 +52,9 @@ pub struct Announcer {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IndexNowTold {
-    /// Number of accepted URLs.
+    /// Number of URLs that the endpoint accepted.
     pub taken: u64,
-    /// Number of URLs still pending.
+    /// Number of URLs still to be submitted.
     pub waiting: u64,
     /// Reason why URLs were rejected or not yet submitted.
     pub failure: Option<String>,

@@ -12,7 +12,7 @@ pub struct Terms {
     pub(super) permits: Vec<Usage>,
     pub(super) prohibits: Vec<Usage>,
     pub(super) payment: Option<Payment>,
-    /// Amount and currency.
+    /// Amount and currency of the payment.
     pub(super) amount: Option<(String, String)>,
     pub(super) standard: Option<String>,
     pub(super) custom: Option<String>,

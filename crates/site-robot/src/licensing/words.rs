@@ -3,7 +3,7 @@
 robot_detection_layer::words! {
     /// Use of content (RSL 1.0, `usage`).
     pub enum Usage {
-        /// Any use.
+        /// Any use of the content.
         All = "all",
         /// Any use by AI systems.
         AiAll = "ai-all",
@@ -13,7 +13,7 @@ robot_detection_layer::words! {
         AiInput = "ai-input",
         /// Search indexes for AI systems.
         AiIndex = "ai-index",
-        /// Search engines.
+        /// Indexing by search engines.
         Search = "search",
     }
 }
@@ -21,9 +21,9 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// Payment for a licence (RSL 1.0, `payment`).
     pub enum Payment {
-        /// No payment.
+        /// Use is free of charge.
         Free = "free",
-        /// Attribution of the author.
+        /// Use requires attribution of the author.
         Attribution = "attribution",
         /// Voluntary contribution.
         Contribution = "contribution",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Content of a page.
+/// Content of a page as a tree of headings, paragraphs, lists and tables.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Matter {
     /// Pieces of the content, in order.
@@ -23,7 +23,7 @@ pub enum Piece {
         /// Text of the code, without the final line break.
         text: String,
     },
-    /// Quotation.
+    /// Block quotation.
     Quote(Vec<Self>),
     /// List, ordered if `start` is set.
     List {
@@ -50,7 +50,7 @@ pub enum Piece {
 pub struct Definition {
     /// Whether the entry is a term.
     pub is_term: bool,
-    /// Content of the entry.
+    /// Content of the definition entry.
     pub pieces: Vec<Piece>,
 }
 
@@ -63,14 +63,14 @@ pub struct TableCell {
     pub line: Line,
 }
 
-/// Line of inline text.
+/// Line of inline text with styles and links.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Line {
     /// Parts of the line.
     pub runs: Vec<Run>,
 }
 
-/// Part of a line.
+/// Part of a line: styled text, a link, or a line break.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Run {
     /// Non-empty text in one style.

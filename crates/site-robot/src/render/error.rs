@@ -7,7 +7,7 @@ pub enum RenderError {
     /// No browser is available; the text contains the reason and advice.
     #[error("{reason}")]
     Refused {
-        /// Reason and advice.
+        /// Reason, with advice.
         reason: String,
     },
     /// The page exceeded a limit and was aborted.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};
 use url::Url;
 
-/// Response of a server.
+/// Response of a server, passed to the browser.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// HTTP status code.

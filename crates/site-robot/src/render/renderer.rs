@@ -11,7 +11,7 @@ use super::{Answer, RenderError, Resources, browser::Browser, tab::Tab};
 /// Maximum number of browser starts per run.
 const MAX_STARTS: u32 = 100;
 
-/// Limits of the renderer.
+/// Limits of the page renderer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RenderLimits {
     /// Name or path of the browser; if empty, Chromium is searched for.
@@ -38,7 +38,7 @@ impl Default for RenderLimits {
     }
 }
 
-/// Page after running its scripts.
+/// HTML page after its scripts ran.
 #[derive(Clone, Debug)]
 pub struct RenderedPage {
     /// HTML of the page, in UTF-8.

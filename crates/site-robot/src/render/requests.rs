@@ -24,7 +24,7 @@ const MAX_REQUESTS: usize = 500;
 /// Maximum number of parallel server requests per page.
 const MAX_AT_ONCE: usize = 4;
 
-/// Progress of a page.
+/// Loading progress of a page.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Stage {
     /// Whether the browser received the server's response.
@@ -37,7 +37,7 @@ pub(super) struct Stage {
     pub(super) seen: usize,
 }
 
-/// Requests of one page.
+/// Handler of the requests that the browser makes for one page.
 pub(super) struct Requests<'a> {
     connection: &'a Connection,
     session: &'a str,

@@ -53,7 +53,6 @@ pub(super) struct Tab {
 }
 
 impl Tab {
-    /// Opens a tab.
     pub(super) async fn open(connection: &Connection) -> Result<Self, RenderError> {
         let call = |command, params| connection.call(None, command, params);
         let made = call(

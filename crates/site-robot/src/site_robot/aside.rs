@@ -38,7 +38,7 @@ impl WaitingBody {
         }
     }
 
-    /// Returns the body.
+    /// Returns the body, read back from disk if necessary.
     pub(super) fn take(self) -> io::Result<Bytes> {
         match self {
             Self::Memory(body) => Ok(body),

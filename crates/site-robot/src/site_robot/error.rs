@@ -12,7 +12,7 @@ pub enum SiteRobotError {
     /// A starting point is not a URL that can be fetched.
     #[error("invalid starting point {url:?}: {reason}: write it as http://… or https://…")]
     BadStartingPoint {
-        /// Starting point as specified.
+        /// URL of the starting point, as specified.
         url: String,
         /// Reason why the starting point is invalid.
         reason: String,

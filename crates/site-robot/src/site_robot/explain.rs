@@ -19,19 +19,19 @@ use super::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// URL in its normalized form.
+    /// URL to be explained, in its normalized form.
     pub url: String,
     /// Steps, up to the one that rejects the URL.
     pub steps: Vec<ExplainedStep>,
-    /// State from the last visit.
+    /// State of the URL after its last visit.
     pub known: Option<KnownUrl>,
 }
 
-/// Step of an explanation.
+/// Step in the explanation of a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainedStep {
-    /// Kind of the step.
+    /// Kind of the check.
     pub step: Step,
     /// Whether the URL passes the step.
     pub goes_on: bool,

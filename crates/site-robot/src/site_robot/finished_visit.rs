@@ -9,7 +9,7 @@ use super::{
     source::PageResponse,
 };
 
-/// Result of a finished visit.
+/// Result of a finished visit of a URL.
 #[derive(Debug)]
 pub(super) struct FinishedVisit {
     pub(super) record: PageRecord,

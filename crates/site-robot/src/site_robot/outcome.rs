@@ -9,7 +9,7 @@ use super::source::{PageResponse, SourceError};
 /// Maximum pause that a server may request.
 const MAX_HOLD: Duration = Duration::from_mins(10);
 
-/// Meaning of a response.
+/// Meaning of a server's response for the visited URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum AnswerMeaning {
     /// A page to be processed.
@@ -18,18 +18,18 @@ pub(super) enum AnswerMeaning {
     Unmodified,
     /// The page has moved.
     Moved(String),
-    /// There is nothing to describe.
+    /// The URL has no page to describe.
     Gone {
         /// Reason why there is nothing to describe.
         reason: String,
-        /// Resulting loss of the description.
+        /// Consequence for an existing description of the page.
         loss: Loss,
     },
-    /// There may be a page later.
+    /// The URL has no page now, but may have one later.
     Passing {
         /// Reason why there is no page now.
         reason: String,
-        /// Pause that the server requests.
+        /// Pause that the server requests before the next attempt.
         hold: Option<Duration>,
     },
 }

@@ -31,7 +31,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Adds a page.
+    /// Adds a page that is still to be stored.
     pub(super) fn push(&mut self, page: PageRecord, counts: &RunCounts, now_ms: i64) {
         self.pages.push(page);
         self.counts.add(counts);
@@ -43,7 +43,6 @@ impl Pending {
         self.since_ms = self.since_ms.map(|_| i64::MIN);
     }
 
-    /// Adds to the counts.
     pub(super) fn count(&mut self, counts: &RunCounts) {
         self.counts.add(counts);
     }

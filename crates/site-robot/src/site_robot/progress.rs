@@ -38,9 +38,9 @@ pub struct Progress {
     pub is_resumed: bool,
     /// Time at which this instance started.
     pub started_ms: i64,
-    /// Time of this report.
+    /// Time of this report, in milliseconds since 1970.
     pub now_ms: i64,
-    /// Counts of the run.
+    /// Counts of URLs, bytes and resource descriptions in the run.
     pub counts: RunCounts,
     /// Number of URLs waiting in memory; more may be in the database.
     pub waiting: usize,
@@ -54,11 +54,11 @@ pub struct Progress {
     pub hosts: BTreeMap<String, HostProgress>,
 }
 
-/// Progress on one host.
+/// Progress of the run on one host.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostProgress {
-    /// Number of responses received.
+    /// Number of responses received from the host.
     pub fetched: u64,
     /// Number of URLs that finally failed.
     pub failed: u64,
@@ -66,7 +66,7 @@ pub struct HostProgress {
     pub bytes: u64,
 }
 
-/// Summary of a run.
+/// Summary of a finished run of the site robot.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
@@ -80,7 +80,7 @@ pub struct Summary {
     pub is_resumed: bool,
     /// Counts of the complete run, across all instances.
     pub counts: RunCounts,
-    /// Time taken by this instance.
+    /// Time that this instance spent on the run.
     pub elapsed: Duration,
     /// Starting points with their outcomes: all if none succeeded, or else those that did not
     /// respond.
@@ -95,7 +95,7 @@ pub struct Summary {
     pub without_words: Vec<(String, String)>,
     /// Number of pages in heaven that do not respond but stay.
     pub missing: u64,
-    /// Number of pages in heaven.
+    /// Number of pages in robot heaven.
     pub shown: u64,
 }
 

@@ -36,7 +36,7 @@ robot_detection_layer::words! {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Rejection {
-    /// Step of the rejection.
+    /// Check that rejected the URL.
     pub step: Step,
     /// Human-readable reason for the rejection.
     pub reason: String,

@@ -36,7 +36,7 @@ pub(super) struct HostRules {
     main_host: Option<RobotsTxt>,
 }
 
-/// Permission for a URL.
+/// Permission to visit a URL, according to robots.txt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Permission {
     Allowed,

@@ -67,7 +67,6 @@ pub(super) struct RunLoop {
     pub(super) has_rechecked: bool,
 }
 
-/// Result of a task.
 pub(super) enum TaskResult {
     Rules {
         host: Arc<str>,

@@ -40,7 +40,7 @@ impl Scope {
         self.prefixes.push(prefix.to_owned());
     }
 
-    /// Excludes paths with a prefix.
+    /// Excludes all paths that start with a prefix.
     pub(super) fn exclude(&mut self, prefix: &str) {
         self.excluded.push(prefix.to_owned());
     }

@@ -16,12 +16,12 @@ robot_detection_layer::words! {
     /// Pages that are rendered with scripts.
     #[derive(Default)]
     pub enum Rendering {
-        /// No pages.
+        /// No pages are rendered.
         #[default]
         Never = "never",
         /// Pages with scripts but without text.
         Empty = "empty",
-        /// All HTML pages.
+        /// All HTML pages are rendered.
         Always = "always",
     }
 }
@@ -36,7 +36,6 @@ pub(super) struct Start {
 /// Settings of a site robot; see the builder for their meaning.
 #[derive(Clone)]
 pub(super) struct Settings {
-    /// Keys of robot.conf.
     pub(super) conf: RobotConf,
     pub(super) site: String,
     pub(super) instance: String,

@@ -188,7 +188,7 @@ impl SiteRobot {
             .unwrap_or_default()
     }
 
-    /// Returns a control handle.
+    /// Returns a handle that controls the site robot.
     pub fn handle(&self) -> Handle {
         Handle {
             wanted: self.shared.wanted.clone(),
@@ -228,7 +228,7 @@ impl Handle {
         self.wanted.send_replace(RunCommand::Pause);
     }
 
-    /// Resumes the run.
+    /// Resumes a paused run.
     pub fn resume(&self) {
         self.wanted.send_replace(RunCommand::Run);
     }
@@ -238,7 +238,7 @@ impl Handle {
         self.wanted.send_replace(RunCommand::Stop);
     }
 
-    /// Returns the current progress.
+    /// Returns the current progress of the run.
     pub fn progress(&self) -> Progress {
         self.progress.borrow().clone()
     }

@@ -36,7 +36,7 @@ pub enum Trap {
     TooLong,
     /// The path has too many segments.
     TooDeep,
-    /// The path repeats its segments.
+    /// The path of the URL repeats its segments.
     Repeats,
     /// The query has too many parameters.
     TooManyParameters,

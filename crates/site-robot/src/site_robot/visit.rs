@@ -25,7 +25,7 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Outcome of a visit.
+/// Outcome of a visit of a URL.
 #[derive(Debug)]
 pub(super) enum Visit {
     /// A page was fetched and must be processed.
@@ -66,7 +66,7 @@ impl PageVisitor {
         (Some(rules), sitemaps)
     }
 
-    /// Visits a URL.
+    /// Requests a URL and processes the response.
     pub(super) async fn visit(
         self: &Arc<Self>,
         claimed: ClaimedUrl,

@@ -23,7 +23,7 @@ pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> Made {
     Ok(nothing())
 }
 
-/// Reads the MIME types file.
+/// Builds a step that reads the MIME types file.
 pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> Made {
     let path = making.parameters.required("file")?.to_owned();
     if let Some(text) = making.read(&path)? {

@@ -21,7 +21,7 @@ pub enum LogType {
     Verbose,
 }
 
-/// Treatment of a missing file.
+/// Treatment of a file that a directive references but that does not exist.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 // Bundled filters ignore a missing file, checks warn, and runs fail.
 pub(in crate::filter) enum Missing {

@@ -53,7 +53,7 @@ const ORDERS: [&str; 7] = [
     "pragma",
 ];
 
-/// Lowest heading level.
+/// Lowest HTML heading level, `<h6>`.
 const LOWEST: u64 = 6;
 
 /// Builds a step that creates attributes from title and META tags.

@@ -17,7 +17,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Returns the built-in functions.
+    /// Creates a registry of the built-in filter functions.
     pub fn new() -> Self {
         Self::default()
     }
@@ -31,7 +31,7 @@ impl Functions {
         self
     }
 
-    /// Returns all function names, sorted.
+    /// Returns the names of all filter functions, sorted.
     pub fn names(&self) -> Vec<&str> {
         let built_in = BUILT_IN.iter().map(|it| it.name);
         let mut names: Vec<_> = built_in
@@ -42,7 +42,7 @@ impl Functions {
         names
     }
 
-    /// Compiles a directive.
+    /// Compiles a filter directive.
     pub(in crate::filter) fn make(
         &self,
         making: &mut FunctionContext<'_>,
@@ -97,7 +97,7 @@ fn check_once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<()
     Ok(())
 }
 
-/// Built-in function.
+/// Built-in filter function.
 pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     pub(super) stages: &'static [Stage],

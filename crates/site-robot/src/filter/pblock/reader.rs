@@ -7,13 +7,13 @@ use super::{
     words::{begins_with_pair, pairs},
 };
 
-/// Maximum size of a file.
+/// Maximum size of a configuration file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Maximum length of a line, in bytes.
 const MAX_LINE: usize = 64 * 1024;
 
-/// Maximum number of directives.
+/// Maximum number of directives in a configuration file.
 const MAX_ENTRIES: usize = 20_000;
 
 /// Maximum number of pairs per directive.
@@ -30,7 +30,7 @@ pub(in crate::filter) struct Block {
     pub(in crate::filter) words: &'static [&'static str],
 }
 
-/// Reads a complete file.
+/// Parses the text of a complete configuration file.
 pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Vec<Item> {
     if text.len() > MAX_BYTES {
         notes.error(1, "larger than 4 MiB; split it");

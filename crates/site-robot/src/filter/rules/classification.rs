@@ -70,7 +70,7 @@ impl ClassificationRules {
         Some(&found.0)
     }
 
-    /// Returns the number of rules.
+    /// Returns the number of classification rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }

@@ -68,7 +68,7 @@ pub struct FilterRules {
 /// Verdict of the rules on a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RuleVerdict {
-    /// The robot visits the resource.
+    /// The site robot visits the resource.
     Included,
     /// The robot does not visit the resource; the text names the rule.
     Excluded(String),

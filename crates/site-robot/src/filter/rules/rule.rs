@@ -35,7 +35,6 @@ pub(super) struct Comparison {
     pattern: Pattern,
 }
 
-/// Result of a comparison.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ComparisonResult {
     Matches,

@@ -76,7 +76,7 @@ impl Site {
 }
 
 impl Host {
-    /// Parses `Host name=…`.
+    /// Parses the directive `Host name=…`.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         refuse_others(&entry.pairs, &["name"], "Host", notes);
         let whole = required(entry, "name", notes)?;
@@ -123,7 +123,7 @@ impl StartingPoint {
         Ok(Self { url, depth })
     }
 
-    /// Parses `Start url=… depth=…`.
+    /// Parses the directive `Start url=… depth=…`.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         refuse_others(&entry.pairs, &["url", "depth"], "Start", notes);
         let url = required(entry, "url", notes)?;

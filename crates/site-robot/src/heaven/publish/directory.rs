@@ -24,7 +24,7 @@ pub(super) struct PublishDirectory {
     pub(super) heaven: PathBuf,
     pub(super) staging: PathBuf,
     pub(super) old: PathBuf,
-    /// Parent of all three directories.
+    /// Parent of the current, the previous and the new heaven directory.
     pub(super) parent: PathBuf,
     _lock: File,
 }

@@ -31,7 +31,7 @@ const MAX_AT_ONCE: usize = 4;
 /// Number of files after which a sync to disk starts, so that the final sync is short.
 const SYNC_FILES: usize = 500;
 
-/// Result of a publication.
+/// Result of a publication: the catalogue and file counts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PublishReport {
@@ -39,7 +39,7 @@ pub struct PublishReport {
     pub catalogue: Arc<Catalogue>,
     /// Number of new or changed files.
     pub written: usize,
-    /// Number of unchanged files.
+    /// Number of files that did not change.
     pub unchanged: usize,
     /// Whether anything changed; if not, the directory was left untouched.
     pub is_changed: bool,
@@ -317,7 +317,6 @@ impl<F: Future> Prefetch<F> {
         }
     }
 
-    /// Waits for the result.
     async fn end(self) -> F::Output {
         match self {
             Self::Running(future) => future.await,

@@ -63,7 +63,7 @@ struct Shared {
 struct SeenPublication {
     /// Stamp of the publication; `None` if nothing is published.
     stamp: Option<Stamp>,
-    /// URLs of the pages, sorted.
+    /// URLs of the published pages, sorted.
     urls: Vec<Box<str>>,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Staging {
 pub(super) struct Files {
     /// Keeps the lock while any writer exists.
     places: Arc<PublishDirectory>,
-    /// Whether an older heaven exists.
+    /// Whether a previously published heaven exists.
     has_old: bool,
     /// Directory of the last written file.
     last: PathBuf,

@@ -158,7 +158,7 @@ impl ServedHeaven {
         Ok(version)
     }
 
-    /// Returns the catalogue of pages.
+    /// Returns the catalogue of published pages.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.shared.catalogue.load_full()
     }

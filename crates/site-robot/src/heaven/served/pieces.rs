@@ -12,7 +12,7 @@ use crate::heaven::{
 /// Number of sitemap URLs written in one part.
 const URLS: usize = 1_000;
 
-/// Remaining part of a body.
+/// Part of a response body that is still to be sent.
 #[derive(Debug)]
 pub(super) enum Pieces {
     /// Descriptions from the database.

@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS: u32 = 15;
 
 const CONTENT_SIGNAL: HeaderName = HeaderName::from_static("content-signal");
 
-/// Complete content to be served.
+/// Body, status and headers of a complete response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,

@@ -12,7 +12,6 @@ use super::{
 
 /// Number of seconds for a timeout.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
-/// Count from 1 to 100.
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
 /// Declares each key once: its field in [`RobotConf`] and its row in [`KEYS`].
@@ -139,9 +138,9 @@ pub enum OnCompletion {
     /// Wait for a command or the schedule.
     #[default]
     Idle,
-    /// Start the next run.
+    /// Start the next run when a run is complete.
     Loop,
-    /// Exit.
+    /// Exit when a run is complete.
     Quit,
 }
 

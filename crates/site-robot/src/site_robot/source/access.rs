@@ -36,7 +36,7 @@ pub enum Credentials {
     Basic {
         /// User name (`username`); the default is `anonymous`.
         username: String,
-        /// Password (`password`).
+        /// Password of the login (`password`).
         password: String,
     },
     /// Bearer token (RFC 6750).

@@ -13,7 +13,7 @@ const CHOSEN: [&str; 7] = [
     "button", "checkbox", "file", "image", "radio", "reset", "submit",
 ];
 
-/// Form of a page.
+/// HTML form of a page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Form {
     /// `action` as written; empty for the page itself.
@@ -21,7 +21,7 @@ pub(super) struct Form {
     pub(super) fields: Vec<FormField>,
 }
 
-/// Field of a form.
+/// Field of an HTML form.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FormField {
     pub(super) name: String,

@@ -39,7 +39,7 @@ pub struct FormLogin {
     token_field: Option<String>,
 }
 
-/// Filled-in form.
+/// Login form with its fields filled in.
 #[derive(Clone, Eq, PartialEq)]
 pub(super) struct FilledForm {
     pub(super) url: Url,

@@ -10,7 +10,7 @@ use super::{ApplicationSource, FileSource, HttpSource, PageResponse, SourceError
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PageSource {
-    /// Servers over HTTP.
+    /// Servers, requested over HTTP.
     Http(HttpSource),
     /// The application in this process.
     Application(ApplicationSource),
@@ -20,7 +20,7 @@ pub enum PageSource {
     HttpAndFiles(HttpSource, FileSource),
 }
 
-/// Request for a page.
+/// Request for a page, sent to a [`PageSource`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageRequest<'a> {
