@@ -225,7 +225,7 @@ mod tests {
         for (text, expected) in [
             (
                 "[robots_txt]\nserve = 'fiel'",
-                "c.toml:2: robots_txt.serve: \"fiel\" is no way to serve it; did you mean \"file\"?",
+                "c.toml:2: robots_txt.serve: \"fiel\" is not a valid way to serve it; did you mean \"file\"?",
             ),
             (
                 "[robots_txt]\nserve = 'file'",
@@ -245,7 +245,7 @@ mod tests {
             ),
             (
                 "[robots_txt]\nrefuse_purposes = 'ai-traning'",
-                "c.toml:2: robots_txt.refuse_purposes: \"ai-traning\" is no purpose; did you mean \"ai-training\"?",
+                "c.toml:2: robots_txt.refuse_purposes: \"ai-traning\" is not a valid purpose; did you mean \"ai-training\"?",
             ),
             (
                 "[robots_txt]\nsitemaps = '/sitemap.xml'",

@@ -132,7 +132,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "[[source]]\npreset='crawler-useragents'",
-            "c.toml:2: source.preset: \"crawler-useragents\" is no preset of a [[source]]; did you mean \"crawler-user-agents\"?",
+            "c.toml:2: source.preset: \"crawler-useragents\" is not a valid preset of a [[source]]; did you mean \"crawler-user-agents\"?",
         ),
         ("source = 1", "c.toml:1: unknown key \"source\""),
         (

@@ -242,7 +242,7 @@ fn what_is_wrong_with_a_ban_is_told_with_its_place() {
         ),
         (
             "[[rule]]\nname = 'closed'\naction = 'refuse'\n[[ban]]\nrefusals = 1\nrules = ['close']\n",
-            ":6: ban.rules: \"close\" is no named rule; did you mean \"closed\"?",
+            ":6: ban.rules: \"close\" is not a valid named rule; did you mean \"closed\"?",
         ),
         (
             "[[ban]]\nrefusals = 1\nrules = ['nothing']\n",

@@ -451,7 +451,7 @@ fn who_may_read_what_is_behind_a_login_is_asked() {
     let (code, out, err) = start_and_answer(path, &[], "y\nall\nrobots\n");
     assert_eq!(code, 0, "{out}{err}");
     let asked = format!(
-        "2 new or changed pages of 12 words wait, such as http://{HOST}/members/ (Minutes)"
+        "2 new or changed pages with 12 words are pending, such as http://{HOST}/members/ (Minutes)"
     );
     assert!(err.contains(&asked), "{err}");
     let written = fs::read_to_string(file(path)).unwrap();

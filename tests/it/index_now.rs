@@ -222,11 +222,7 @@ async fn nobody_is_told_of_pages_that_others_may_not_get() {
             "[site_robot]\nlogin = 'bearer t'\n",
             "logs in or signs",
         ),
-        (
-            "www.example.com",
-            "intranet",
-            "intranet is a name of this network alone",
-        ),
+        ("www.example.com", "intranet", "intranet is a local name"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();

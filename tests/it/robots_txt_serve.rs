@@ -614,7 +614,7 @@ fn a_hangup_reloads_and_the_last_good_copy_stays() {
     eventually("the log says what is wrong", || {
         house
             .log()
-            .contains("robots_txt.serve: \"nothing\" is no way to serve it")
+            .contains("robots_txt.serve: \"nothing\" is not a valid way to serve it")
     });
     assert!(
         robots(&server).text().contains("/new"),

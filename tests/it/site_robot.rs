@@ -752,7 +752,7 @@ async fn a_url_is_explained_step_by_step() {
     assert!(text.contains("never visited"), "{text}");
     let text = explain("http://elsewhere.example/").await;
     assert!(
-        text.contains("no  scope: the host elsewhere.example:80 was not asked for"),
+        text.contains("no  scope: the host elsewhere.example:80 is not in scope"),
         "{text}"
     );
     let text = explain("javascript:alert(1)").await;

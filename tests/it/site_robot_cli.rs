@@ -460,7 +460,7 @@ async fn why_pages_are_not_described_is_told_with_a_count() {
     })
     .await
     .unwrap();
-    let reason = "robots meta: it is not to be indexed (noindex)";
+    let reason = "robots meta: the page must not be indexed (noindex)";
     let of_start = format!("warning: the starting point {start} is not described: {reason}");
     assert!(note.contains(&of_start), "{text}{note}");
     let counted = format!("not described: 3, the first is {start}: {reason}");

@@ -265,7 +265,7 @@ fn wrong_settings_are_told_by_their_lines() {
     for (text, expected) in [
         (
             "[suspects]\naction = 'ban'\n",
-            "c.toml:2: suspects.action: \"ban\" is no action; use one of off, report, heaven, refuse",
+            "c.toml:2: suspects.action: \"ban\" is not a valid action; use one of off, report, heaven, refuse",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nsuspect = true\nvisitors = 'robots'\n",
@@ -277,7 +277,7 @@ fn wrong_settings_are_told_by_their_lines() {
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nreasons = ['headers-order']\n",
-            "c.toml:4: rule.reasons: \"headers-order\" is no reason; did you mean \"header-order\"?",
+            "c.toml:4: rule.reasons: \"headers-order\" is not a valid reason; did you mean \"header-order\"?",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nreasons = []\n",

@@ -95,11 +95,11 @@ mod tests {
             ("redirect_status = 304", "c.toml:1: redirect_status"),
             (
                 "redirect_purposes = ['serch']",
-                "c.toml:1: redirect_purposes: \"serch\" is no purpose; did you mean \"search\"?",
+                "c.toml:1: redirect_purposes: \"serch\" is not a valid purpose; did you mean \"search\"?",
             ),
             (
                 "[[source]]\nname='x'\nurl='u'\nformat='matamo'",
-                "c.toml:4: source.format: \"matamo\" is no format; did you mean \"matomo\"?",
+                "c.toml:4: source.format: \"matamo\" is not a valid format; did you mean \"matomo\"?",
             ),
             (
                 "web_robots_db = 'gopher://u:geheim@x'",
@@ -128,7 +128,7 @@ mod tests {
         for (text, expected) in [
             (
                 "\nmode = 'reprot'",
-                "c.toml:2: mode: \"reprot\" is no mode; did you mean \"report\"?",
+                "c.toml:2: mode: \"reprot\" is not a valid mode; did you mean \"report\"?",
             ),
             (
                 "[[rule]]\naction='refuse'\nstatus=405",
@@ -160,11 +160,11 @@ mod tests {
             ),
             (
                 "[[rule]]\naction='pass'\nverdicts='verfied'",
-                "c.toml:3: rule.verdicts: \"verfied\" is no verdict; did you mean \"verified\"?",
+                "c.toml:3: rule.verdicts: \"verfied\" is not a valid verdict; did you mean \"verified\"?",
             ),
             (
                 "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
-                "c.toml:3: x_robots_tag.verdicts: \"real\" is no verdict",
+                "c.toml:3: x_robots_tag.verdicts: \"real\" is not a valid verdict",
             ),
             (
                 "[[rule]]\naction='pass'\nwait_milliseconds=500",
@@ -181,7 +181,7 @@ mod tests {
         for (text, expected) in [
             (
                 "[[rule]]\naction='refuse'\nvisitors=['namless']",
-                "c.toml:3: rule.visitors: \"namless\" is no visitor; did you mean \"nameless\"?",
+                "c.toml:3: rule.visitors: \"namless\" is not a valid visitor; did you mean \"nameless\"?",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='robots'\npeople=true",

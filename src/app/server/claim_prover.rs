@@ -175,7 +175,7 @@ mod tests {
         for (text, expected) in [
             (
                 "[verify]\nmethods = ['rangs']",
-                "c.toml:2: verify.methods: \"rangs\" is no method; did you mean \"ranges\"?",
+                "c.toml:2: verify.methods: \"rangs\" is not a valid method; did you mean \"ranges\"?",
             ),
             (
                 "[verify]\ndns_servers = ['dns.example']",
@@ -183,7 +183,7 @@ mod tests {
             ),
             (
                 "[verify]\nspoofed = 'refused'",
-                "c.toml:2: verify.spoofed: \"refused\" is no treatment; did you mean \"refuse\"?",
+                "c.toml:2: verify.spoofed: \"refused\" is not a valid treatment; did you mean \"refuse\"?",
             ),
         ] {
             let error = load(text).unwrap_err();

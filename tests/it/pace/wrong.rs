@@ -16,7 +16,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "slow",
             "requests = 1\nper = 'adress'",
-            "c.toml:5: rule.per: \"adress\" is no key of a pace; did you mean \"address\"?",
+            "c.toml:5: rule.per: \"adress\" is not a valid key of a pace; did you mean \"address\"?",
         ),
         (
             "refuse",

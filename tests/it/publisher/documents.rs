@@ -164,27 +164,27 @@ fn wrong_terms_are_refused_with_their_place() {
         ),
         (
             "[licensing]\nrsl = 'l.xml'\n[[license]]\npermits = 'search'",
-            ":3: licensing.rsl: \"l.xml\" is no path of a page",
+            ":3: licensing.rsl: \"l.xml\" is not the path of a page",
         ),
         (
             "[[license]]\npath = '/a'",
-            ":2: license.permits: it says nothing",
+            ":2: license.permits: empty terms",
         ),
         (
             "[[license]]\npermits = 'search'\nprohibits = ['ai-train', 'search']",
-            ":4: license.prohibits: search is permitted too",
+            ":4: license.prohibits: search is also permitted",
         ),
         (
             "[[license]]\npermits = 'train-ai'",
-            ":3: license.permits: \"train-ai\" is no use",
+            ":3: license.permits: \"train-ai\" is not a valid use",
         ),
         (
             "[[license]]\npayment = 'crawl'\namount = '1,5'",
-            ":4: license.amount: \"1,5\" is no amount such as 0.015",
+            ":4: license.amount: \"1,5\" is not an amount such as 0.015",
         ),
         (
             "[[license]]\npermits = 'search'\nterms = 'terms.html'",
-            ":4: license.terms: \"terms.html\" is no URL",
+            ":4: license.terms: \"terms.html\" is not a URL",
         ),
         (
             "[[license]]\npremits = 'search'",

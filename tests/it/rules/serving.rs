@@ -186,12 +186,12 @@ fn wrong_rules_are_refused_with_their_line() {
     for (wrong, told) in [
         (
             "[[rule]]\naction = 'pas'",
-            ":3: rule.action: \"pas\" is no action; did you mean \"pass\"?",
+            ":3: rule.action: \"pas\" is not a valid action; did you mean \"pass\"?",
         ),
         ("[[rule]]\npath = '/x'", ":2: a [[rule]] needs an action"),
         (
             "[[rule]]\naction = 'pass'\npurposes = ['serch']",
-            ":4: rule.purposes: \"serch\" is no purpose; did you mean \"search\"?",
+            ":4: rule.purposes: \"serch\" is not a valid purpose; did you mean \"search\"?",
         ),
         (
             "[[rule]]\naction = 'pass'\nrobot = ['x']",

@@ -64,9 +64,9 @@ fn all_examples_of_the_reference_load_in_one_filter_and_each_repair_has_its_line
         (19, "read as fn=filter-by-max"),
         (26, "read as fn=assign-type-by-extension"),
         (32, "at the end joins the next line"),
-        (35, "joined to the one before"),
-        (37, "joined to the one before"),
-        (39, "joined to the one before"),
+        (35, "joined to the previous line"),
+        (37, "joined to the previous line"),
+        (39, "joined to the previous line"),
         (42, "read as fn=generate-rd-last-modified"),
         (51, "read as fn=harvest-summarizer"),
     ] {
@@ -107,8 +107,7 @@ fn unknown_words_end_with_1_and_name_line_and_nearest_word() {
     let directory = directory(&[("filter.conf", text)]);
     let (code, out, _) = run(directory.path(), &["check", "filter.conf"]);
     assert_eq!(code, Some(1));
-    let expected =
-        "filter.conf:3: error: \"generate-md6\" is no function; did you mean \"generate-md5\"?";
+    let expected = "filter.conf:3: error: \"generate-md6\" is not a valid function; did you mean \"generate-md5\"?";
     assert!(out.contains(expected), "{out}");
 }
 

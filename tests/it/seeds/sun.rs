@@ -229,11 +229,11 @@ fn links_of_another_type_than_is_asked_for_are_not_fetched() {
 fn explain_names_the_step_that_leaves_log_out_and_delete_links_alone() {
     let ran = visit(&[]);
     for (path, why) in [
-        ("/logout", "it would end the login"),
-        ("/posts/7/delete", "it would change something: delete"),
+        ("/logout", "the link would end the login"),
+        ("/posts/7/delete", "the link would change something: delete"),
         (
             "/list?action=delete&id=7",
-            "it would change something: delete",
+            "the link would change something: delete",
         ),
     ] {
         let told = ran.explain(path);
@@ -283,7 +283,7 @@ fn the_host_that_robots_txt_names_is_visited_in_place_of_its_mirror() {
         path,
         &[&robot[..], &["explain", &mirror.url("/one")]].concat(),
     );
-    let told = format!("a Host line says it is {named}one, visited there");
+    let told = format!("visited at {named}one, as a Host line specifies");
     assert!(explained.contains(&told), "{explained}");
 }
 

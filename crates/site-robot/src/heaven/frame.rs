@@ -1,10 +1,10 @@
-//! The frame of all pages.
+//! Frame of all pages.
 
 use askama::Template;
 
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
-/// Frame that all pages have in common.
+/// Parts common to all pages of robot heaven.
 #[derive(Debug)]
 pub(super) struct Frame<'s> {
     pub(super) base: &'s str,
@@ -13,7 +13,7 @@ pub(super) struct Frame<'s> {
     pub(super) views: Vec<ViewLink>,
 }
 
-/// Link to an index.
+/// Link to an index of robot heaven.
 #[derive(Debug)]
 pub(super) struct ViewLink {
     pub(super) path: String,
@@ -21,7 +21,7 @@ pub(super) struct ViewLink {
     pub(super) count: usize,
 }
 
-/// Link to a page.
+/// Link to a page of robot heaven.
 #[derive(Debug)]
 pub(super) struct PageLink<'c> {
     pub(super) href: String,
@@ -55,7 +55,7 @@ impl<'c> PageLink<'c> {
     }
 }
 
-/// Writing into a string never fails.
+/// Renders a template; writing to a string never fails.
 pub(super) fn rendered(page: &impl Template) -> String {
     page.render().unwrap_or_default()
 }

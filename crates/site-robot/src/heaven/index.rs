@@ -1,4 +1,4 @@
-//! Indexes, the start page, and the page that says that there is none.
+//! Index pages, the start page, and the "not found" page.
 
 use askama::Template;
 
@@ -10,7 +10,7 @@ use super::{
     view::View,
 };
 
-/// Pages that the start page lists.
+/// Number of pages listed on the start page.
 const NEWEST: usize = 10;
 
 #[derive(Template)]
@@ -36,7 +36,7 @@ struct Group<'c> {
 struct Number {
     value: usize,
     href: String,
-    /// What it is to this page.
+    /// Relation of the link (`rel`), or "here" for the current page.
     relation: &'static str,
 }
 
@@ -57,7 +57,7 @@ struct MissingPage<'c> {
     frame: Frame<'c>,
 }
 
-/// Returns a page of an index; none where there is no such page.
+/// Renders a page of an index; returns `None` if the page does not exist.
 pub(super) fn listing(
     view: View,
     number: usize,
@@ -94,7 +94,7 @@ pub(super) fn listing(
     Some(rendered(&page))
 }
 
-/// Returns the start page.
+/// Renders the start page.
 pub(super) fn start(catalogue: &Catalogue, settings: &HeavenSettings) -> String {
     let newest = catalogue.newest(NEWEST).into_iter();
     rendered(&StartPage {
@@ -107,7 +107,7 @@ pub(super) fn start(catalogue: &Catalogue, settings: &HeavenSettings) -> String 
     })
 }
 
-/// Returns the page that says that there is none.
+/// Renders the "not found" page.
 pub(super) fn missing(catalogue: &Catalogue, settings: &HeavenSettings) -> String {
     let frame = Frame::new(catalogue, settings);
     rendered(&MissingPage { frame })
@@ -129,9 +129,9 @@ fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>
     groups
 }
 
-/// Returns the numbers that a page links to: its neighbours, and others ever farther away.
+/// Returns the page numbers to link to: neighbours at exponentially growing distances.
 ///
-/// Every page is reached from every other in a few steps.
+/// Every page can be reached from every other page in a few steps.
 fn numbers(here: usize, last: usize) -> impl Iterator<Item = usize> {
     let mut numbers = vec![1, here, last];
     let mut step = 1;
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_links_reach_every_page() {
+    fn every_page_is_reachable_in_a_few_links() {
         let all: Vec<_> = numbers(1, 1).collect();
         assert_eq!(all, [1]);
         let all: Vec<_> = numbers(50, 1_000).collect();

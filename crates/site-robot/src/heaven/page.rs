@@ -1,4 +1,4 @@
-//! The page of a description.
+//! HTML rendition of a description's page.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ struct PageDate {
     day: String,
 }
 
-/// Returns the page of a description: HTML with the words of the original page.
+/// Renders the page of a description as HTML, with the words of the original page.
 pub fn page(
     description: &ResourceDescription,
     catalogue: &Catalogue,
@@ -83,7 +83,7 @@ pub(super) fn of_content(
     rendered(&page)
 }
 
-/// Returns a language with its country as `OpenGraph` spells it: `de_CH`.
+/// Returns language and country in `OpenGraph` format: `de_CH`.
 fn locale(language: &str) -> Option<String> {
     let (language, country) = language.split_once('-')?;
     let is_country = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_alphabetic());

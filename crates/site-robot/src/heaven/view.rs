@@ -1,11 +1,11 @@
-//! The orders in which pages are listed.
+//! Orders of pages in indexes.
 
 use std::cmp::Ordering;
 
 use super::entry::Entry;
 
 robot_detection_layer::words! {
-    /// Order in which pages are listed.
+    /// Order of pages in an index.
     #[derive(Hash)]
     pub(super) enum View {
         Title = "title",
@@ -27,7 +27,7 @@ impl View {
         }
     }
 
-    /// Returns the path of one of its pages, below heaven.
+    /// Returns the path of a page of the index, below heaven.
     pub(super) fn path(self, number: usize) -> String {
         match number {
             0 | 1 => format!("by/{}/", self.as_str()),
@@ -35,7 +35,7 @@ impl View {
         }
     }
 
-    /// Returns `true` if an entry is listed.
+    /// Returns `true` if the index lists an entry.
     pub(super) fn lists(self, entry: &Entry) -> bool {
         match self {
             Self::Title => true,
@@ -46,7 +46,7 @@ impl View {
         }
     }
 
-    /// Compares by what the view is for; the newest first.
+    /// Compares two entries by the view's sort key; dates in descending order.
     pub(super) fn compare(self, a: &Entry, b: &Entry) -> Ordering {
         match self {
             Self::Title => Ordering::Equal,
@@ -57,7 +57,7 @@ impl View {
         }
     }
 
-    /// Returns the heading that an entry stands under.
+    /// Returns the group heading of an entry.
     pub(super) fn group(self, entry: &Entry) -> String {
         match self {
             Self::Title => initial(entry.label()),
@@ -73,7 +73,7 @@ impl View {
     }
 }
 
-/// Returns the letter that a title is found under.
+/// Returns the letter under which a title is grouped.
 fn initial(title: &str) -> String {
     match title.chars().find(|character| character.is_alphanumeric()) {
         Some(letter) if letter.is_alphabetic() => letter.to_uppercase().collect(),

@@ -158,10 +158,10 @@ keys! {
         // No page fits, and all of them wait where nothing can be written: they are read all the same.
         let ran = visit(&["max-memory=1", "tmpdir=/nowhere", "loglevel=1"]);
         ran.soif().contains("/large")
-            && ran.err.contains("a page waits in memory")
+            && ran.err.contains("cannot store a page on disk")
             && !visit(&["max-memory=1", "loglevel=1"])
                 .err
-                .contains("waits in memory")
+                .contains("keeping it in memory")
     }
     max_working: "max-working" => {
         let taken = |key| most_taken(key);
