@@ -80,7 +80,7 @@ fn the_demonstration_answers_as_the_documents_say() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     let test = "the_demonstration_answers_as_the_documents_say";
-    for page in [readme(), page_of_book("first-steps.md")] {
+    for page in [readme(), page_of_book("quick-start.md")] {
         let shown = Shown::of(&page, "127.0.0.1:8080", test);
         let statuses: Vec<_> = shown
             .iter()
@@ -145,7 +145,7 @@ async fn init_doctor_and_serve_lead_to_a_running_proxy() {
     let serving = serving.spawn(async move { axum::serve(listener, upstream).await });
 
     let test = "init_doctor_and_serve_lead_to_a_running_proxy";
-    for page in [readme(), page_of_book("first-steps.md")] {
+    for page in [readme(), page_of_book("quick-start.md")] {
         let lines = commands_of(&page, test);
         assert_eq!(lines.len(), 3, "{}", page.name());
         let directory = tempfile::tempdir().unwrap();
