@@ -80,18 +80,17 @@ fn the_demonstration_answers_as_the_documents_say() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     let test = "the_demonstration_answers_as_the_documents_say";
-    for page in [readme(), page_of_book("first-steps.md")] {
-        let shown = Shown::of(&page, "127.0.0.1:8080", test);
-        let statuses: Vec<_> = shown
-            .iter()
-            .map(|shown| {
-                let answer = ask(&server, shown);
-                shown.compare(&answer);
-                answer.status
-            })
-            .collect();
-        assert_eq!(statuses, [302, 200], "{}", page.name());
-    }
+    let page = page_of_book("quick-start.md");
+    let shown = Shown::of(&page, "127.0.0.1:8080", test);
+    let statuses: Vec<_> = shown
+        .iter()
+        .map(|shown| {
+            let answer = ask(&server, shown);
+            shown.compare(&answer);
+            answer.status
+        })
+        .collect();
+    assert_eq!(statuses, [302, 200], "{}", page.name());
 }
 
 /// Returns the commands of a page that a test runs.
@@ -145,16 +144,15 @@ async fn init_doctor_and_serve_lead_to_a_running_proxy() {
     let serving = serving.spawn(async move { axum::serve(listener, upstream).await });
 
     let test = "init_doctor_and_serve_lead_to_a_running_proxy";
-    for page in [readme(), page_of_book("first-steps.md")] {
-        let lines = commands_of(&page, test);
-        assert_eq!(lines.len(), 3, "{}", page.name());
-        let directory = tempfile::tempdir().unwrap();
-        let server = follow(directory.path(), lines, &url);
-        for shown in Shown::of_readme("127.0.0.1:8080", test) {
-            shown.compare(&ask(&server, &shown));
-            let person = server.get(&shown.path, program::FIREFOX);
-            assert_eq!(person.text(), "the site itself");
-        }
+    let page = page_of_book("quick-start.md");
+    let lines = commands_of(&page, test);
+    assert_eq!(lines.len(), 3, "{}", page.name());
+    let directory = tempfile::tempdir().unwrap();
+    let server = follow(directory.path(), lines, &url);
+    for shown in Shown::of(&page, "127.0.0.1:8080", test) {
+        shown.compare(&ask(&server, &shown));
+        let person = server.get(&shown.path, program::FIREFOX);
+        assert_eq!(person.text(), "the site itself");
     }
     serving.abort();
 }
