@@ -140,7 +140,7 @@ async fn a_ban_can_be_ended_and_followed() {
     child.wait().unwrap();
     for (arguments, code, told) in [
         (&["bans", "remove", "203.0.113.5"][..], 1, "is not banned"),
-        (&["bans", "remove", "203.0.113.0/24"], 2, "is no address"),
+        (&["bans", "remove", "203.0.113.0/24"], 2, "is not an IPv4"),
         (
             &["bans", "--format", "nginx", "--follow"],
             2,

@@ -230,7 +230,7 @@ fn suspects_are_kept_with_their_reasons_whatever_they_got() {
     let wrong = api(server.addr, &token, "?suspect=header");
     assert_eq!(wrong.status, 422);
     assert!(
-        wrong.text().contains("use one of any, "),
+        wrong.text().contains("must be one of any, "),
         "{}",
         wrong.text()
     );
@@ -273,12 +273,12 @@ fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
     }
     for (query, status, words) in [
         ("?robott=x", 400, "did you mean robot?"),
-        ("?event=crash", 422, "use one of redirect, serve"),
-        ("?decision=kill", 422, "use one of pass"),
+        ("?event=crash", 422, "must be one of redirect, serve"),
+        ("?decision=kill", 422, "must be one of pass"),
         ("?verdict=maybe", 422, "spoofed"),
-        ("?limit=0", 422, "limit: use a number from 1 to 1000"),
-        ("?cursor=x", 422, "the page before"),
-        ("?since=yesterday", 422, "write 30m"),
+        ("?limit=0", 422, "limit: must be a number from 1 to 1000"),
+        ("?cursor=x", 422, "the previous page"),
+        ("?since=yesterday", 422, "use an age (30m"),
         ("?format=xml", 422, "json, csv"),
     ] {
         let answer = api(server.addr, &token, query);

@@ -64,7 +64,7 @@ fn assert_told_by_the_console(directory: &Path, url: &str) {
     );
     let needs = ask("status")["needs"].to_string();
     assert!(
-        needs.contains("1 page of robot heaven says what"),
+        needs.contains("1 page of robot heaven contains text"),
         "{needs}"
     );
     let place = program::request(

@@ -344,7 +344,7 @@ async fn what_no_server_takes_over_is_done_here() {
         assert!(!err.contains("not known"), "{err}");
         let (_, out, _) = site_robot(&path, &["status"]);
         assert!(
-            out.contains("descriptions: nothing is made of them: set heaven.source"),
+            out.contains("descriptions: they are not used: set heaven.source"),
             "{out}"
         );
         let nothing = site.url("/nothing");

@@ -266,7 +266,7 @@ async fn the_admin_page_lists_the_headers() {
     };
     let page = fetch("/settings").await;
     assert!(!page.contains(HOSTILE), "{page}");
-    for text in ["a: noindex", "f.toml:7", "every response", "the program"] {
+    for text in ["a: noindex", "f.toml:7", "every response", "built in"] {
         assert!(page.contains(text), "{text}: {page}");
     }
     let answer: Value = serde_json::from_str(&fetch("/api/v1/settings").await).unwrap();

@@ -361,7 +361,7 @@ async fn the_console_judges_headers_that_are_pasted_as_the_layer_does() {
     );
     let wrong = answer("/", "User-Agent");
     assert_eq!(wrong.status, 422);
-    assert!(wrong.text().contains("is no header"), "{}", wrong.text());
+    assert!(wrong.text().contains("is not a header"), "{}", wrong.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
-//! Internal crate of `robot-detection`: decisions for other proxies.
+//! Internal crate of `robot-detection`: decisions for front proxies.
 //!
-//! It answers their questions in the dialect of each, and writes the files that make them ask.
+//! It responds to queries in each proxy's dialect and prints the files that make proxies send them.
 
 pub mod check;
 pub mod probe;

@@ -1,4 +1,4 @@
-//! Authentication: who sends a request, and which pages that opens.
+//! Authentication: identifies the sender of a request and decides which pages it may see.
 
 use std::net::IpAddr;
 
@@ -21,27 +21,27 @@ use super::{
 use robot_detection_operations::tokens;
 use robot_detection_store::store::{AdminToken, TokenScope};
 
-/// Longest token that is looked up; ours have 29 characters.
+/// Longest token that is looked up; our tokens have 29 characters.
 const MAX_TOKEN_BYTES: usize = 512;
 
-/// Visitor of the pages, in the extensions of each request.
+/// Authenticated visitor of the console, stored in the extensions of each request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Visitor {
-    /// The application has let them in.
+    /// Access granted by the surrounding application.
     Open,
-    /// Logged in; the forms of the session carry the token.
+    /// Logged in with a session; forms of the session contain its CSRF token.
     Session { csrf: String },
-    /// Program with a bearer token; it sends no cookies, so nobody can forge its requests.
+    /// Program with a bearer token; it sends no cookies, so its requests cannot be forged.
     Bearer(AdminToken),
-    /// Not known.
+    /// Not authenticated.
     Nobody,
 }
 
 impl Visitor {
-    /// Returns a token for the forms of one page: the session's, behind a random mask.
+    /// Returns a CSRF token for the forms of one page: the session's token under a random mask.
     ///
-    /// Pages are compressed, and repeat what was searched for. Of a token that is the same on each,
-    /// the lengths of responses would show a byte after the other (BREACH).
+    /// Pages are compressed and repeat search texts. If the token were the same on every page, the
+    /// response lengths would reveal it byte by byte (BREACH).
     pub(super) fn csrf(&self) -> Option<String> {
         let Self::Session { csrf } = self else {
             return None;
@@ -52,7 +52,7 @@ impl Visitor {
         Some(hex::encode(token))
     }
 
-    /// Returns who it is, as the log of changes says it.
+    /// Returns the visitor's name for the audit log.
     pub(super) fn actor(&self) -> String {
         match self {
             Self::Bearer(token) => format!("token {}", token.name),
@@ -60,12 +60,12 @@ impl Visitor {
         }
     }
 
-    /// Returns `true` if the visitor may change nothing.
+    /// Returns `true` if the visitor has read-only access.
     fn only_reads(&self) -> bool {
         matches!(self, Self::Bearer(token) if token.scope == TokenScope::Read)
     }
 
-    /// Returns `true` if a form with this token was made for the visitor.
+    /// Returns `true` if the CSRF token of a form belongs to this visitor.
     pub(super) fn accepts(&self, token: &str) -> bool {
         match self {
             Self::Session { csrf } => {
@@ -78,7 +78,7 @@ impl Visitor {
     }
 }
 
-/// Passes requests of visitors who may see the page, and denies others.
+/// Passes requests of visitors that may see the page and denies all others.
 pub(super) async fn require_access(
     State(state): State<AdminState>,
     mut request: Request,
@@ -94,19 +94,19 @@ pub(super) async fn require_access(
     if visitor == Visitor::Nobody && !is_public(&location) {
         return deny(&location, request.method().is_safe());
     }
-    // Here and not in the handlers, so that no route can forget it: what is safe has no effects
-    // (RFC 9110 §9.2.1).
+    // Checked here and not in the handlers so that no route can omit it: safe methods have no
+    // effects (RFC 9110 §9.2.1).
     if visitor.only_reads() && !request.method().is_safe() {
         return Problem::read_only().into_response();
     }
     request.extensions_mut().insert(visitor.clone());
     let mut response = next.run(request).await;
-    // A layer outside this one renders errors, and shows the navigation to known visitors only.
+    // An outer layer renders errors and shows the navigation only to authenticated visitors.
     response.extensions_mut().insert(visitor);
     response
 }
 
-/// Returns `true` if a request for JSON brings a bearer token.
+/// Returns `true` if a request for JSON carries a bearer token.
 pub(super) fn has_bearer(location: &RequestLocation, headers: &HeaderMap) -> bool {
     location.is_api() && bearer(headers).is_some()
 }
@@ -118,11 +118,11 @@ async fn recognise(
     session: Option<Session>,
     address: Option<IpAddr>,
 ) -> Result<Visitor, Problem> {
-    // Before a token is looked at: the application's own login may use `Authorization` itself.
+    // Must precede the token lookup: the application's own login may use `Authorization` itself.
     if state.admin().access == Access::Open {
         return Ok(Visitor::Open);
     }
-    // A token counts alone: `same_site` let the request pass because it brings no cookies.
+    // Only the token counts: `same_site` let the request pass because it sends no cookies.
     if location.is_api()
         && let Some(token) = bearer(headers)
     {
@@ -137,14 +137,14 @@ async fn recognise(
                 None => Err(session::failed(failed)),
             },
         },
-        // Assets are public and need no lookup in the database.
+        // Assets are public and need no database lookup.
         _ => Ok(Visitor::Nobody),
     }
 }
 
-/// Looks a bearer token up by its digest.
+/// Looks up a bearer token by its digest.
 ///
-/// A token is 80 random bits: a lookup costs little, and guesses lead nowhere.
+/// A token has 80 random bits, so guessing is hopeless and a lookup is cheap.
 async fn by_token(
     state: &AdminState,
     token: &str,
@@ -154,19 +154,19 @@ async fn by_token(
         return Ok(Visitor::Nobody);
     }
     let digest = tokens::digest(token);
-    // The database finds the digest: no comparison here can leak where two tokens differ.
+    // The database looks up the digest, so no comparison here can leak where two tokens differ.
     let store = &state.operations().store;
     let token = store.access().use_token(&digest, state.now_ms()).await?;
     if token.is_none() {
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
-        warn!(%client, "unknown or ended admin token from {client}");
+        warn!(%client, "unknown or expired admin token from {client}");
     }
     Ok(token.map_or(Visitor::Nobody, Visitor::Bearer))
 }
 
 /// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).
 ///
-/// The scheme is compared without case (RFC 9110 §11.1).
+/// The scheme is case-insensitive (RFC 9110 §11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
@@ -182,7 +182,7 @@ fn deny(location: &RequestLocation, is_safe: bool) -> Response {
         return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
     }
     let wanted = location.local.trim_start_matches('/');
-    // A POST cannot be repeated by the redirect after the login, so only a GET is remembered.
+    // The redirect after the login cannot repeat a POST, so only a GET is remembered.
     if is_safe && !wanted.is_empty() {
         location.see_other(&format!("login?next={}", encode(wanted)))
     } else {
@@ -197,9 +197,9 @@ pub(super) fn location(extensions: &Extensions) -> RequestLocation {
         .unwrap_or_default()
 }
 
-/// Compares two tokens in a time that does not depend on where they differ.
+/// Compares two tokens in constant time, regardless of where they differ.
 pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
-    // The length may show: it is the same for all tokens of ours.
+    // The length is no secret: all our tokens have the same length.
     left.len() == right.len()
         && left
             .iter()
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn a_form_needs_the_token_of_its_session() {
+    fn form_requires_the_token_of_its_session() {
         let session = Visitor::Session {
             csrf: "abc".to_owned(),
         };
         let [one, two] = [(); 2].map(|()| session.csrf().unwrap());
-        assert_ne!(one, two, "each page has a token of its own");
+        assert_ne!(one, two, "each page has its own token");
         assert!(session.accepts(&one) && session.accepts(&two));
         let other = Visitor::Session {
             csrf: "abd".to_owned(),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_is_bearer_in_any_case() {
+    fn bearer_scheme_is_case_insensitive() {
         assert_eq!(bearer(&headers("Bearer abc")), Some("abc"));
         assert_eq!(bearer(&headers("bearer  abc")), Some("abc"));
         assert_eq!(bearer(&headers("Basic abc")), None);

@@ -1,4 +1,4 @@
-//! Changing the password.
+//! The page for changing the administrator's password.
 
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
@@ -43,12 +43,12 @@ pub(super) struct PasswordForm {
     again: String,
 }
 
-/// Shows the form.
+/// Shows the password form.
 pub(super) async fn form(page: Page, Params(params): Params<NoteParams>) -> Response {
     html(&account(page, params.note == "changed", None))
 }
 
-/// Sets another password and ends all other sessions.
+/// Sets a new password and ends all other sessions.
 pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
@@ -61,12 +61,12 @@ pub(super) async fn submit(
         let answer = account(page, false, Some(reason));
         return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
     }
-    // Whoever finds an open session still has to know the password, and guesses count as at the login.
+    // An open session does not replace the password; wrong guesses count as at the login.
     let outcome = check_password(&state, &caller, form.old).await?;
     if !matches!(outcome, LoginOutcome::Right { .. }) {
         return Ok(refusal(&outcome, |text| account(page, false, Some(text))));
     }
-    // argon2id is made to be slow: on a worker thread it would hold up requests.
+    // argon2id is slow by design: on a worker thread it would block other requests.
     let hash = tokio::task::spawn_blocking(move || hash_password(&form.new))
         .await
         .map_err(|error| Problem::internal(&error.to_string()))?
@@ -74,15 +74,15 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     let store = &state.operations().store;
     store.access().set_password_hash(&hash, now_ms).await?;
-    // The store has deleted the sessions; copies in memory must not outlive them.
+    // The store has deleted the sessions; cached copies must not outlive them.
     state.cached_sessions().clear();
-    // The change has ended every session; that of the administrator goes on under a new id.
+    // The change has ended every session; the administrator's own continues under a new ID.
     session::begin(&session, &caller, now_ms).await?;
     let caller = state.caller();
     caller.record("password-changed", "administrator", "").await;
     info!("the administrator's password was changed; other sessions ended");
     let mut response = page.location.see_other("account?note=changed");
-    // The cookie of this browser was signed with the hash of the old password.
+    // This browser's cookie was signed with the hash of the old password.
     browser.add_to(response.headers_mut(), &hash);
     Ok(response)
 }
@@ -98,15 +98,15 @@ fn account(page: Page, is_changed: bool, error: Option<String>) -> AccountPage {
 
 fn is_fit(form: &PasswordForm) -> Result<(), String> {
     if form.new != form.again {
-        Err("The two new passwords differ.".to_owned())
-    // In characters, as a person counts them; the upper limit is in bytes, as the hash reads them.
+        Err("The new passwords do not match.".to_owned())
+    // Counted in characters, as a user counts them; the upper limit is in bytes, as hashed.
     } else if form.new.chars().count() < MIN_PASSWORD_CHARS {
         Err(format!(
-            "The new password needs {MIN_PASSWORD_CHARS} characters or more."
+            "The new password must have at least {MIN_PASSWORD_CHARS} characters."
         ))
     } else if form.new.len() > MAX_PASSWORD_BYTES {
         Err(format!(
-            "The new password is longer than {MAX_PASSWORD_BYTES} bytes."
+            "The new password must have at most {MAX_PASSWORD_BYTES} bytes."
         ))
     } else {
         Ok(())
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_password_is_long_and_typed_twice() {
+    fn new_password_must_be_long_and_typed_twice() {
         assert!(fit("long enough now", "long enough now"));
         assert!(!fit("long enough now", "long enough not"));
         assert!(!fit("short", "short"));

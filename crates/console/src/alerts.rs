@@ -1,4 +1,4 @@
-//! The page of alerts: how each stands, and the last messages.
+//! The alerts page: state of each alert, and the last messages.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -17,7 +17,7 @@ struct AlertsPage {
     list: AlertStandings,
 }
 
-/// Shows the page.
+/// Shows the alerts page.
 pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
     let list = alerts::list(&state.caller()).await?;
     Ok(html(&AlertsPage { page, list }))

@@ -1,4 +1,4 @@
-//! The pages as JSON, for programs.
+//! JSON versions of the console pages, for programs.
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -35,20 +35,20 @@ use robot_detection_operations::robots::{
 use robot_detection_operations::{Paging, Setting};
 use robot_detection_store::refresh::RefreshOptions;
 
-/// State of database, registry and filtering.
+/// State of the database, the registry and filtering.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Status {
     version: &'static str,
-    /// `sqlite` or `postgres`.
+    /// Database backend: `sqlite` or `postgres`.
     database: &'static str,
     database_away_since: Option<Moment>,
     filtering: FilteringView,
     robots: RobotsView,
-    /// Proxy or CDN in front of the server.
+    /// Proxy or CDN in front of the server that hides the visitors.
     front: Option<String>,
     bundled_only: bool,
     refreshing: bool,
-    /// Problems that need an administrator.
+    /// Problems that require an administrator's attention.
     needs: Vec<String>,
     sources: Vec<SourceView>,
 }
@@ -62,20 +62,20 @@ pub(super) struct SettingsAnswer {
     x_robots_tags: Vec<TagRuleView>,
 }
 
-/// A robot.
+/// Response with one robot.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotAnswer")]
 pub(super) struct OneRobot {
     robot: RobotView,
 }
 
-/// Refreshes, the last first.
+/// Refreshes, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct RefreshList {
     refreshes: Vec<RefreshView>,
 }
 
-/// A refresh.
+/// Response with one refresh.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RefreshAnswer")]
 pub(super) struct OneRefresh {
@@ -163,7 +163,7 @@ pub(super) async fn put(
     answer(&state, &page, id, status).await
 }
 
-/// Answers with a robot that was added by hand.
+/// Responds with a robot that was added by hand.
 async fn answer(
     state: &AdminState,
     page: &Page,
@@ -183,7 +183,7 @@ pub(super) async fn remove(
     _proof: CsrfProof,
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
-    // First found: a robot that nobody knows is a 404, one of a registry a 409.
+    // Looked up first: an unknown robot results in 404, a robot of a registry in 409.
     find(&state, &path.robot_source, &path.robot_id).await?;
     check_by_hand(&path.robot_source)?;
     robots::remove(&state.caller_as(&visitor), &path.robot_id).await?;
@@ -191,12 +191,12 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses to change a robot of a registry.
+/// Refuses to change a robot that was not added by hand.
 fn check_by_hand(source: &str) -> Result<(), Problem> {
     if source == Source::manual().as_str() {
         return Ok(());
     }
-    let message = "Only robots that were added by hand can be changed; the next refresh would bring this one back.";
+    let message = "Only robots that were added by hand can be changed; the next refresh would restore this robot.";
     Err(Problem::conflict("not_by_hand", message))
 }
 
@@ -243,12 +243,12 @@ pub(super) async fn start(
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-/// Document to accept.
+/// Quarantined document to accept.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptBody {
     source: String,
-    /// SHA-256 of the document; without it, whichever is held back.
+    /// SHA-256 of the quarantined document to accept; by default the current one.
     document: Option<String>,
 }
 
@@ -269,7 +269,7 @@ pub(super) async fn accept(
 fn busy() -> Problem {
     Problem::conflict(
         "busy",
-        "A refresh is running already; see GET api/v1/refresh.",
+        "A refresh is already running; see GET api/v1/refresh.",
     )
 }
 
@@ -281,17 +281,17 @@ pub(super) async fn identify(
     identify::answer(&state, &question, &site).map(Json)
 }
 
-/// Sentence about something that needs somebody.
+/// Sentence about a problem that requires an administrator's attention.
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) text: String,
-    /// Page where it is done, from the top of the router; empty: none.
+    /// Page that solves the problem, relative to the console's root; empty if none.
     pub(super) link: String,
 }
 
-/// Returns what certificates, proxies in front and robot heavens need; nothing where all is well.
+/// Returns the problems of certificates, front proxies and robot heavens; empty if all is well.
 ///
-/// While the database is away nothing is known of the heavens, and pages tell of that by themselves.
+/// The state of heavens is unknown while the database is unavailable; pages report that separately.
 pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {
     let certificates = state.operations().certificates.load();
     let told = certificate_sentences(&certificates, CERTIFICATE_DAYS, state.now_ms());

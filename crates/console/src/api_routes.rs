@@ -1,4 +1,4 @@
-//! The table of the JSON's addresses: each with what it does, takes and answers.
+//! The routes of the JSON API, each with its summary, parameters and response.
 
 use axum::http::StatusCode;
 use robot_detection_operations::{
@@ -21,7 +21,7 @@ use super::{
     refresh_job, robots_txt, settings_page, site_robot, sites, suspects, traffic, verification,
 };
 
-/// Parameters of requests about a site.
+/// Query parameters that select a site for decisions.
 const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
@@ -49,12 +49,12 @@ const IDENTIFY: &[&str] = &[
 ];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
-/// Parameters of requests about a site's robot.
+/// Query parameters that select the site of a site robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
 
-/// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
+/// Returns the routes below `/api`; those for tokens and sessions only if the console has a login.
 pub(super) fn routes(has_login: bool) -> Api {
     let api = instance_routes(ban_routes(rule_routes(Api::new(words))));
     let api = traffic_routes(site_robot_routes(verification_routes(refresh_routes(
@@ -73,13 +73,13 @@ pub(super) fn routes(has_login: bool) -> Api {
         api::settings,
     )
     .add(
-        Operation::get("/identify", "Robot and decision for a request")
+        Operation::get("/identify", "Identify a robot and explain the decision")
             .answer::<Explanation>()
             .takes(IDENTIFY),
         api::identify,
     )
     .add(
-        Operation::get("/alerts", "Alerts, and their last messages").answer::<AlertStandings>(),
+        Operation::get("/alerts", "Alerts and their recent messages").answer::<AlertStandings>(),
         alerts::json,
     )
     .add(
@@ -89,7 +89,7 @@ pub(super) fn routes(has_login: bool) -> Api {
         robots_txt::json,
     )
     .add(
-        Operation::get("/robots-txt/check", "Verdict of robots.txt for a URL")
+        Operation::get("/robots-txt/check", "Check whether robots.txt allows a URL")
             .answer::<robots_txt::CheckResult>()
             .takes(CHECK),
         robots_txt::check_json,
@@ -97,7 +97,7 @@ pub(super) fn routes(has_login: bool) -> Api {
     if has_login { login_routes(api) } else { api }
 }
 
-/// Returns the words that a parameter of a path may be.
+/// Returns the allowed words of a parameter.
 fn words(path: &str, name: &str) -> Vec<&'static str> {
     match (path, name) {
         (_, "dir") => vec!["asc", "desc"],
@@ -117,7 +117,7 @@ fn words(path: &str, name: &str) -> Vec<&'static str> {
 
 fn traffic_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/traffic", "Figures of traffic")
+        Operation::get("/traffic", "Traffic figures")
             .answer::<TrafficFigures>()
             .takes(traffic::FIGURES),
         traffic::figures_json,
@@ -129,7 +129,7 @@ fn traffic_routes(api: Api) -> Api {
         traffic::series_json,
     )
     .add(
-        Operation::get("/traffic/names", "Names for filters that begin with a text")
+        Operation::get("/traffic/names", "Filter values that begin with a text")
             .answer::<traffic::NamesAnswer>()
             .takes(&["of", "q"]),
         traffic::names,
@@ -141,7 +141,7 @@ fn traffic_routes(api: Api) -> Api {
         traffic::paths_json,
     )
     .add(
-        Operation::get("/evidence", "Requests that did not simply pass, one by one")
+        Operation::get("/evidence", "Stored requests that did not simply pass")
             .answer::<evidence::EvidencePage>()
             .takes(evidence::PARAMETERS),
         evidence::json,
@@ -155,16 +155,15 @@ fn traffic_routes(api: Api) -> Api {
 
 fn instance_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/instances", "Instances that serve from the database")
-            .answer::<Instances>(),
+        Operation::get("/instances", "Instances on the database").answer::<Instances>(),
         settings_page::instances_json,
     )
     .add(
-        Operation::get("/sites", "Sites, with their upstreams and counts").answer::<sites::Sites>(),
+        Operation::get("/sites", "Sites with upstreams and counts").answer::<sites::Sites>(),
         sites::json,
     )
     .add(
-        Operation::post("/reload", "Reloads the configuration")
+        Operation::post("/reload", "Reload the configuration")
             .answer::<sites::Reload>()
             .takes(&["accept"]),
         sites::reload_json,
@@ -180,10 +179,10 @@ fn rule_routes(api: Api) -> Api {
             .status(StatusCode::CREATED)
             .or_ok()
     };
-    let add = "Puts a live rule in force, or counts what it would touch";
-    let put = "Puts a live rule in force, or replaces the one of its name";
+    let add = "Add a live rule, or preview the affected requests";
+    let put = "Create or replace a live rule by name";
     api.add(
-        Operation::get("/rules", "Live rules, rules of the sites, and the pause")
+        Operation::get("/rules", "Live rules, configured rules and the pause")
             .answer::<Rules>()
             .takes(&["site"]),
         live_rules::list_json,
@@ -194,30 +193,30 @@ fn rule_routes(api: Api) -> Api {
         live_rules::put_json,
     )
     .add(
-        Operation::delete("/rules/{rule}", "Removes a live rule by its ID or name"),
+        Operation::delete("/rules/{rule}", "Remove a live rule by ID or name"),
         live_rules::remove_json,
     )
     .add(
-        Operation::post("/rules/{rule_id}/restore", "Restores a live rule")
+        Operation::post("/rules/{rule_id}/restore", "Restore a removed live rule")
             .status(StatusCode::NO_CONTENT),
         live_rules::restore_json,
     )
     .add(
-        Operation::get("/pause", "The pause of all enforcement").answer::<PauseState>(),
+        Operation::get("/pause", "State of the pause").answer::<PauseState>(),
         live_rules::pause_state_json,
     )
     .add(
-        Operation::post("/pause", "Pauses all enforcement")
+        Operation::post("/pause", "Pause all enforcement")
             .body::<NewPause>()
             .answer::<PauseState>(),
         live_rules::pause_json,
     )
     .add(
-        Operation::delete("/pause", "Ends the pause"),
+        Operation::delete("/pause", "End the pause"),
         live_rules::resume_json,
     )
     .add(
-        Operation::get("/changes", "Who changed what, newest first")
+        Operation::get("/changes", "Audit log of changes, newest first")
             .answer::<changes::Changes>()
             .takes(CHANGES),
         changes::json,
@@ -232,7 +231,7 @@ fn registry_routes(api: Api) -> Api {
         api::list,
     )
     .add(
-        Operation::post("/robots", "Adds a robot by hand")
+        Operation::post("/robots", "Add a robot by hand")
             .body::<NewRobot>()
             .answer::<api::OneRobot>()
             .status(StatusCode::CREATED),
@@ -245,7 +244,7 @@ fn registry_routes(api: Api) -> Api {
     .add(
         Operation::put(
             "/robots/{robot_source}/{robot_id}",
-            "Adds a robot by hand, or replaces the one of its ID",
+            "Create or replace a robot by ID",
         )
         .body::<NewRobot>()
         .answer::<api::OneRobot>()
@@ -256,7 +255,7 @@ fn registry_routes(api: Api) -> Api {
     .add(
         Operation::delete(
             "/robots/{robot_source}/{robot_id}",
-            "Removes a robot that was added by hand",
+            "Remove a robot that was added by hand",
         ),
         api::remove,
     )
@@ -264,7 +263,7 @@ fn registry_routes(api: Api) -> Api {
 
 fn refresh_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/refreshes", "The last refreshes of all sources")
+        Operation::get("/refreshes", "Recent refreshes of all sources")
             .answer::<api::RefreshList>(),
         api::history,
     )
@@ -273,19 +272,18 @@ fn refresh_routes(api: Api) -> Api {
         api::record,
     )
     .add(
-        Operation::get("/refresh", "The refresh under way, or the last one")
-            .answer::<refresh_job::JobView>(),
+        Operation::get("/refresh", "Current or last refresh").answer::<refresh_job::JobView>(),
         api::progress,
     )
     .add(
-        Operation::post("/refresh", "Refreshes a source, or all")
+        Operation::post("/refresh", "Refresh one or all sources")
             .body::<api::StartBody>()
             .answer::<refresh_job::JobView>()
             .status(StatusCode::ACCEPTED),
         api::start,
     )
     .add(
-        Operation::post("/refresh/accept", "Accepts a document that is held back")
+        Operation::post("/refresh/accept", "Accept a download held for review")
             .body::<api::AcceptBody>()
             .answer::<refresh_job::JobView>()
             .status(StatusCode::ACCEPTED),
@@ -295,7 +293,7 @@ fn refresh_routes(api: Api) -> Api {
 
 fn verification_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/verification", "Verdicts of the last 24 hours")
+        Operation::get("/verification", "Verdicts in the last 24 hours")
             .answer::<verification::View>()
             .takes(VERIFICATION),
         verification::json,
@@ -303,13 +301,13 @@ fn verification_routes(api: Api) -> Api {
     .add(
         Operation::get(
             "/verification/ranges/refresh",
-            "The fetch of lists of addresses under way, or the last one",
+            "Current or last fetch of address lists",
         )
         .answer::<Option<verification::FetchView>>(),
         verification::progress,
     )
     .add(
-        Operation::post("/verification/ranges/refresh", "Fetches lists of addresses")
+        Operation::post("/verification/ranges/refresh", "Fetch address lists")
             .body::<verification::FetchBody>()
             .answer::<verification::View>()
             .status(StatusCode::ACCEPTED),
@@ -319,13 +317,13 @@ fn verification_routes(api: Api) -> Api {
 
 fn login_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/tokens", "Tokens, without their secrets").answer::<Tokens>(),
+        Operation::get("/tokens", "Tokens without their secrets").answer::<Tokens>(),
         credentials::tokens,
     )
     .add(
         Operation::post(
             "/tokens",
-            "Makes a token; its secret is in this response alone",
+            "Create a token; only this response contains its secret",
         )
         .body::<MakeToken>()
         .answer::<MadeToken>()
@@ -335,7 +333,7 @@ fn login_routes(api: Api) -> Api {
     .add(
         Operation::put(
             "/tokens/{token_name}",
-            "Makes a token, or changes the one of its name, which keeps its secret",
+            "Create a token, or change one by name and keep its secret",
         )
         .body::<MakeToken>()
         .answer::<MadeToken>()
@@ -344,23 +342,23 @@ fn login_routes(api: Api) -> Api {
         credentials::put_token_json,
     )
     .add(
-        Operation::delete("/tokens/{token_name}", "Ends a token"),
+        Operation::delete("/tokens/{token_name}", "Revoke a token"),
         credentials::end_token_json,
     )
     .add(
-        Operation::get("/sessions", "Who is logged in").answer::<Sessions>(),
+        Operation::get("/sessions", "Active login sessions").answer::<Sessions>(),
         credentials::sessions,
     )
     .add(
         Operation::post(
             "/sessions/end-others",
-            "Ends all sessions but that of the request",
+            "End all sessions except the current one",
         )
         .answer::<EndedSessions>(),
         credentials::end_other_sessions,
     )
     .add(
-        Operation::delete("/sessions/{session_key}", "Ends a session"),
+        Operation::delete("/sessions/{session_key}", "End a session"),
         credentials::end_session_json,
     )
 }
@@ -371,13 +369,13 @@ fn ban_routes(api: Api) -> Api {
         bans::json,
     )
     .add(
-        Operation::delete("/bans/{network}", "Ends a ban in this list"),
+        Operation::delete("/bans/{network}", "End a ban"),
         bans::remove_json,
     )
 }
 
 fn changed() -> Operation {
-    let summary = "Asks for pages again that have changed";
+    let summary = "Fetch changed pages again";
     let operation = Operation::post("/site-robot/changed", summary);
     operation
         .body::<site_robot::ChangedPages>()
@@ -395,36 +393,36 @@ fn site_robot_routes(api: Api) -> Api {
     };
     let api = api
         .add(
-            get("/site-robot", "How the site robot stands").answer::<site_robot::StatusView>(),
+            get("/site-robot", "Status of the site robot").answer::<site_robot::StatusView>(),
             site_robot::json,
         )
         .add(
-            get("/site-robot/runs", "Its last runs").answer::<site_robot::Runs>(),
+            get("/site-robot/runs", "Recent runs of the site robot").answer::<site_robot::Runs>(),
             site_robot::runs_json,
         )
         .add(
-            post("/site-robot/run", "Starts a run"),
+            post("/site-robot/run", "Start a run of the site robot"),
             site_robot::run_json,
         )
         .add(
-            post("/site-robot/pause", "Pauses the run"),
+            post("/site-robot/pause", "Pause the run"),
             site_robot::pause_json,
         )
         .add(
-            post("/site-robot/resume", "Resumes the run"),
+            post("/site-robot/resume", "Resume the paused run"),
             site_robot::resume_json,
         )
         .add(
-            post("/site-robot/stop", "Stops the run; the next one resumes it"),
+            post("/site-robot/stop", "Stop the run"),
             site_robot::stop_json,
         )
         .add(
-            post("/site-robot/accept", "Publishes results that are held back"),
+            post("/site-robot/accept", "Publish results held for review"),
             site_robot::accept_json,
         )
         .add(changed(), site_robot::changed_json)
         .add(
-            post("/site-robot/clear", "Forgets all that it described")
+            post("/site-robot/clear", "Reset the site robot")
                 .answer::<site_robot::Cleared>()
                 .status(StatusCode::OK),
             site_robot::clear_json,
@@ -436,7 +434,7 @@ fn description_routes(api: Api) -> Api {
     api.add(
         Operation::get(
             "/site-robot/descriptions",
-            "Resource descriptions, by cursor",
+            "Resource descriptions, paginated by cursor",
         )
         .answer::<site_robot::DescriptionList>()
         .takes(DESCRIPTIONS),
@@ -449,7 +447,7 @@ fn description_routes(api: Api) -> Api {
         site_robot::one_json,
     )
     .add(
-        Operation::get("/site-robot/explain", "Why a URL is described, or not")
+        Operation::get("/site-robot/explain", "Explain why a URL is described")
             .answer::<site_robot::Explained>()
             .takes(ROBOT_URL),
         site_robot::explain_json,

@@ -1,4 +1,4 @@
-//! Style sheet, script and icon.
+//! The console's style sheet, scripts and icon.
 
 use std::sync::LazyLock;
 
@@ -37,9 +37,9 @@ assets! {
     "icon.svg", "image/svg+xml";
 }
 
-/// Returns the link to an asset from the top of the router.
+/// Returns the link to an asset, relative to the console's root.
 ///
-/// The link changes with the content, so the content is kept for ever.
+/// The link contains a hash of the content, so clients may cache the asset indefinitely.
 pub(super) fn link(name: &str) -> String {
     match asset(name) {
         Some(asset) => format!("assets/{name}?v={}", asset.version),
@@ -58,16 +58,16 @@ pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Re
     let Some(asset) = asset(&path.asset_name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    // For clients that revalidate although the response is immutable, as on a forced reload.
-    // Weak, as it names the content whether or not it is compressed (RFC 9110 §8.8.1).
+    // For clients that revalidate an immutable response, for example on a forced reload. The tag is
+    // weak: it identifies the content with or without compression (RFC 9110 §8.8.1).
     let etag = format!("W/\"{}\"", asset.version);
     let cached = [
-        // Here and not by the compression alone, which leaves out what has no body.
+        // Set here because the compression layer skips responses without a body.
         (header::VARY, "accept-encoding".to_owned()),
         (header::ETAG, etag.clone()),
         (
             header::CACHE_CONTROL,
-            // A year is the usual for ever, and RFC 8246 spares the revalidation on a reload.
+            // A year is the customary maximum; `immutable` (RFC 8246) avoids revalidation.
             "public, max-age=31536000, immutable".to_owned(),
         ),
     ];
@@ -82,7 +82,7 @@ fn asset(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// Returns `true` if the client has the content already (RFC 9110 §13.1.2).
+/// Returns `true` if the client has the current content (RFC 9110 §13.1.2).
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(header::IF_NONE_MATCH)
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_carries_the_version_of_the_content() {
+    fn asset_link_contains_the_content_version() {
         let link = link("admin.css");
         let (path, version) = link.split_once("?v=").unwrap();
         assert_eq!(path, "assets/admin.css");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_asset_is_sent_once() {
+    async fn cached_asset_is_not_sent_again() {
         let first = serve(named("admin.css"), HeaderMap::new()).await;
         assert_eq!(first.status(), StatusCode::OK);
         let mut headers = HeaderMap::new();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_but_assets_is_served() {
+    async fn other_files_are_not_served() {
         for name in ["../base.html", "/etc/passwd", "admin.css/", ""] {
             let response = serve(named(name), HeaderMap::new()).await;
             assert_eq!(response.status(), StatusCode::NOT_FOUND, "{name}");

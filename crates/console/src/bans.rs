@@ -1,4 +1,4 @@
-//! The page of bans: who is refused so often that a firewall had better keep him out.
+//! The bans page: clients that are refused often enough to block at the firewall.
 
 use askama::Template;
 use axum::{
@@ -18,10 +18,10 @@ use super::{
 };
 use robot_detection_operations::bans::{self, BanView, BanViews};
 
-/// Bans that the page shows; the JSON has all.
+/// Maximum number of bans on the page; the JSON contains all.
 const SHOWN: usize = 500;
 
-/// Network whose ban is ended.
+/// Form with the network whose ban to end.
 #[derive(Debug, Deserialize)]
 pub(super) struct NetworkForm {
     network: String,
@@ -35,7 +35,7 @@ struct BansPage {
     all: usize,
 }
 
-/// Shows the page.
+/// Shows the bans page.
 pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
     let BanViews { mut bans } = bans::list(&state.caller()).await?;
     let all = bans.len();
@@ -47,7 +47,7 @@ pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<BanView
     Ok(Json(bans::list(&state.caller()).await?))
 }
 
-/// Ends a ban at once, in the list.
+/// Ends a ban immediately.
 pub(super) async fn remove(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

@@ -1,4 +1,4 @@
-//! Extractors for forms, JSON and queries, with errors in our own words.
+//! Extractors for forms, JSON bodies and queries, with errors in the console's own words.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use tokio::time;
 
 use super::{access::Visitor, problem::Problem, state::AdminState};
 
-/// Header in which a program that uses a session sends the token of its forms.
+/// Header in which a program that uses a session sends its CSRF token.
 const TOKEN_HEADER: &str = "x-csrf-token";
 
-/// Time in which the whole body of a request has to arrive.
+/// Timeout for receiving the whole request body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Fields of a form that was made for this visitor.
+/// Form fields with a valid CSRF token.
 ///
-/// A form of a session without the session's token is refused.
+/// A session's form without the session's token is refused.
 #[derive(Debug)]
 pub(super) struct Fields<T>(pub(super) T);
 
@@ -39,7 +39,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
-        // Before the body: reading it consumes the request.
+        // Taken before the body, because reading the body consumes the request.
         let visitor = visitor(request.extensions());
         let form: WithToken<T> = form(request, state).await?;
         if visitor.accepts(&form.csrf) {
@@ -50,7 +50,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     }
 }
 
-/// Fields of the login form, which needs no token: whoever sends it knows the password.
+/// Fields of the login form, which needs no CSRF token because it contains the password.
 #[derive(Debug)]
 pub(super) struct LoginFields<T>(pub(super) T);
 
@@ -62,7 +62,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for LoginFields<T> {
     }
 }
 
-/// JSON body of a program that has a bearer token, or its session's token.
+/// JSON body of a program that authenticates with a bearer token or its session's CSRF token.
 #[derive(Debug)]
 pub(super) struct JsonBody<T>(pub(super) T);
 
@@ -71,7 +71,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        // Before the body is read: a forged request costs as little as possible.
+        // Checked before the body is read, so that a forged request costs little.
         CsrfProof::from_request_parts(&mut parts, state).await?;
         let Json(value) = in_time(Json::<T>::from_request(
             Request::from_parts(parts, body),
@@ -85,7 +85,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
     }
 }
 
-/// Proof that no other site set a request in motion; an extractor for requests without a body.
+/// Proof that another site did not cause the request; an extractor for requests without a body.
 #[derive(Debug)]
 pub(super) struct CsrfProof;
 
@@ -106,7 +106,7 @@ impl FromRequestParts<AdminState> for CsrfProof {
     }
 }
 
-/// Parameters of the query.
+/// Query parameters.
 #[derive(Debug)]
 pub(super) struct Params<T>(pub(super) T);
 
@@ -134,7 +134,7 @@ where
     Ok(form)
 }
 
-/// Reads a body within [`BODY_TIMEOUT`]: a client must not hold a handler by sending slowly.
+/// Reads a body within [`BODY_TIMEOUT`], so that slow clients do not occupy a handler.
 async fn in_time<F: Future>(reading: F) -> Result<F::Output, Problem> {
     time::timeout(BODY_TIMEOUT, reading)
         .await
@@ -154,7 +154,7 @@ fn of_rejection(status: StatusCode, text: &str) -> Problem {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
             Problem::new(status, told.code, text)
         }
-        // Other texts of axum's name its types, of which a reader knows nothing.
+        // Other axum messages contain Rust type names, which mean nothing to the reader.
         _ => told,
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         password: String,
     }
 
-    /// A form whose bytes come one by one, with a second after each.
+    /// Returns a form request that sends one byte per second.
     fn slow(form: &'static str) -> Request {
         let bytes = stream::iter(form.bytes()).then(async |byte| {
             time::sleep(Duration::from_secs(1)).await;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_form_is_waited_for_but_not_for_ever() {
+    async fn slow_form_is_accepted_until_the_timeout() {
         let form = form::<Login, _>(slow("password=abc"), &()).await.unwrap();
         assert_eq!(form.password, "abc");
         let problem = super::form::<Login, _>(slow("password=abcdefghijklmnopqrstuvwxyz"), &())

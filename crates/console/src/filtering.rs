@@ -1,4 +1,4 @@
-//! What is filtered on a site, and how many robots are known.
+//! Views of a site's filtering policy and of the number of known robots.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,33 +8,33 @@ use robot_detection_layer::policy::{Policy, TagRule};
 use robot_detection_layer::registry::Purpose;
 use robot_detection_operations::live_rules::RuleView;
 
-/// Policy of a site.
+/// Filtering policy of a site.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Filtering")]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
-    /// Decisions are only noted.
+    /// Whether decisions are only recorded, not enforced.
     pub(super) is_dry_run: bool,
     pub(super) filter_patterns: Vec<String>,
     pub(super) redirect_url: Option<String>,
     pub(super) status: Option<u16>,
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<&'static str>,
-    /// Robots of these are recognised, but pass.
+    /// Purposes whose robots are recognised but pass.
     pub(super) passing_purposes: Vec<&'static str>,
-    /// What to set before anything is filtered.
+    /// Settings that are missing for filtering to be on.
     pub(super) missing: Vec<&'static str>,
-    /// Asked before the purposes, in this order.
+    /// Rules in order of evaluation, before the purposes.
     pub(super) rules: Vec<RuleView>,
-    /// Added to responses.
+    /// `X-Robots-Tag` headers added to responses.
     pub(super) x_robots_tags: Vec<TagRuleView>,
 }
 
-/// How many robots are known.
+/// Numbers of known robots.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotCounts")]
 pub(super) struct RobotsView {
-    /// In the detector of this process.
+    /// Robots in the detector of this process.
     pub(super) in_force: usize,
     pub(super) active: u64,
     pub(super) quarantined: u64,
@@ -89,14 +89,14 @@ impl RobotsView {
 #[schemars(rename = "XRobotsTagRule")]
 pub(super) struct TagRuleView {
     pub(super) value: String,
-    /// All of these have to hold; none: every response.
+    /// Conditions that must all match; empty applies to every response.
     pub(super) conditions: Vec<String>,
-    /// Place in the configuration; empty: set by the program.
+    /// Origin in the configuration; empty if built in.
     pub(super) origin: String,
 }
 
 impl TagRuleView {
-    /// Returns the headers in the order of the settings.
+    /// Returns the headers in the order of the configuration.
     pub(super) fn all(policy: &Policy) -> Vec<Self> {
         policy.tag_rules().map(Self::new).collect()
     }

@@ -1,4 +1,4 @@
-//! Checks before any handler, and the headers of every response.
+//! Checks that run before every handler, and the headers of every response.
 
 use std::{
     future::poll_fn,
@@ -27,8 +27,8 @@ use super::{
 
 /// Headers of every response.
 ///
-/// Text that got past the escaping would run no script and load nothing, and no other page can
-/// frame ours. The script may send requests to this site only (`connect-src`).
+/// Even if text evaded the escaping, it could run no script and load nothing, and no other site can
+/// frame the pages. Scripts may send requests to this site only (`connect-src`).
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -36,8 +36,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
          img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // Addresses of these pages hold what was searched for, and details of robots lead to other
-    // sites.
+    // URLs of these pages contain search texts, and details of robots link to other sites.
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("x-robots-tag"), "noindex"),
     (
@@ -46,11 +45,11 @@ const HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Notes the location of the request, renders errors as pages or JSON, and adds the headers.
+/// Records the request's location, renders errors as pages or JSON, and adds the headers.
 pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     let location = RequestLocation::of(&request);
     request.extensions_mut().insert(location.clone());
-    // Inside the headers: an error page of a panic has them too.
+    // Inside the headers, so that the error page of a panic has them too.
     let response = catch_panic(next.run(request)).await;
     let mut response = match Problem::in_response(&response, &location) {
         Some(problem) => problem.finish(&location, response),
@@ -60,19 +59,18 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Pages are for the administrator alone: no cache keeps them beyond the session.
+    // Pages are for the administrator only: no cache may keep them beyond the session.
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// Returns an internal error where a handler panics, else its connection would just close.
+/// Returns an internal error if a handler panics; otherwise the connection would just close.
 async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     poll_fn(|context| {
-        // The future is not polled again; what it shares with others are locks that outlive a
-        // panic.
+        // The future is not polled again; shared state consists of locks that survive a panic.
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
             Poll::Ready(Problem::internal("a handler panicked").into_response())
         })
@@ -80,7 +78,7 @@ async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     .await
 }
 
-/// Refuses host names that are not the site's.
+/// Refuses requests for unknown host names.
 ///
 /// With DNS rebinding, a page of a foreign name that resolves to this server could read ours.
 pub(super) async fn known_host(
@@ -95,16 +93,16 @@ pub(super) async fn known_host(
         Problem::new(
             StatusCode::FORBIDDEN,
             "unknown_host",
-            "The admin pages do not answer to this host name. Add it to the hosts in the settings.",
+            "The admin pages are not available under this host name. Add the name to the hosts in the settings.",
         )
         .into_response()
     }
 }
 
-/// Refuses requests with an effect that a page of another site set in motion.
+/// Refuses requests with side effects that another site's page caused.
 ///
-/// A request for JSON with a bearer token brings nothing that a browser adds
-/// by itself, so it passes; the token is judged later, and alone.
+/// A JSON request with a bearer token contains nothing that a browser adds automatically, so it
+/// passes; the token is checked later, and nothing else counts.
 pub(super) async fn same_site(request: Request, next: Next) -> Response {
     if has_bearer(&access::location(request.extensions()), request.headers()) {
         return next.run(request).await;
@@ -118,7 +116,7 @@ pub(super) async fn same_site(request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns the host that a request is for, with its port.
+/// Returns the host of a request with its port.
 pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     uri.authority()
         .map(Authority::as_str)
@@ -127,12 +125,12 @@ pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> 
 
 fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
     if hosts.is_empty() {
-        // Nobody has said under which names the site is reached.
+        // No host names are configured.
         return true;
     }
     let Some(host) = host else { return false };
     let name = without_port(host);
-    // An operator on the machine itself, or through a tunnel of SSH, is never locked out by the list.
+    // An operator on the machine itself or behind an SSH tunnel is never locked out by the list.
     is_loopback(name)
         || hosts
             .iter()
@@ -140,7 +138,7 @@ fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
 }
 
 fn is_same(left: &str, right: &str) -> bool {
-    // A trailing dot names the same host (RFC 1034 §3.1), whose case does not matter (RFC 4343).
+    // A trailing dot names the same host (RFC 1034 §3.1), and case does not matter (RFC 4343).
     left.trim_end_matches('.')
         .eq_ignore_ascii_case(right.trim_end_matches('.'))
 }
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_is_told_of_as_every_error_is() {
+    async fn handler_panic_is_reported_like_other_errors() {
         let router = || {
             async fn panics() -> StatusCode {
                 panic!("told to")
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_hosts_and_loopback_are_answered() {
+    fn listed_hosts_and_loopback_are_allowed() {
         for host in [
             "www.example.com",
             "WWW.Example.COM.",

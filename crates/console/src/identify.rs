@@ -1,4 +1,4 @@
-//! The page that identifies the robot of a User-Agent, and shows the decision on its request.
+//! The page that identifies a request's robot and explains the decision.
 
 use askama::Template;
 use axum::{
@@ -45,37 +45,37 @@ pub(super) struct IdentifyParams {
     pub(super) user_agent: String,
     #[serde(default)]
     pub(super) path: String,
-    /// GET by default.
+    /// HTTP method; `GET` by default.
     #[serde(default)]
     pub(super) method: String,
-    /// Host that is asked for; by default that of the page.
+    /// Host of the request; by default the host of this page.
     #[serde(default)]
     pub(super) host: String,
-    /// All headers in the order in which they came, a line each; none: they are not known.
+    /// Request headers in their original order, one per line; empty if unknown.
     #[serde(default)]
     pub(super) headers: String,
-    /// Whether the request came over HTTPS.
+    /// Whether the request was received over HTTPS.
     #[serde(default, deserialize_with = "filled")]
     pub(super) https: Option<bool>,
 }
 
-/// What is known of the visitor of a request beside his User-Agent; by default nothing.
+/// Suspicion findings for a request; empty by default.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Suspicion {
-    /// What is found of the browser that he names.
+    /// Findings about the browser that the request's User-Agent claims.
     findings: Findings,
-    /// Why he would get no copy of a page.
+    /// Reason why the suspect would get no copy of the page.
     no_copy: Option<&'static str>,
 }
 
-/// Shows the form, and the answer to what was asked.
+/// Shows the form and the result for the submitted request.
 pub(super) async fn show(
     State(state): State<AdminState>,
     Params(question): Params<IdentifyParams>,
     of: SelectedSite,
     page: Page,
 ) -> Result<Response, Problem> {
-    // An empty User-Agent is a question too, and by its value alone not told from none.
+    // An empty User-Agent is also a valid query, which its value alone does not show.
     let has_asked = page.location.local.contains("user_agent=");
     let answer = if has_asked {
         Some(answer(&state, &question, &of)?)
@@ -99,7 +99,7 @@ pub(super) async fn show(
     }))
 }
 
-/// Asks the detector and the policy, as the layer does.
+/// Queries the detector and the policy in the same way as the layer.
 pub(super) fn answer(
     state: &AdminState,
     question: &IdentifyParams,
@@ -148,7 +148,7 @@ pub(super) fn answer(
     })
 }
 
-/// Asks the policy and robots.txt as the layer does; `target` is the path with its query.
+/// Queries the policy and robots.txt like the layer; `target` is the path with its query.
 pub(super) fn decide(
     of: &SelectedSite,
     request: &Request<'_>,
@@ -166,7 +166,7 @@ pub(super) fn decide(
     if let Some(site) = &of.site {
         let own = explained.own_page(|to| (site.own_pages)(target, to));
         explained = own.copy(suspicion.no_copy);
-        // What is refused or redirected is answered by the layer.
+        // The layer itself responds to refused and redirected requests.
         if explained.passes() {
             answered_by = (site.answers)(request, target);
         }
@@ -174,7 +174,7 @@ pub(super) fn decide(
     DecisionView::new(explained, answered_by)
 }
 
-/// Returns what is found of the browser that a request names, where the site looks for suspects.
+/// Returns the findings about the browser that a request claims, if the site detects suspects.
 fn suspicion_of(
     state: &AdminState,
     of: &SelectedSite,
@@ -183,7 +183,7 @@ fn suspicion_of(
     question: &IdentifyParams,
 ) -> Suspicion {
     let asked = http::Request::builder().method(method).uri(target);
-    // What is no method and no target would not have come.
+    // A request with an invalid method or target could not have arrived.
     let (Some(site), Ok(mut asked)) = (&of.site, asked.body(())) else {
         return Suspicion::default();
     };
@@ -209,7 +209,7 @@ fn suspicion_of(
     }
 }
 
-/// Returns the User-Agent: that which was typed for itself, or that of the headers.
+/// Returns the User-Agent from its own field or, if empty, from the headers.
 fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
     match headers.get(USER_AGENT) {
         Some(told) if question.user_agent.is_empty() => {
@@ -219,7 +219,7 @@ fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
     }
 }
 
-/// Returns the headers that were typed, with the User-Agent.
+/// Returns the submitted headers, including the User-Agent.
 fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
     let IdentifyParams {
         user_agent,
@@ -232,17 +232,17 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
     let texts = [user_agent, path, method, host, headers];
     if texts.iter().any(|text| text.len() > MAX_BYTES) {
         return Err(Problem::invalid(
-            "User-Agent, path, method, host and headers may have 16 KiB each.",
+            "User-Agent, path, method, host and headers are limited to 16 KiB each.",
         ));
     }
     let mut headers = HeaderMap::new();
     let typed = &question.user_agent;
-    // First, where it is in the order of any browser.
+    // First, as some browser sends it there too.
     if let (false, Ok(user_agent)) = (typed.is_empty(), HeaderValue::from_bytes(typed.as_bytes())) {
         headers.insert(USER_AGENT, user_agent);
     }
     let lines = question.headers.lines().map(str::trim);
-    // Whoever copies the head of a request leaves its first line.
+    // A copied request head still contains its request line.
     let is_header = |line: &&str| !line.is_empty() && !line.contains(" HTTP/");
     for line in lines.filter(is_header) {
         let read = line.split_once(':').and_then(|(name, value)| {
@@ -251,7 +251,7 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
         });
         let (name, value) = read.ok_or_else(|| {
             Problem::invalid(format!(
-                "{line:?} is no header: write a line for each, such as Accept-Language: de"
+                "{line:?} is not a header; enter one header per line, such as Accept-Language: de"
             ))
         })?;
         if name != USER_AGENT || typed.is_empty() {
@@ -262,19 +262,19 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
 }
 
 impl IdentifyPage {
-    /// Returns the User-Agent in three parts, the second of which matched.
+    /// Returns the User-Agent split in three: before, in and after the match.
     fn parts(answer: &Explanation, claim: &ClaimView) -> (String, String, String) {
         cut(&answer.user_agent, claim.start, claim.end)
     }
 
-    /// Returns the path of the page about a robot.
+    /// Returns the path of the page about the claimed robot.
     fn link(claim: &ClaimView) -> String {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         link(&text(&claim.source), &text(&claim.robot))
     }
 }
 
-/// Splits text in three; positions inside a character or beyond the end are no error.
+/// Splits text in three; positions inside a character or beyond the end are allowed.
 fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     let bytes = text.as_bytes();
     let end = end.min(bytes.len());
@@ -285,7 +285,7 @@ fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     (text(before), text(matched), text(after))
 }
 
-/// Returns the method that was typed, as requests spell it.
+/// Returns the method in upper case; `GET` if empty.
 fn method_of(typed: &str) -> String {
     match typed.trim() {
         "" => "GET".to_owned(),
@@ -293,7 +293,7 @@ fn method_of(typed: &str) -> String {
     }
 }
 
-/// Returns path and query of what was typed: a path, or a whole URL.
+/// Returns the path and query of a path or URL.
 fn target_of(typed: &str) -> &str {
     let typed = typed.trim();
     let local = match typed.split_once("://") {
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_or_a_whole_url_may_be_typed() {
+    fn path_or_full_url_is_accepted() {
         assert_eq!(target_of("/a/b?x=1#y"), "/a/b?x=1");
         assert_eq!(target_of(" https://example.com/a?b "), "/a?b");
         assert_eq!(target_of("https://example.com"), "/");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_match_is_cut_out() {
+    fn match_is_cut_out() {
         let parts = cut("Mozilla (Foo/1)", 9, 12);
         assert_eq!(
             parts,

@@ -1,4 +1,4 @@
-//! Refreshes that the page started.
+//! Refreshes that were started on the console.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,13 +7,13 @@ use robot_detection_operations::Operations;
 use robot_detection_store::refresh::{Progress, RefreshError, RefreshOptions, Trigger};
 use robot_detection_store::store::RefreshRecord;
 
-/// The last job that the page started; one runs at a time.
+/// State of the last job that was started on the console; only one runs at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
     last: Arc<Mutex<Option<Job>>>,
 }
 
-/// Refreshes of one or more sources, one after the other.
+/// Refreshes of one or more sources, run one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) started_ms: i64,
@@ -39,7 +39,7 @@ pub(super) enum StepState {
     },
 }
 
-/// Error of a start while another job runs.
+/// Error for starting a job while another job is running.
 #[derive(Debug)]
 pub(super) struct AlreadyRunning;
 
@@ -56,7 +56,7 @@ impl Jobs {
 
     fn begin(&self, job: Job) -> Result<(), AlreadyRunning> {
         let mut last = self.lock();
-        // Looked at and replaced under one lock: of two buttons pressed at once one begins.
+        // Checked and replaced under one lock: of two simultaneous requests, only one starts a job.
         if last.as_ref().is_some_and(Job::is_running) {
             return Err(AlreadyRunning);
         }
@@ -81,7 +81,7 @@ impl Jobs {
         for step in &mut job.steps {
             if matches!(step.state, StepState::Waiting | StepState::Running) {
                 step.state = StepState::Failed {
-                    reason: "it was interrupted".to_owned(),
+                    reason: "interrupted".to_owned(),
                     record: None,
                 };
             }
@@ -93,14 +93,14 @@ impl Jobs {
     }
 }
 
-/// Starts to refresh sources, and returns at once.
+/// Starts to refresh sources and returns immediately.
 pub(super) fn start(
     jobs: &Jobs,
     operations: &Operations,
     sources: Vec<Source>,
     options: RefreshOptions,
 ) -> Result<(), AlreadyRunning> {
-    // A refresh by schedule is none of our jobs, and no second one is begun beside it.
+    // No second refresh is started while a scheduled one runs.
     if is_busy(&operations.refresher.progress().borrow()) {
         return Err(AlreadyRunning);
     }
@@ -121,12 +121,12 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Returns `true` if a refresh of this process is under way, whoever started it.
+/// Returns `true` if any refresh of this process is in progress.
 pub(super) fn is_busy(progress: &Progress) -> bool {
     !matches!(progress, Progress::Idle | Progress::Done { .. })
 }
 
-/// Guard that marks the job as ended, also where its task panics or is dropped at shutdown.
+/// Guard that marks the job as ended, even if its task panics or is dropped at shutdown.
 struct JobGuard {
     jobs: Jobs,
     operations: Operations,
@@ -147,7 +147,7 @@ async fn run(end: JobGuard, sources: Vec<Source>, options: RefreshOptions) {
     }
 }
 
-/// Returns the outcome as the page shows it; the refresher has logged it.
+/// Returns the outcome for the page; the refresher has already logged it.
 fn outcome(result: Result<RefreshRecord, RefreshError>) -> StepState {
     match result {
         Ok(record) => StepState::Done(Box::new(record)),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn one_job_runs_at_a_time() {
+    fn only_one_job_runs_at_a_time() {
         let jobs = Jobs::default();
         jobs.begin(job()).unwrap();
         assert!(jobs.begin(job()).is_err());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_step_does_not_stay_under_way() {
+    fn interrupted_step_is_not_left_running() {
         let jobs = Jobs::default();
         jobs.begin(job()).unwrap();
         jobs.set(0, StepState::Running);

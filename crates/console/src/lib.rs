@@ -1,11 +1,10 @@
-//! Internal crate of `robot-detection`: the administrator's pages and their JSON.
+//! Internal crate of `robot-detection`: the administrator's console and its JSON API.
 //!
-//! [`router`] gives an axum router that can be nested anywhere: its links are
-//! relative. With [`Access::Login`] it asks for a password, with
-//! [`Access::Open`] an application has put it behind a login of its own.
-//! Either way it refuses requests that another site set in motion.
+//! [`router`] returns an axum router that can be nested at any path: its links are relative. With
+//! [`Access::Login`] it asks for a password; with [`Access::Open`] the application protects it with
+//! its own login. In both cases it refuses requests that another site caused.
 //!
-//! Pages and JSON share their views: what `robots` shows, `api/v1/robots` tells.
+//! Pages and JSON share their views: `robots` and `api/v1/robots` show the same data.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! The robots table: order and pages.
+//! Sorting and pagination of the registry table.
 
 use std::fmt::Write as _;
 
@@ -19,10 +19,10 @@ use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::ExportFormat;
 use robot_detection_operations::robots::{self, ListRobots, RobotView};
 
-/// Rows of one page.
+/// Rows per page.
 const PAGE_ROWS: usize = 100;
 
-// The id stands below the name, so it has no column of its own.
+// The ID is shown below the name and has no column.
 const COLUMNS: [SortColumn; 5] = [
     SortColumn::name("name", "Robot"),
     SortColumn::name("purpose", "Purpose"),
@@ -31,7 +31,7 @@ const COLUMNS: [SortColumn; 5] = [
     SortColumn::name("modified", "Modified"),
 ];
 
-/// Query of the page, beside that of the list.
+/// Query parameters of the page, in addition to those of the list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PageParams {
@@ -46,7 +46,7 @@ pub(super) struct Listing {
     pub(super) robots: Vec<RobotView>,
     pub(super) total: usize,
     pub(super) pages: usize,
-    /// From 1; the last page where a later one was asked for.
+    /// Page number, from 1 to the last page.
     pub(super) number: usize,
 }
 
@@ -60,7 +60,7 @@ impl Listing {
             "" => 1,
             page => page
                 .parse::<usize>()
-                .map_err(|_| Problem::invalid("page: use a number from 1"))?,
+                .map_err(|_| Problem::invalid("page must be a number of 1 or greater"))?,
         };
         let operations = state.operations();
         let detector = operations.detector.load();
@@ -68,7 +68,7 @@ impl Listing {
         let rows = robots::select(rows, &request, &detector)?;
         let total = rows.len();
         let pages = total.div_ceil(PAGE_ROWS).max(1);
-        // Robots may have been removed since the link was made.
+        // Robots may have been removed since the link was created.
         let number = wanted.clamp(1, pages);
         let duplicates = Duplicates::new(&detector);
         let rows = rows.iter().skip((number - 1) * PAGE_ROWS).take(PAGE_ROWS);
@@ -106,7 +106,7 @@ impl Listing {
         link(&self.request, number)
     }
 
-    /// Returns the formats in which the listing can be had, with their links.
+    /// Returns the export formats of the listing with their links.
     pub(super) fn exports(&self) -> Vec<(&'static str, String)> {
         let formats = ExportFormat::ALL.iter().map(|format| {
             let word = format.as_str();
@@ -136,7 +136,7 @@ impl Listing {
     }
 }
 
-/// Returns the link to a page of robots from the top of the router.
+/// Returns the link to a page of the registry, relative to the console's root.
 fn link(request: &ListRobots, number: usize) -> String {
     let mut link = "registry".to_owned();
     let number = number.to_string();
@@ -159,14 +159,14 @@ fn link(request: &ListRobots, number: usize) -> String {
     link
 }
 
-/// Query of a download, beside that of the table.
+/// Query parameters of a download, in addition to those of the table.
 #[derive(Debug, Deserialize)]
 pub(super) struct ExportParams {
     #[serde(default)]
     format: String,
 }
 
-/// Returns the robots that a search finds as a file in one of the formats.
+/// Returns the robots that match a search as a file in one of the export formats.
 pub(super) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<ExportParams>,
@@ -175,18 +175,18 @@ pub(super) async fn download(
     let format = ExportFormat::from_word(&params.format).ok_or_else(|| {
         let words = ExportFormat::ALL.iter().map(|format| format.as_str());
         let words: Vec<_> = words.collect();
-        Problem::invalid(format!("format: use one of {}", words.join(", ")))
+        Problem::invalid(format!("format must be one of {}", words.join(", ")))
     })?;
     let operations = state.operations();
     let rows = robots::stored(&operations.store).await?;
     let rows = robots::select(rows, &search, &operations.detector.load())?;
     let mut robots: Vec<_> = rows.into_iter().map(|row| row.robot).collect();
     robots.sort_by(|one, other| (&one.source, &one.id).cmp(&(&other.source, &other.id)));
-    // Ordering thousands of expressions would hold up other requests on this thread.
+    // Sorting thousands of expressions would block other requests on this thread.
     let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
         .await
-        .map_err(|_| Problem::internal("the export ended early"))?;
-    // As an attachment, so that a browser saves a file whose text others have written, not renders it.
+        .map_err(|_| Problem::internal("the export task failed"))?;
+    // As an attachment: browsers save the file, which has third-party text, and do not render it.
     let name = format!("attachment; filename=\"{}\"", format.file_name());
     let headers = [
         (header::CONTENT_TYPE, format.media_type().to_owned()),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_keeps_the_search() {
+    fn page_link_keeps_the_search() {
         let word = |text: &str| Some(text.to_owned());
         let request = ListRobots {
             q: "a&b=\"<".to_owned(),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_click_on_a_column_turns_the_order() {
+    fn second_click_on_a_column_reverses_the_order() {
         let request = ListRobots {
             sort: Some("status".to_owned()),
             ..ListRobots::default()

@@ -24,11 +24,11 @@ use super::{
     verify_password,
 };
 
-/// Seconds of `Retry-After` where too many others try to log in.
-// As long as the longest delay, after which the places of those who wait are free again.
+/// `Retry-After` in seconds if too many other clients try to log in.
+// As long as the longest delay, after which the places in the queue are free again.
 const CROWDED_SECONDS: u64 = 5;
 
-/// Pages that a login may lead to, beside those of the navigation.
+/// Pages that a login may redirect to, in addition to those of the navigation.
 const OTHER_PAGES: [&str; 7] = [
     "access",
     "account",
@@ -59,22 +59,22 @@ pub(super) struct LoginForm {
 /// Outcome of a login attempt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginOutcome {
-    /// It is the password of this hash.
+    /// The password matches this hash.
     Right {
         hash: String,
     },
     Wrong,
-    /// Too many wrong ones were tried before.
+    /// Too many wrong passwords were tried before.
     Wait {
         seconds: u64,
     },
-    /// Too many others try at the same time.
+    /// Too many other attempts are in progress.
     Busy,
     /// No password has been set yet.
     NotSet,
 }
 
-/// Shows the form.
+/// Shows the login form.
 pub(super) async fn form(
     State(state): State<AdminState>,
     axum::Extension(visitor): axum::Extension<Visitor>,
@@ -98,7 +98,7 @@ pub(super) async fn form(
     }))
 }
 
-/// Begins a session for the right password.
+/// Starts a session if the password is right.
 pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
@@ -117,7 +117,7 @@ pub(super) async fn submit(
         }));
     };
     let now_ms = state.now_ms();
-    // Here, so that sessions of browsers that never come back do not pile up.
+    // Done at each login so that abandoned sessions do not accumulate.
     state
         .operations()
         .store
@@ -132,7 +132,7 @@ pub(super) async fn submit(
     Ok(response)
 }
 
-/// Records a login, and the failed ones that came before it.
+/// Records a login, and the failed attempts before it, in the audit log.
 async fn record_login(state: &AdminState, caller: &LoginOrigin) {
     let failures = state.login_failures().succeeded(state.now_ms());
     if failures > 0 {
@@ -145,7 +145,7 @@ async fn record_login(state: &AdminState, caller: &LoginOrigin) {
 async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64) {
     let detail = match failures {
         1 => "1 wrong password".to_owned(),
-        several => format!("{several} wrong passwords since the last such entry"),
+        several => format!("{several} wrong passwords since the last entry"),
     };
     let from = format!("from {caller}");
     state.caller().record("login-failed", &from, &detail).await;
@@ -161,13 +161,13 @@ pub(super) async fn leave(
     Ok(page.location.see_other("login"))
 }
 
-/// Form without fields of its own.
+/// Form without fields other than the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(super) struct Empty {}
 
-/// Compares a password with the one that was set, at a limited rate.
+/// Checks a password against the stored hash, at a limited rate.
 ///
-/// Argon2id is costly: without a queue, guesses could use up memory and processors.
+/// Argon2id is costly: without a queue, guesses could exhaust memory and processors.
 pub(super) async fn check_password(
     state: &AdminState,
     caller: &LoginOrigin,
@@ -177,10 +177,9 @@ pub(super) async fn check_password(
     let Some(hash) = store.access().password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
-    // The browser's cookie is signed with the hash, so that it is needed before the client is
-    // known.
+    // The hash must be loaded before the client is known, because it signs the browser's cookie.
     let client = caller.client(&hash);
-    // Held to the end of the function: its drop gives the place back, also where the client goes away.
+    // Held until the function returns; dropping it frees the place, even if the client disconnects.
     let Some(slot) = logins.enter(&client) else {
         return Ok(LoginOutcome::Busy);
     };
@@ -189,7 +188,7 @@ pub(super) async fn check_password(
             LoginDecision::After(delay) => tokio::time::sleep(delay).await,
             LoginDecision::Refused { wait } => return Err(LoginOutcome::wait(wait)),
         }
-        // The delay comes first: a stranger who waits must not hold one of the few permits.
+        // The delay comes first, so that waiting strangers do not hold one of the few permits.
         Ok(logins.check().await)
     };
     let turn = tokio::select! {
@@ -203,7 +202,7 @@ pub(super) async fn check_password(
     let Some(_permit) = permit else {
         return Err(Problem::internal("the semaphore of logins is closed"));
     };
-    // During the wait other attempts may have failed, and the password may have changed.
+    // While waiting, other attempts may have failed, and the password may have changed.
     if let LoginDecision::Refused { wait } = logins.decide(&client).await {
         return Ok(LoginOutcome::wait(wait));
     }
@@ -223,28 +222,27 @@ pub(super) async fn check_password(
     if let Some(failures) = state.login_failures().failed(state.now_ms()) {
         record_failures(state, caller, failures).await;
     }
-    // The filter for fail2ban reads this line: keep its words, and nothing of the request in it.
+    // fail2ban's filter matches this line: keep its words, and include nothing of the request.
     warn!(client = %caller, "failed admin login from {caller}");
     Ok(LoginOutcome::Wrong)
 }
 
-/// Returns the response to a failed attempt, on the page that `page` makes of the reason.
+/// Returns the response to a failed attempt: the page that `page` renders with the reason.
 pub(super) fn refusal<T: Template>(
     outcome: &LoginOutcome,
     page: impl FnOnce(String) -> T,
 ) -> Response {
     let (status, text) = match outcome {
-        LoginOutcome::Right { .. } | LoginOutcome::Wrong => (
-            StatusCode::FORBIDDEN,
-            "That is not the password.".to_owned(),
-        ),
+        LoginOutcome::Right { .. } | LoginOutcome::Wrong => {
+            (StatusCode::FORBIDDEN, "Wrong password.".to_owned())
+        }
         LoginOutcome::Wait { seconds } => (
             StatusCode::TOO_MANY_REQUESTS,
-            format!("There were too many wrong passwords. Wait {seconds} s, then try again."),
+            format!("Too many wrong passwords. Try again in {seconds} s."),
         ),
         LoginOutcome::Busy => (
             StatusCode::SERVICE_UNAVAILABLE,
-            format!("Too many others try to log in. Wait {CROWDED_SECONDS} s, then try again."),
+            format!("Too many login attempts are in progress. Try again in {CROWDED_SECONDS} s."),
         ),
         LoginOutcome::NotSet => (
             StatusCode::FORBIDDEN,
@@ -271,9 +269,9 @@ impl LoginOutcome {
     }
 }
 
-/// Returns where to go after logging in: one of our pages, never elsewhere.
+/// Returns the redirect target after a login: one of the console's pages, never another site.
 ///
-/// `next` comes from a link that anybody may have written (open redirects, CWE-601).
+/// `next` comes from a link that anyone may have written (open redirects, CWE-601).
 fn destination(next: &str) -> &str {
     let first = next.split(['/', '?']).next().unwrap_or_default();
     let is_plain = next
@@ -295,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_sent_to_the_page_that_was_asked_for() {
+    fn login_redirects_to_the_requested_page() {
         for next in [
             "robots",
             "robots?q=a%20b",
@@ -308,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn one_is_sent_to_each_page_of_the_navigation() {
+    fn login_redirects_to_each_page_of_the_navigation() {
         for entry in NAVIGATION {
             assert_eq!(destination(entry.path), entry.path);
         }
     }
 
     #[test]
-    fn one_is_never_sent_elsewhere() {
+    fn login_never_redirects_to_other_sites() {
         for next in [
             "",
             "//evil.example",

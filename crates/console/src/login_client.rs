@@ -1,7 +1,7 @@
-//! The origin of a login: a browser that has logged in before, or a network.
+//! The origin of a login attempt: a browser that has logged in before, or a network.
 //!
-//! A guesser at one address keeps nobody at another one waiting, and a browser that has
-//! logged in before is distinguished from strangers even at the guesser's own address: see
+//! Wrong guesses from one address do not delay clients at other addresses, and a browser that has
+//! logged in before is not delayed even at the same address: see
 //! <https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies>.
 
 use std::{
@@ -29,24 +29,24 @@ use robot_detection_layer::policy::one_sender;
 
 /// Cookie of a browser that has logged in before.
 ///
-/// It opens no page: it only exempts the browser from the delays of strangers.
+/// The cookie grants no access; it only exempts the browser from the delays for strangers.
 const COOKIE: &str = "robot-detection-browser";
-/// Seconds for which a browser keeps the cookie after its last login.
+/// Lifetime of the cookie in seconds after the browser's last login.
 const COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
-/// Most cookies of this name that are checked, as each costs an HMAC.
+/// Maximum number of cookies with this name that are checked, because each costs an HMAC.
 ///
-/// A browser sends one for each path that it was set for (RFC 6265 §5.4).
+/// A browser sends one for each path for which the cookie was set (RFC 6265 §5.4).
 const MAX_COOKIES: usize = 4;
-/// Bits of an IPv6 address that name one client: the rest of it identifies an interface
-/// (RFC 4291 §2.5.1), and a host may choose that freely.
+/// Prefix length that identifies one IPv6 client: the remaining bits identify an interface (RFC
+/// 4291 §2.5.1), which a host may choose freely.
 const NETWORK_BITS: u32 = 64;
-/// Bits of an address that name a network as a provider gets it.
+/// Prefix length of an IPv4 network as allocated to a provider.
 const LARGE_BITS_V4: u32 = 16;
 const LARGE_BITS_V6: u32 = 32;
-/// Bits of an IPv4 address that lists of sessions show.
+/// Prefix length of the IPv4 networks shown in the list of sessions.
 const SHOWN_BITS_V4: u32 = 24;
 
-/// Origin of a login by the address and cookies of its request; an extractor.
+/// Address and cookies of a login attempt; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoginOrigin {
     address: Option<IpAddr>,
@@ -57,19 +57,19 @@ pub(super) struct LoginOrigin {
 /// Client whose failed logins are counted together.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginClient {
-    /// Browser that has logged in before, by the name in its cookie.
+    /// Browser that has logged in before, identified by the name in its cookie.
     Browser(String),
-    /// Address, without what a client may choose of it.
+    /// Address, or the network prefix of an IPv6 address.
     Network(IpAddr),
-    /// No address is known.
+    /// Client without a known address.
     Unknown,
 }
 
 impl LoginOrigin {
-    /// Returns the client whose failures count; cookies are checked with the password's hash.
+    /// Returns the client for counting failures; its cookie is checked with the password's hash.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
-        // The cookie counts before the address, else a guesser behind the same NAT would keep it waiting.
+        // The cookie takes precedence: a guesser behind the same NAT must not delay the browser.
         match (self.cookies.iter().find_map(known), self.address) {
             (Some(name), _) => LoginClient::Browser(name),
             (None, Some(address)) => LoginClient::Network(one_sender(address)),
@@ -77,7 +77,7 @@ impl LoginOrigin {
         }
     }
 
-    /// Returns the network of the address, as lists of sessions show it.
+    /// Returns the address's network as shown in the list of sessions.
     pub(super) fn network(&self) -> Option<String> {
         Some(match self.address?.to_canonical() {
             IpAddr::V4(v4) => {
@@ -89,13 +89,13 @@ impl LoginOrigin {
         })
     }
 
-    /// Returns the name of the browser, in short.
+    /// Returns the short name of the browser.
     pub(super) fn browser(&self) -> String {
         sessions::browser_name(&self.user_agent)
     }
 }
 
-/// Writes the address as log lines have it.
+/// Writes the address as used in log lines.
 impl fmt::Display for LoginOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
@@ -126,7 +126,7 @@ impl LoginClient {
         matches!(self, Self::Browser(_))
     }
 
-    /// Returns the large network of its address, such as that of a provider.
+    /// Returns the large network of the address, such as that of a provider.
     pub(super) fn large_network(&self) -> Option<IpAddr> {
         match self {
             Self::Network(IpAddr::V4(v4)) => {
@@ -141,7 +141,7 @@ impl LoginClient {
         }
     }
 
-    /// Returns the key under which its failures are counted.
+    /// Returns the key under which the client's failures are counted.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Browser(name) => format!("browser {name}"),
@@ -152,9 +152,9 @@ impl LoginClient {
     }
 }
 
-/// Writer of the cookie of browsers that have logged in.
+/// Sets the cookie of a browser that has logged in.
 ///
-/// The password's hash signs it, so that it is worthless once the password has changed.
+/// The cookie is signed with the password's hash and becomes invalid when the password changes.
 pub(super) struct BrowserCookie {
     path: String,
     is_secure: bool,
@@ -179,8 +179,8 @@ impl FromRequestParts<AdminState> for BrowserCookie {
 
 impl BrowserCookie {
     pub(super) fn add_to(&self, headers: &mut HeaderMap, password_hash: &str) {
-        // A new name with each login, so that failures under a cookie that was stolen do not follow
-        // it.
+        // Each login creates a new name, so that failures with a stolen cookie do not affect the
+        // browser.
         let name = Id::default().to_string();
         let signature = signature(&name, password_hash);
         let (path, secure) = (&self.path, if self.is_secure { "; Secure" } else { "" });
@@ -206,7 +206,7 @@ fn cookies(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// Returns the name in a cookie that was signed under this password.
+/// Returns the name in a cookie if its signature matches this password hash.
 fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
     let (name, signed) = cookie.split_once('.')?;
     let signature = signature(name, password_hash);
@@ -216,7 +216,7 @@ fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
 fn signature(name: &str, password_hash: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, password_hash.as_bytes());
     let mut signing = hmac::Context::with_key(&key);
-    // The cookie's name is signed too: no other use of the key gives the same signature.
+    // The cookie's name is signed too, so no other use of the key yields this signature.
     signing.update(COOKIE.as_bytes());
     signing.update(b"=");
     signing.update(name.as_bytes());
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_an_address_or_the_network_of_one() {
+    fn client_is_an_address_or_its_network() {
         assert_eq!(key("192.0.2.7"), "192.0.2.7");
         assert_eq!(key("::ffff:192.0.2.7"), "192.0.2.7");
         assert_eq!(key("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_known_by_what_we_signed_under_this_password() {
+    fn browser_is_recognised_by_a_cookie_signed_with_this_password() {
         let cookie = cookie("hash");
         for attribute in ["HttpOnly", "SameSite=Strict", "Path=/admin", "Secure"] {
             assert!(cookie.contains(attribute), "{cookie}");

@@ -1,6 +1,6 @@
-//! Rate limiter of logins: how often a password may be tried, by whom, and how many at once.
+//! Rate limiter for logins: limits password attempts per client, overall, and concurrently.
 //!
-//! Each wrong password adds to a debt that time pays off: one counts for a client, one for all.
+//! Each wrong password adds to a debt that decreases over time; one debt per client, one for all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,59 +15,59 @@ use robot_detection_store::store::{LoginFailures, Store};
 
 /// Time after which one wrong password of a client is forgotten.
 const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
-/// Wrong passwords, not yet forgotten, from which a client has to wait.
+/// Number of remembered wrong passwords from which a client has to wait.
 const MAX_FREE_FAILURES: u32 = 5;
-/// Time after which one wrong password of anybody is forgotten.
+/// Time after which one wrong password is forgotten in the count over all clients.
 const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
-/// Time until the failures of all are forgotten that delays no stranger yet.
+/// Debt of all clients up to which strangers are not delayed.
 const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
-/// Longest time until the failures of all are forgotten, so that delays end soon after an attack.
+/// Maximum debt of all clients, so that delays end soon after an attack.
 const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
 /// Longest delay of a stranger; reached at [`GLOBAL_MAX_DEBT`].
 const MAX_DELAY: Duration = Duration::from_secs(5);
-/// Key under which the failures of all are counted; no client has it.
+/// Key of the failures of all clients; no client has this key.
 const ALL_CLIENTS: &str = "*";
 
-/// Passwords that are compared at the same time: argon2id uses 19 MiB for each.
+/// Maximum number of concurrent password comparisons: argon2id uses 19 MiB for each.
 const MAX_CHECKS: usize = 2;
-/// Strangers who may wait for a comparison or for their delay; with one more, one of them is answered 503.
+/// Maximum number of strangers in the queue; if it is exceeded, one stranger gets status 503.
 const MAX_STRANGERS: usize = 64;
-/// Browsers with a cookie that may wait: strangers cannot use up their places.
+/// Maximum number of browsers with a cookie in the queue: strangers cannot use up their places.
 const MAX_BROWSERS: usize = 8;
-/// Attempts of one client that may wait.
+/// Maximum number of waiting attempts of one client.
 const MAX_WAITING_PER_CLIENT: usize = 4;
-/// Most clients that are remembered in memory while the database cannot be written.
+/// Maximum number of clients remembered in memory while the database is not writable.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Rate limiter of logins, and the queue for the comparison of passwords.
+/// Rate limiter for logins, with a queue for password comparisons.
 #[derive(Debug)]
 pub(super) struct LoginLimiter {
     store: Store,
     clock: Clock,
-    /// When failures are forgotten that the database could not count, by client.
+    /// Expiry times of failures that the database could not count, by client.
     memory: Mutex<HashMap<String, i64>>,
     waiting: Mutex<Vec<Attempt>>,
     checks: Semaphore,
 }
 
-/// Attempt that waits.
+/// Waiting login attempt.
 #[derive(Debug)]
 struct Attempt {
     client: LoginClient,
-    /// Notified when another attempt gets the place.
+    /// Notified when another attempt takes the place.
     eviction: Arc<Notify>,
 }
 
 /// Decision on a login attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum LoginDecision {
-    /// The password is compared after a delay, which may be zero.
+    /// Compare the password after a delay, which may be zero.
     After(Duration),
-    /// Too many wrong ones were tried before.
+    /// Refuse: too many wrong passwords were tried before.
     Refused { wait: Duration },
 }
 
-/// Place in the queue, until it is dropped.
+/// Place in the queue, held until dropped.
 #[derive(Debug)]
 pub(super) struct QueueSlot<'l> {
     limiter: &'l LoginLimiter,
@@ -85,19 +85,19 @@ impl LoginLimiter {
         }
     }
 
-    /// Enters the queue; `None` where it is full for this client.
+    /// Enters the queue; returns `None` if the client has no place left.
     ///
-    /// A stranger that finds the queue full replaces another one: see [`leaving`].
+    /// If the queue is full, a new stranger replaces another one: see [`leaving`].
     pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
-        // Behind a Unix socket all visitors lack an address: one of them must not shut out all.
+        // Behind a Unix socket no visitor has an address: one visitor must not lock out all others.
         if of_client.count() >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
             return None;
         }
         let browsers = waiting.iter().filter(|attempt| attempt.client.is_browser());
         let browsers = browsers.count();
-        // Not waited for: who waits for a place takes memory just as one in the queue does.
+        // Does not wait for a place: waiting would use as much memory as a place in the queue.
         if client.is_browser() {
             if browsers >= MAX_BROWSERS {
                 return None;
@@ -117,16 +117,16 @@ impl LoginLimiter {
         })
     }
 
-    /// Waits until fewer than [`MAX_CHECKS`] comparisons run; `None` never comes.
+    /// Waits until fewer than [`MAX_CHECKS`] comparisons run; never returns `None` in practice.
     pub(super) async fn check(&self) -> Option<SemaphorePermit<'_>> {
         self.checks.acquire().await.ok()
     }
 
-    /// Decides on an attempt of a client by the failures before.
+    /// Decides on a client's attempt by its previous failures.
     pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
-        // Where they cannot be read, nor can the password's hash, whose reader reports the error.
+        // If failures cannot be read, the query for the password's hash reports the error.
         let counted = self.store.access().login_failures(&key, ALL_CLIENTS).await;
         let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
@@ -148,19 +148,19 @@ impl LoginLimiter {
                 .access()
                 .count_login_failure(key, ALL_CLIENTS, each, longest);
             if let Err(error) = counted.await {
-                warn!("a failed login is remembered by this instance alone: {error}");
+                warn!("could not store a failed login, so only this instance counts it: {error}");
                 self.remember(key, each, longest);
             }
         }
     }
 
-    /// Forgets the wrong passwords of a client that knows the right one.
+    /// Forgets the wrong passwords of a client that has logged in.
     pub(super) async fn succeeded(&self, client: &LoginClient) {
         let key = client.key();
-        // Of the client alone: a right password of one says nothing about the guesses of others.
+        // For this client only: its login says nothing about the guesses of others.
         lock(&self.memory).remove(&key);
         if let Err(error) = self.store.access().forget_login_failures(&key).await {
-            warn!("failed logins are not forgotten: {error}");
+            warn!("could not reset the count of failed logins: {error}");
         }
     }
 
@@ -179,11 +179,11 @@ impl LoginLimiter {
 
     fn remember(&self, key: &str, each: Duration, longest: Duration) {
         let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
-        // Only when it is full, as it costs a pass over all.
+        // Only when full, because pruning scans all entries.
         if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
         }
-        // Full of failures that still count: the one that ends soonest makes room.
+        // Full of failures that still count: the entry that expires first is evicted.
         if memory.len() >= MAX_REMEMBERED
             && !memory.contains_key(key)
             && let Some(soonest) = soonest(&memory)
@@ -192,13 +192,13 @@ impl LoginLimiter {
         }
         let forgotten_ms = memory.entry(key.to_owned()).or_default();
         let wanted_ms = (*forgotten_ms).max(now_ms) + ms(each);
-        // A clock that was set back must not make anybody wait longer.
+        // Setting the clock back must not lengthen any client's wait.
         *forgotten_ms = wanted_ms.min(now_ms + ms(longest));
     }
 }
 
 impl QueueSlot<'_> {
-    /// Waits until another attempt has got the place.
+    /// Waits until another attempt has taken the place.
     pub(super) async fn evicted(&self) {
         self.eviction.notified().await;
     }
@@ -211,10 +211,10 @@ impl Drop for QueueSlot<'_> {
     }
 }
 
-/// Returns the place of the stranger that leaves a full queue; `None`: the newcomer leaves.
+/// Returns the place of the stranger that must leave a full queue; `None` if the newcomer must.
 ///
-/// Chance decides between the strangers of the network with the most places. A guesser with many addresses
-/// replaces a stranger of another network only with addresses in as many networks as there are places.
+/// A random stranger of the network with the most places leaves. A guesser with many addresses can
+/// replace strangers of other networks only with addresses in as many networks as there are places.
 fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     let strangers = waiting.iter().enumerate();
     let strangers = strangers.filter(|(_, attempt)| !attempt.client.is_browser());
@@ -230,22 +230,22 @@ fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     fastrand::choice(of_largest.collect::<Vec<_>>())?.0
 }
 
-/// Decides by the time until the failures before are forgotten.
+/// Decides by the remaining debt of previous failures.
 fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
-    // The debt of the first four is free; what is above it has to be waited for.
+    // The debt of the first four failures is free; a client has to wait for the rest to expire.
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
     let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
     let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
     let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
-    // It grows with the debt, so that few guesses delay nobody and many do not shut out a person
-    // who comes from a new place.
+    // The delay grows with the debt: few guesses delay nobody, and many do not lock out a user who
+    // logs in from a new place.
     let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {
-        // Never refused: all visitors may share this client.
+        // Never refused, because all visitors may share this client.
         LoginClient::Unknown => LoginDecision::After(delay.max(wait.min(MAX_DELAY))),
         _ if !wait.is_zero() => LoginDecision::Refused { wait },
         LoginClient::Network(_) => LoginDecision::After(delay),
-        // An attack on the login does not delay who has logged in before.
+        // An attack on the login does not delay browsers that have logged in before.
         LoginClient::Browser(_) => LoginDecision::After(Duration::ZERO),
     }
 }
@@ -268,10 +268,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Time in which failed logins become one entry: guesses must not push all others out of the log.
+/// Period for which failed logins share one entry, so that guesses do not flood the audit log.
 const FAILURES_MS: i64 = 10 * 60_000;
 
-/// Failed logins that are not in the log of changes yet.
+/// Failed logins that are not yet in the audit log.
 #[derive(Debug, Default)]
 pub(crate) struct LoginFailureLog {
     pending: Mutex<Pending>,
@@ -284,7 +284,7 @@ struct Pending {
 }
 
 impl LoginFailureLog {
-    /// Counts a failed login; returns how many to record now, if it is time.
+    /// Counts a failed login; returns the number to record now, if an entry is due.
     pub(crate) fn failed(&self, now_ms: i64) -> Option<u64> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.failures += 1;
@@ -294,7 +294,7 @@ impl LoginFailureLog {
         is_time.then(|| pending.take(now_ms))
     }
 
-    /// Returns how many failed logins are to be recorded before one that succeeds.
+    /// Returns the number of failed logins to record before a successful one.
     pub(crate) fn succeeded(&self, now_ms: i64) -> u64 {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if pending.failures == 0 {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn four_slips_cost_nothing_and_after_the_fifth_there_is_one_a_minute() {
+    fn four_failures_are_free_then_one_attempt_per_minute_is_allowed() {
         let now = LoginDecision::After(Duration::ZERO);
         assert_eq!(rule_of(&network(1), 240_000, 8_000), now);
         for (client_ms, wait_ms) in [(300_000, 60_000), (240_001, 1), (i64::MAX, 60_000)] {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_delays_strangers_and_refuses_nobody() {
+    fn many_failures_delay_strangers_but_refuse_no_client() {
         for (all_ms, delay_ms) in [
             (60_000, 0),
             (90_000, 2_500),
@@ -363,13 +363,13 @@ mod tests {
     }
 
     #[test]
-    fn where_no_address_is_known_everybody_is_only_delayed() {
+    fn clients_without_an_address_are_only_delayed() {
         let delay = LoginDecision::After(MAX_DELAY);
         assert_eq!(rule_of(&LoginClient::Unknown, 300_000, 0), delay);
     }
 
     #[tokio::test]
-    async fn the_queue_is_bounded_and_neither_a_client_nor_a_network_fills_it() {
+    async fn queue_is_bounded_and_not_filled_by_one_client_or_network() {
         let limiter = limiter().await;
         let of_one: Vec<_> = (0..9).map_while(|_| limiter.enter(&network(1))).collect();
         assert_eq!(of_one.len(), 4);
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_the_database_memory_counts_and_is_bounded() {
+    async fn failures_are_counted_in_bounded_memory_without_the_database() {
         let limiter = limiter().await;
         limiter.store.close().await;
         for _ in 0..5 {
@@ -426,7 +426,7 @@ mod record_tests {
     use super::*;
 
     #[test]
-    fn guesses_become_one_entry_in_ten_minutes() {
+    fn guesses_are_recorded_as_one_entry_per_ten_minutes() {
         let log = LoginFailureLog::default();
         assert_eq!(log.failed(0), Some(1));
         for at_ms in 1..1_000 {

@@ -1,6 +1,6 @@
-//! The addresses of the JSON with their descriptions, and the `OpenAPI` document made of them.
+//! Registration of the JSON API's operations, and the `OpenAPI` document generated from them.
 //!
-//! A route is added together with what it says of itself: none can be without.
+//! A route is registered together with its description, so no route lacks one.
 
 use std::sync::{Arc, OnceLock};
 
@@ -27,30 +27,30 @@ use super::{
     state::AdminState,
 };
 
-/// Operation of the JSON: an address, a method, and what they do.
+/// Operation of the JSON API: a path, a method and a description.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     method: Method,
     path: &'static str,
     summary: &'static str,
-    /// Names of the query's parameters; every other one is refused.
+    /// Names of the query parameters; all others are rejected.
     parameters: &'static [&'static str],
     /// Schema of the request body, if any.
     body: Option<SchemaOf>,
     /// Schema of the response, if any.
     answer: Option<SchemaOf>,
-    /// Status of a response that is no error.
+    /// Status of a successful response.
     status: StatusCode,
-    /// Whether a request that creates nothing is answered with 200 instead.
+    /// Whether a request that creates nothing returns 200 instead.
     is_or_ok: bool,
 }
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// Returns the words that a parameter of a path may be; none: it is no word.
+/// Returns the allowed words of a parameter; empty if it is not an enumeration.
 type Words = fn(&str, &str) -> Vec<&'static str>;
 
-/// Routes below `/api`, and what they are.
+/// Routes below `/api` with their descriptions.
 #[derive(Debug)]
 pub(super) struct Api {
     router: Router<AdminState>,
@@ -78,7 +78,7 @@ impl Operation {
         Self::new(Method::PUT, path, summary)
     }
 
-    /// Creates one that answers without a body.
+    /// Creates an operation that responds without a body.
     pub(super) fn delete(path: &'static str, summary: &'static str) -> Self {
         Self::new(Method::DELETE, path, summary).status(StatusCode::NO_CONTENT)
     }
@@ -101,13 +101,13 @@ impl Operation {
         self
     }
 
-    /// Says what the body is.
+    /// Sets the type of the request body.
     pub(super) fn body<T: JsonSchema>(mut self) -> Self {
         self.body = Some(SchemaGenerator::subschema_for::<T>);
         self
     }
 
-    /// Says what the answer is.
+    /// Sets the type of the response body.
     pub(super) fn answer<T: JsonSchema>(mut self) -> Self {
         self.answer = Some(SchemaGenerator::subschema_for::<T>);
         self
@@ -123,7 +123,7 @@ impl Operation {
         self
     }
 
-    /// Returns the scope that a token needs.
+    /// Returns the token scope that the operation requires.
     fn scope(&self) -> &'static str {
         if self.method == Method::GET {
             "read"
@@ -193,7 +193,7 @@ impl Operation {
         self.method.as_str().to_lowercase()
     }
 
-    /// Returns a name such as `get_robots_robot_source_robot_id`.
+    /// Returns an operation ID such as `get_robots_robot_source_robot_id`.
     fn id(&self) -> String {
         let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
         let words = words.filter(|word| !word.is_empty());
@@ -210,7 +210,7 @@ impl Api {
         }
     }
 
-    /// Adds an operation and what carries it out.
+    /// Adds an operation and its handler.
     pub(super) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
     where
         H: Handler<T, AdminState>,
@@ -224,7 +224,8 @@ impl Api {
         self
     }
 
-    /// Returns the router with the page `/openapi`, and all operations and their document below `/api`.
+    /// Returns the router with the `/openapi` page, and the operations and their document below
+    /// `/api`.
     pub(super) fn into_router(self) -> Router<AdminState> {
         let itself = Operation::get("/openapi.json", "This document");
         let operations: Arc<[_]> = self
@@ -233,7 +234,7 @@ impl Api {
             .cloned()
             .chain([itself.clone()])
             .collect();
-        // Made once, by the first request for it: a start need not wait for a hundred schemas.
+        // Generated on the first request, so that startup does not wait for a hundred schemas.
         let (document, described) = (Arc::new(OnceLock::new()), Arc::clone(&operations));
         let words = self.words;
         let all = self.add(itself, async move || {
@@ -275,16 +276,16 @@ fn openapi(operations: &[Operation], words: Words) -> Value {
         "info": {
             "title": "robot-detection",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "What the admin pages show and do. A token with the scope read may GET; the others need write.",
+            "description": "JSON versions of the admin pages. Tokens with the scope read may use GET; all other methods require the scope write.",
         },
-        // Relative to the document, as nobody here knows where the pages are.
+        // Relative to the document, because the path of the console is unknown here.
         "servers": [{ "url": "." }],
         "security": [{ "token": [] }],
         "paths": paths,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "responses": { "Error": {
-                "description": "Not done, and why (RFC 9457)",
+                "description": "Error with its reason (RFC 9457)",
                 "content": { "application/problem+json": { "schema": problem } },
             } },
             "schemas": answers.take_definitions(true),
@@ -292,7 +293,7 @@ fn openapi(operations: &[Operation], words: Words) -> Value {
     })
 }
 
-/// Writes words that are described one by one as a list, from which clients can be generated.
+/// Rewrites separately described words as an `enum` from which clients can be generated.
 fn list_words(schema: &mut Schema) {
     let kinds = schema.get("oneOf").and_then(Value::as_array);
     let words = kinds.and_then(|kinds| {
@@ -306,7 +307,7 @@ fn list_words(schema: &mut Schema) {
     }
 }
 
-/// Returns the schema of a body without references: optional request fields are required in responses.
+/// Returns a body's schema without references: optional request fields are required in responses.
 fn whole(body: SchemaOf) -> Schema {
     let read = SchemaSettings::draft2020_12().for_deserialize();
     let read = read.with(|settings| settings.inline_subschemas = true);
@@ -322,13 +323,13 @@ fn parameter(name: &str, place: &str, words: &[&str]) -> Value {
         && place == "query"
         && !is_flag
     {
-        // An empty value is none: forms send their empty fields too.
+        // An empty value counts as missing, because forms send their empty fields.
         members.insert("allowEmptyValue".to_owned(), true.into());
     }
     parameter
 }
 
-/// Returns the type of a parameter; whatever has no other is a text.
+/// Returns the schema of a parameter; a string by default.
 fn parameter_schema(name: &str, words: &[&str]) -> Value {
     match name {
         _ if !words.is_empty() => json!({ "type": "string", "enum": words }),
@@ -337,7 +338,7 @@ fn parameter_schema(name: &str, words: &[&str]) -> Value {
         "refresh_id" | "rule_id" => json!({ "type": "integer", "minimum": 1 }),
         "since" | "until" => json!({ "anyOf": [
             { "type": "string", "format": "date-time" },
-            { "type": "string", "pattern": "^[1-9][0-9]{0,2}[mhdw]$", "description": "How long ago" },
+            { "type": "string", "pattern": "^[1-9][0-9]{0,2}[mhdw]$", "description": "Age, such as 7d" },
         ] }),
         _ => json!({ "type": "string" }),
     }

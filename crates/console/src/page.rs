@@ -1,4 +1,4 @@
-//! The location of a request, and what every page needs.
+//! The location of a request, and the data that every page needs.
 
 use std::convert::Infallible;
 
@@ -12,23 +12,23 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::{Moment, TimeZone, access::Visitor, assets, problem::Problem, state::AdminState};
 use robot_detection_operations::live_rules::{self, Pause};
 
-/// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
+/// Bytes that remain unescaped in a path segment or a query value (RFC 3986 §2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Location of a request below the path that the router is nested at.
+/// Location of a request below the path at which the router is nested.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RequestLocation {
-    /// Relative reference to the top of the router: `./`, `../`, `../../`.
+    /// Relative reference to the console's root: `./`, `../`, `../../`.
     pub(super) root: String,
-    /// Path that the router is nested at; empty at the root of a site.
+    /// Path at which the router is nested; empty at the root of a site.
     pub(super) prefix: String,
-    /// Path below it, and the query.
+    /// Path below the prefix, with the query.
     pub(super) local: String,
-    /// The client prefers JSON to a page.
+    /// Whether the client prefers JSON to a page.
     pub(super) accepts_json: bool,
 }
 
@@ -46,10 +46,10 @@ impl RequestLocation {
 
     fn new(original: &Uri, local: &Uri) -> Self {
         let (original, path) = (original.path(), local.path());
-        // axum strips the prefix from the URI, and keeps the whole one in `OriginalUri`.
+        // axum strips the prefix from the URI and keeps the full URI in `OriginalUri`.
         let (prefix, root) = match original.strip_suffix(path) {
             Some(prefix) => (prefix, up(path)),
-            // Nested at `/a/b` and asked for just that: one segment down.
+            // Nested at `/a/b` and requested without a slash at the end: one segment down.
             None => (original, down(original)),
         };
         Self {
@@ -73,7 +73,7 @@ impl RequestLocation {
         matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Returns `true` if errors are to be JSON.
+    /// Returns `true` if errors must be JSON.
     pub(super) fn wants_json(&self) -> bool {
         self.is_api() || self.accepts_json
     }
@@ -82,20 +82,18 @@ impl RequestLocation {
         self.path().starts_with("/assets/")
     }
 
-    /// Redirects to a page of this router, given as `robots?q=x`.
+    /// Redirects to a console page, given as `robots?q=x`.
     pub(super) fn see_other(&self, page: &str) -> Response {
         match HeaderValue::try_from(format!("{}{page}", self.root)) {
             Ok(location) => (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response(),
-            Err(_) => {
-                Problem::internal("the address of the next page is not valid").into_response()
-            }
+            Err(_) => Problem::internal("the URL of the redirect is not valid").into_response(),
         }
     }
 }
 
-/// Returns `true` if `Accept` names JSON with more weight than a page (RFC 9110 §12.5.1).
+/// Returns `true` if `Accept` prefers JSON to HTML (RFC 9110 §12.5.1).
 ///
-/// `*/*` does not count as JSON: browsers send it when they ask for pages.
+/// `*/*` does not count as JSON, because browsers send it when they request pages.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let (mut json, mut page) = (0.0, 0.0);
     for accept in headers.get_all(header::ACCEPT) {
@@ -131,20 +129,20 @@ fn down(original: &str) -> String {
     format!("./{segment}/")
 }
 
-/// Parts that every page needs; an extractor.
+/// Data that every page needs; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     /// Location of the request.
     pub(super) location: RequestLocation,
-    /// Token for the forms of a session.
+    /// CSRF token for the forms of a session.
     pub(super) csrf: Option<String>,
-    /// Decisions are only noted.
+    /// Whether decisions are only recorded, not enforced.
     pub(super) is_dry_run: bool,
-    /// The pause of all enforcement, for those who are logged in.
+    /// The pause of all enforcement, shown to logged-in visitors.
     pub(super) pause: Option<Pause>,
-    /// Zone of the times that are shown.
+    /// Time zone of the displayed times.
     pub(super) zone: TimeZone,
-    /// Absence of the database, while it is away.
+    /// Absence of the database, while it is unavailable.
     pub(super) away: Option<AbsenceView>,
 }
 
@@ -152,48 +150,51 @@ pub(super) struct Page {
 #[derive(Clone, Debug)]
 pub(super) struct AbsenceView {
     pub(super) since: Moment,
-    /// Reason, for those who are logged in: it may name hosts and files.
+    /// Reason, shown to logged-in visitors only: it may contain host and file names.
     pub(super) reason: Option<String>,
 }
 
 impl Page {
-    /// Returns the way to the top, for links.
+    /// Returns the relative path to the console's root, for links.
     pub(super) fn root(&self) -> &str {
         &self.location.root
     }
 
-    /// Returns the pages of the navigation.
-    #[expect(clippy::unused_self, reason = "templates ask the page")]
+    /// Returns the navigation entries.
+    #[expect(
+        clippy::unused_self,
+        reason = "called by templates as a method of the page"
+    )]
     pub(super) fn navigation(&self) -> &'static [NavigationEntry] {
         NAVIGATION
     }
 
-    /// Returns a time for people, in the zone of the pages: "2026-03-01 12:30 UTC".
+    /// Returns a time in the pages' time zone: "2026-03-01 12:30 UTC".
     pub(super) fn exact(&self, moment: &Moment) -> String {
         self.zone.exact(moment.at_ms)
     }
 
-    /// Returns the time of day in the zone of the pages, such as `13:30:59`.
+    /// Returns the time of day in the pages' time zone, such as `13:30:59`.
     pub(super) fn clock(&self, moment: &Moment) -> String {
         self.zone.clock(moment.at_ms)
     }
 
-    /// Returns `true` if a problem is that the database is away, which the page tells by itself.
+    /// Returns `true` if the problem is the database outage that the page already reports.
     pub(super) fn is_without(&self, problem: &Problem) -> bool {
         self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// Returns `true` if somebody can log out.
+    /// Returns `true` if the visitor can log out.
     pub(super) fn has_session(&self) -> bool {
         self.csrf.is_some()
     }
 
-    /// Returns the link to an asset; it changes with the content.
+    /// Returns the link to an asset, which changes with the content.
     pub(super) fn asset(&self, name: &str) -> String {
         format!("{}{}", self.location.root, assets::link(name))
     }
 
-    /// Returns `true` if a navigation entry leads to this page or the one above.
+    /// Returns `true` if a navigation entry links to this page or to its parent.
     pub(super) fn is_below(&self, entry: &str) -> bool {
         let path = self.location.path().trim_start_matches('/');
         let first = path.split('/').next().unwrap_or_default();
@@ -238,7 +239,7 @@ impl FromRequestParts<AdminState> for Page {
     }
 }
 
-/// Returns `true` if decisions are only noted, and not for a pause, which has a banner of its own.
+/// Returns `true` if decisions are not enforced, except during a pause, which has its own banner.
 fn is_dry_run(state: &AdminState) -> bool {
     let policy = state.operations().policy.load();
     policy.is_dry_run() && !policy.is_paused()
@@ -249,7 +250,7 @@ pub(super) fn html(template: &impl Template) -> Response {
     html_with(StatusCode::OK, template)
 }
 
-/// Renders a page that answers with another status.
+/// Renders a page with a status other than 200.
 pub(super) fn html_with(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => (status, Html(text)).into_response(),
@@ -257,23 +258,23 @@ pub(super) fn html_with(status: StatusCode, template: &impl Template) -> Respons
     }
 }
 
-/// Encodes text for one path segment or one query value.
+/// Encodes text for a path segment or a query value.
 pub(super) fn encode(text: &str) -> String {
-    // A dot segment would be taken for "up" even when encoded (URL Standard §4.3).
+    // A dot segment would be treated as "up" even if encoded (URL Standard §4.3).
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-/// Entry of the navigation.
+/// Navigation entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NavigationEntry {
-    /// Address of its page below the router, without the slash at the start.
+    /// Path of its page below the router, without the leading slash.
     pub(super) path: &'static str,
     pub(super) label: &'static str,
-    /// Whether it stands in the second list: what is set up, and seldom looked at.
+    /// Whether the entry is in the second list: setup pages that are seldom visited.
     pub(super) is_second: bool,
 }
 
-/// The entries, in their order.
+/// Navigation entries in display order.
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Now"),
     NavigationEntry::new("live", "Live"),
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_as_many_steps_up_as_the_page_is_deep() {
+    fn root_is_as_many_steps_up_as_the_page_is_deep() {
         assert_eq!(location("/", "/").root, "./");
         assert_eq!(location("/robots", "/robots").root, "./");
         assert_eq!(location("/a/b/robots", "/robots").root, "./");
@@ -328,21 +329,21 @@ mod tests {
     }
 
     #[test]
-    fn without_the_slash_the_root_is_one_step_down() {
+    fn root_is_one_step_down_without_the_trailing_slash() {
         let location = location("/a/b?x=1", "/?x=1");
         assert_eq!(location.root, "./b/");
         assert_eq!(location.prefix, "/a/b");
     }
 
     #[test]
-    fn the_prefix_is_what_the_router_was_nested_at() {
+    fn prefix_is_the_path_of_the_nested_router() {
         assert_eq!(location("/robots?q=/x", "/robots?q=/x").prefix, "");
         assert_eq!(location("/a/b/robots", "/robots").prefix, "/a/b");
         assert_eq!(location("/a/b/", "/").prefix, "/a/b");
     }
 
     #[test]
-    fn json_is_told_from_pages_by_its_path() {
+    fn json_paths_are_distinguished_from_pages() {
         assert!(location("/x/api/v1/status", "/api/v1/status").is_api());
         assert!(location("/api", "/api").is_api());
         assert!(!location("/apis", "/apis").is_api());

@@ -1,4 +1,4 @@
-//! Parameters of the JSON addresses: unknown ones are an error, so that no program misspells one.
+//! Validation of the API's query parameters: unknown parameters are rejected to expose typos.
 
 use axum::{
     extract::{Query, Request},
@@ -11,10 +11,10 @@ use robot_detection_site_robot::spelling::nearest;
 
 use super::{problem::Problem, state::AdminState};
 
-/// Characters of an unknown name that the error repeats.
+/// Number of characters of an unknown parameter that the error repeats.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Refuses requests whose query has other parameters than these.
+/// Refuses requests with query parameters other than these.
 pub(super) fn with_parameters(
     names: &'static [&'static str],
     route: MethodRouter<AdminState>,
@@ -41,15 +41,15 @@ fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
 }
 
 fn unknown(names: &[&str], key: &str) -> String {
-    // The name is the client's own text, of any length.
+    // The name comes from the client and may have any length.
     let cut: String = key.chars().take(MAX_NAME_CHARS).collect();
-    let no_such = format!("There is no parameter {cut:?} here");
+    let no_such = format!("Unknown parameter {cut:?}");
     if names.is_empty() {
-        return format!("{no_such}: this address takes no parameters.");
+        return format!("{no_such}; this URL accepts no parameters.");
     }
     match nearest(&cut, names.iter().copied()) {
         Some(name) => format!("{no_such}; did you mean {name}?"),
-        None => format!("{no_such}; this address takes {}.", names.join(", ")),
+        None => format!("{no_such}; this URL accepts {}.", names.join(", ")),
     }
 }
 
@@ -62,20 +62,17 @@ mod tests {
     }
 
     #[test]
-    fn a_known_parameter_is_taken_whatever_it_is() {
+    fn known_parameter_is_accepted_with_any_value() {
         for uri in ["/", "/?", "/?q", "/?q=", "/?&q=%00&q=%ff", "/?%71=a"] {
             assert_eq!(told(&["q"], uri), None, "{uri}");
         }
     }
 
     #[test]
-    fn an_unknown_name_is_told_cut() {
+    fn unknown_name_is_reported_truncated() {
         let long = format!("/?{}", "a".repeat(10_000));
         assert!(told(&["q"], &long).unwrap().len() < 200);
         let message = told(&["q", "page"], "/?Page=1").unwrap();
-        assert_eq!(
-            message,
-            "There is no parameter \"Page\" here; did you mean page?"
-        );
+        assert_eq!(message, "Unknown parameter \"Page\"; did you mean page?");
     }
 }

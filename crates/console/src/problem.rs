@@ -18,22 +18,22 @@ use super::{
 use robot_detection_operations::Refusal;
 use robot_detection_store::store::{Absence, StoreError};
 
-/// Problem as JSON (RFC 9457), whose type is `about:blank`.
+/// Problem as JSON (RFC 9457) with the type `about:blank`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct ProblemDetails {
-    /// Name of the status.
+    /// Name of the HTTP status.
     title: &'static str,
     status: u16,
-    /// The error, and the next step.
+    /// Description of the error and the next step.
     detail: String,
-    /// Word for programs.
+    /// Error code for programs.
     code: &'static str,
 }
 
-/// Reason why a request was not carried out.
+/// Reason why a request failed.
 ///
-/// As a response it is a bare status; [`Problem::dress`] turns it into a page
-/// or JSON, whichever path and client ask for.
+/// As a response it is a bare status; [`Problem::dress`] turns it into a page or JSON, depending on
+/// the path and the client.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
@@ -58,7 +58,7 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }
 
-    /// Returns the problem of a request that the present state does not allow (RFC 9110 §15.5.10).
+    /// Returns the problem of a request that conflicts with the current state (RFC 9110 §15.5.10).
     pub(super) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, message)
     }
@@ -67,63 +67,63 @@ impl Problem {
         Self::new(
             StatusCode::FORBIDDEN,
             "cross_site",
-            "The request did not come from a page of this site. Load the page again and repeat.",
+            "The request did not come from a page of this site. Reload the page and try again.",
         )
     }
 
-    /// Returns the problem of a change by a token that may only ask.
+    /// Returns the problem of a change attempted with a read-only token.
     pub(super) fn read_only() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             "read_only",
-            "This token has the scope read, which changes nothing. Use a token with the scope write.",
+            "This token has the scope read. Use a token with the scope write.",
         )
     }
 
-    /// Returns the problem of a database that is away.
+    /// Returns the problem of an unavailable database.
     ///
-    /// It does not say why: its readers need not be logged in.
+    /// The message contains no reason, because its readers need not be logged in.
     pub(super) fn away(absence: &Absence) -> Self {
         let since = TimeZone::default().exact(absence.since_ms);
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "database",
             format!(
-                "The database has been away since {since}. The site is served from memory as \
+                "The database has been unavailable since {since}. The site is served from memory as \
                  before; this page needs the database."
             ),
         )
     }
 
-    /// Logs an internal error, whose details the visitor does not see.
+    /// Logs an internal error, whose details are not shown to the visitor.
     pub(super) fn internal(cause: &str) -> Self {
-        error!(cause, "an admin page could not be made: {cause}");
+        error!(cause, "could not create an admin page: {cause}");
         Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Returns the problem of a status without a reason.
+    /// Returns the problem of a status without a specific reason.
     pub(super) fn of_status(status: StatusCode) -> Self {
         let (code, message) = match status.as_u16() {
-            400 => ("bad_request", "The request cannot be understood."),
+            400 => ("bad_request", "The request is malformed."),
             401 => ("unauthorized", "Log in, or send a bearer token."),
-            403 => ("forbidden", "That is not allowed."),
-            404 => ("not_found", "There is no such page."),
+            403 => ("forbidden", "Access denied."),
+            404 => ("not_found", "This page does not exist."),
             405 => (
                 "method_not_allowed",
-                "This address does not take that method.",
+                "This URL does not support the method.",
             ),
-            408 => ("timeout", "The request took too long to arrive."),
+            408 => ("timeout", "The request was not received in time."),
             413 => ("too_large", "The request is larger than 64 KiB."),
             415 => ("unsupported_media_type", "Send a form, or JSON under api/."),
             422 => ("invalid", "A field is missing or not valid."),
-            429 => ("too_often", "There were too many tries; wait a while."),
-            500 => ("internal", "Something went wrong; the log tells what."),
+            429 => ("too_often", "Too many attempts. Try again later."),
+            500 => ("internal", "Internal error. See the log for details."),
             _ => ("failed", "The request failed."),
         };
         Self::new(status, code, message)
     }
 
-    /// Returns the problem of an error response that is not yet a page or JSON as the location asks.
+    /// Returns the problem of an error response that is not yet a page or JSON, per the location.
     pub(super) fn in_response(response: &Response, location: &RequestLocation) -> Option<Self> {
         let status = response.status();
         if let Some(problem) = response.extensions().get::<Self>() {
@@ -137,7 +137,7 @@ impl Problem {
             .then(|| Self::of_status(status))
     }
 
-    /// Turns the problem into a page or JSON; headers of the response stay.
+    /// Turns the problem into a page or JSON and keeps the response's headers.
     pub(super) fn finish(self, location: &RequestLocation, mut response: Response) -> Response {
         let dressed = if location.wants_json() {
             let details = ProblemDetails {
@@ -154,7 +154,7 @@ impl Problem {
         };
         let (mut parts, body) = dressed.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
-        // Both lengths are of bodies as they were; hyper sets that of the one which is sent.
+        // Both lengths describe the original body; hyper sets the length of the sent body.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         for (name, value) in &parts.headers {
             response.headers_mut().insert(name, value.clone());
@@ -213,11 +213,11 @@ impl From<StoreError> for Problem {
         if let Some(absence) = cause.absence() {
             return Self::away(absence);
         }
-        error!(%cause, "the admin page cannot read or write the database: {cause}");
+        error!(%cause, "an admin page could not read or write the database: {cause}");
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "database",
-            "The database does not answer. Robots are still recognised from memory; the log tells more.",
+            "The database does not respond. Robots are still recognised from memory. See the log for details.",
         )
     }
 }
@@ -226,12 +226,12 @@ fn heading(status: StatusCode) -> &'static str {
     match status.as_u16() {
         403 => "Refused",
         404 => "Not found",
-        405 => "Not this way",
+        405 => "Method not allowed",
         413 => "Too large",
-        429 => "Too often",
-        503 => "Not now",
-        500..600 => "Something went wrong",
-        _ => "That is not possible",
+        429 => "Too many attempts",
+        503 => "Temporarily unavailable",
+        500..600 => "Internal error",
+        _ => "Request failed",
     }
 }
 
@@ -239,7 +239,7 @@ fn heading(status: StatusCode) -> &'static str {
 #[template(path = "admin/problem.html")]
 struct ProblemPage<'p> {
     page: Page,
-    /// The visitor may see the other pages.
+    /// Whether the visitor may see the other pages.
     has_nav: bool,
     heading: &'static str,
     message: &'p str,

@@ -1,4 +1,4 @@
-//! The refreshes that the page started, as page and JSON show them.
+//! Progress of the refreshes started on the console, as page and JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,12 +13,12 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::Progress;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
-/// The job under way, or the last one.
+/// The current or last job.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RefreshJob")]
 pub(super) struct JobView {
     pub(super) running: bool,
-    /// State in one line.
+    /// State as one line of text.
     pub(super) text: String,
     pub(super) started: Option<Moment>,
     pub(super) finished: Option<Moment>,
@@ -32,7 +32,7 @@ pub(super) struct JobView {
 pub(super) struct StepView {
     pub(super) source: String,
     pub(super) source_title: String,
-    /// "waiting", "running", "done", "held", "failed".
+    /// State: "waiting", "running", "done", "held" or "failed".
     pub(super) state: &'static str,
     pub(super) text: String,
     pub(super) refresh: Option<RefreshView>,
@@ -68,11 +68,11 @@ impl StepView {
     fn new(step: JobStep, progress: &Progress, now_ms: i64) -> Self {
         let viewed = |record: Box<RefreshRecord>| RefreshView::new(*record, now_ms);
         let (state, text, refresh) = match step.state {
-            StepState::Waiting => ("waiting", "waiting for its turn".to_owned(), None),
+            StepState::Waiting => ("waiting", "waiting".to_owned(), None),
             StepState::Running => ("running", step_text(&step.source, progress), None),
             StepState::Done(record) => ("done", done_text(&record), Some(viewed(record))),
             StepState::Held(record) => {
-                let text = format!("held back: {}", record.error);
+                let text = format!("held for review: {}", record.error);
                 ("held", text, Some(viewed(record)))
             }
             StepState::Failed { reason, record } => ("failed", reason, record.map(viewed)),
@@ -88,11 +88,11 @@ impl StepView {
 }
 
 fn headline(job: Option<&Job>, progress: &Progress) -> String {
-    // A refresh by schedule that runs now is more news than a job of ours that has ended.
+    // A scheduled refresh in progress takes precedence over an ended job.
     let Some(job) = job.filter(|job| job.is_running() || !jobs::is_busy(progress)) else {
         return match of_progress(progress) {
             Some((source, text)) => format!("{}: {text}", title(source)),
-            None => "No refresh is under way.".to_owned(),
+            None => "No refresh is in progress.".to_owned(),
         };
     };
     if let Some(step) = job
@@ -115,9 +115,9 @@ fn headline(job: Option<&Job>, progress: &Progress) -> String {
     match (job.is_running(), failed, job.steps.len()) {
         (true, _, _) => "The refresh is starting.".to_owned(),
         (false, 0, _) if job.steps.iter().any(is_held) => {
-            "What was downloaded is held back.".to_owned()
+            "The download is held for review.".to_owned()
         }
-        (false, 0, _) => "The refresh is done.".to_owned(),
+        (false, 0, _) => "The refresh has finished.".to_owned(),
         (false, failed, all) if failed == all => "The refresh failed.".to_owned(),
         (false, failed, all) => format!("The refresh of {failed} of {all} sources failed."),
     }
@@ -151,13 +151,13 @@ fn downloading(bytes: u64, total: Option<u64>) -> String {
     let kib = |bytes: u64| bytes.div_ceil(1_024);
     match total {
         Some(total) => format!("downloading, {} of {} KiB", kib(bytes), kib(total)),
-        None => format!("downloading, {} KiB so far", kib(bytes)),
+        None => format!("downloading, {} KiB received", kib(bytes)),
     }
 }
 
 fn done_text(record: &RefreshRecord) -> String {
     match record.outcome {
-        RefreshOutcome::NotModified => "has not changed since the last time".to_owned(),
+        RefreshOutcome::NotModified => "unchanged since the last refresh".to_owned(),
         _ => format!(
             "{} added, {} changed, {} removed",
             record.added, record.changed, record.removed

@@ -1,4 +1,4 @@
-//! The history of refreshes, and the one under way.
+//! The refresh history, and the refresh in progress.
 
 use askama::Template;
 use axum::{
@@ -25,7 +25,7 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::RefreshOptions;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
-/// Refreshes that the history shows.
+/// Number of refreshes in the history.
 pub(super) const HISTORY: u64 = 200;
 
 #[derive(Template)]
@@ -51,7 +51,7 @@ struct ProgressPage {
     was_busy: bool,
 }
 
-/// Entry of the history.
+/// Entry of the refresh history.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Refresh")]
 pub(super) struct RefreshView {
@@ -60,14 +60,14 @@ pub(super) struct RefreshView {
     pub(super) source_title: String,
     pub(super) url: String,
     pub(super) trigger: String,
-    /// The same for people.
+    /// Trigger of the refresh as text.
     #[serde(skip)]
     pub(super) started_by: String,
     pub(super) started: Moment,
     pub(super) finished: Moment,
     #[serde(skip)]
     pub(super) took: String,
-    /// "replaced", "not-modified", "held", "failed".
+    /// Outcome: "replaced", "not-modified", "held" or "failed".
     pub(super) outcome: &'static str,
     #[serde(skip)]
     pub(super) outcome_text: &'static str,
@@ -80,13 +80,13 @@ pub(super) struct RefreshView {
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
     pub(super) problems: Vec<String>,
-    /// SHA-256 of the document that was held back.
+    /// SHA-256 of the quarantined document.
     pub(super) document: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct StartForm {
-    /// Empty: all sources.
+    /// Source to refresh; empty refreshes all sources.
     #[serde(default)]
     pub(super) source: String,
     #[serde(default)]
@@ -97,7 +97,7 @@ pub(super) struct StartForm {
 pub(super) struct AcceptForm {
     #[serde(default)]
     source: String,
-    /// SHA-256 of the document that was seen.
+    /// SHA-256 of the reviewed document.
     #[serde(default)]
     document: String,
 }
@@ -114,13 +114,13 @@ pub(super) struct NoteParams {
     note: String,
 }
 
-/// Shows the history.
+/// Shows the refresh history.
 pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
     let refreshes = history(&state, HISTORY).await?;
     Ok(html(&RefreshesPage { page, refreshes }))
 }
 
-/// Shows one refresh with what was wrong in the source.
+/// Shows one refresh with the problems in the source.
 pub(super) async fn record(
     State(state): State<AdminState>,
     Path(path): Path<RefreshPath>,
@@ -130,7 +130,7 @@ pub(super) async fn record(
     Ok(html(&RecordPage { page, refresh }))
 }
 
-/// Shows the progress of the refresh, or its outcome.
+/// Shows the progress or the outcome of the refresh.
 pub(super) async fn progress(
     State(state): State<AdminState>,
     Params(params): Params<NoteParams>,
@@ -140,7 +140,7 @@ pub(super) async fn progress(
     html(&ProgressPage {
         page,
         sources: source_names(&state),
-        // The note stays in the address: on a reload of the page it may not be true any more.
+        // The note stays in the URL, and may no longer be true when the page is reloaded.
         was_busy: params.note == "busy" && job.running,
         job,
     })
@@ -162,7 +162,7 @@ pub(super) async fn start(
     Ok(to_progress(&page, &started))
 }
 
-/// Accepts the held document of a source, and shows the progress.
+/// Accepts the quarantined document of a source and shows the progress.
 pub(super) async fn accept(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -174,7 +174,7 @@ pub(super) async fn accept(
     Ok(to_progress(&page, &started))
 }
 
-/// Starts to refresh sources, and records who did.
+/// Starts to refresh sources and records the visitor in the audit log.
 pub(super) async fn begin(
     state: &AdminState,
     visitor: &Visitor,
@@ -196,9 +196,9 @@ fn to_progress(page: &Page, started: &Result<(), AlreadyRunning>) -> Response {
     })
 }
 
-/// Returns the options that accept the held document, if it is the one that was seen.
+/// Returns the options that accept the quarantined document if it is the one that was reviewed.
 ///
-/// Between the page and the button another one may have been downloaded, which nobody has judged.
+/// A newer, unreviewed document may have been downloaded since the page was loaded.
 pub(super) async fn acceptance(
     state: &AdminState,
     name: &str,
@@ -207,16 +207,17 @@ pub(super) async fn acceptance(
     let refresher = &state.operations().refresher;
     let specs = refresher.sources();
     let spec = specs.iter().find(|spec| spec.source.as_str() == name);
-    let spec = spec.ok_or_else(|| Problem::invalid(format!("No source is named {name:?}.")))?;
+    let spec = spec.ok_or_else(|| Problem::invalid(format!("There is no source {name:?}.")))?;
     let not_held = |message: String| Problem::conflict("not_held", message);
     let held = refresher
         .held(spec)
         .await?
         .and_then(|record| record.held_sha256);
-    let held = held.ok_or_else(|| not_held(format!("Nothing of {name} is held back.")))?;
+    let held =
+        held.ok_or_else(|| not_held(format!("No download of {name} is held for review.")))?;
     if document.is_some_and(|document| document != held) {
         return Err(not_held(format!(
-            "Another document of {name} is held back now; look at it first."
+            "A newer download of {name} is now held for review; check it first."
         )));
     }
     let options = RefreshOptions {
@@ -226,7 +227,7 @@ pub(super) async fn acceptance(
     Ok((spec.source.clone(), options))
 }
 
-/// Returns the sources that a request names; empty means all.
+/// Returns the sources that a request names; an empty name selects all.
 pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Problem> {
     let mut sources: Vec<Source> = state
         .operations()
@@ -242,7 +243,7 @@ pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Prob
         let message = if name.is_empty() {
             "No source is configured; set web_robots_db (WebRobotsDB).".to_owned()
         } else {
-            format!("No source is named {name:?}.")
+            format!("There is no source {name:?}.")
         };
         return Err(Problem::invalid(message));
     }
@@ -257,7 +258,7 @@ pub(super) async fn find(state: &AdminState, id: &str) -> Result<RefreshView, Pr
         .find(|refresh| refresh.id.to_string() == id)
         .ok_or_else(|| {
             Problem::not_found(format!(
-                "The history has no such refresh; it keeps the last {HISTORY}."
+                "This refresh is not in the history of the last {HISTORY} refreshes."
             ))
         })
 }
@@ -272,7 +273,7 @@ pub(super) async fn history(state: &AdminState, limit: u64) -> Result<Vec<Refres
         .collect())
 }
 
-/// Returns the job under way, or the last one.
+/// Returns the current or last job.
 pub(super) fn current(state: &AdminState) -> JobView {
     let progress = state.operations().refresher.progress().borrow().clone();
     JobView::new(state.jobs().last(), &progress, state.now_ms())
@@ -288,11 +289,11 @@ fn source_names(state: &AdminState) -> Vec<String> {
         .collect()
 }
 
-/// Returns what started a refresh, in words.
+/// Returns the trigger of a refresh as text.
 fn started_by(trigger: &str) -> &str {
     match trigger {
         "schedule" => "the schedule",
-        "start" => "the start of the program",
+        "start" => "program start",
         "command" => "a command",
         "admin" => "the administrator",
         other => other,
@@ -304,7 +305,7 @@ impl RefreshView {
         let (outcome, outcome_text) = match record.outcome {
             RefreshOutcome::Replaced => ("replaced", "updated"),
             RefreshOutcome::NotModified => ("not-modified", "unchanged"),
-            RefreshOutcome::Held => ("held", "held back"),
+            RefreshOutcome::Held => ("held", "held for review"),
             RefreshOutcome::Failed => ("failed", "failed"),
         };
         Self {

@@ -1,26 +1,26 @@
-//! Addresses of the pages about robots, from the top of the router.
+//! Links to the pages about robots, relative to the console's root.
 
 use super::page::encode;
 use robot_detection_layer::registry::{Purpose, Robot, Source};
 use robot_detection_operations::robots::{RobotLinkView, RobotView};
 
-/// What pages show of a robot beside what programs read.
+/// Links of a robot's view, for the pages.
 pub(super) trait RobotLinks {
-    /// Returns source and ID.
+    /// Returns the source and the ID.
     fn key(&self) -> (&str, &str);
 
-    /// Returns the path of the page about the robot.
+    /// Returns the path of the robot's page.
     fn link(&self) -> String {
         let (source, id) = self.key();
         link(source, id)
     }
 
-    /// Returns the path of the page of its verdicts over time.
+    /// Returns the path of the page with the robot's verdicts over time.
     fn verdicts_link(&self) -> String {
         verdicts_link(self.key().1)
     }
 
-    /// Returns the path of the page that shows what a rule would touch, before it is made.
+    /// Returns the path of the page that previews a rule for the robot.
     fn rule_link(&self, action: &str) -> String {
         format!(
             "rules/confirm?action={action}&robot={}",
@@ -28,7 +28,7 @@ pub(super) trait RobotLinks {
         )
     }
 
-    /// Whether the robot was added by hand.
+    /// Returns `true` if the robot was added by hand.
     fn is_manual(&self) -> bool {
         self.key().0 == Source::manual().as_str()
     }
@@ -46,7 +46,7 @@ impl RobotLinks for RobotLinkView {
     }
 }
 
-/// Returns the path of the page that shows what a rule about an operator would touch.
+/// Returns the path of the page that previews a rule for an operator's robots.
 pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
     format!(
         "rules/confirm?action={action}&operator={}",
@@ -54,7 +54,7 @@ pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
     )
 }
 
-/// Returns what rules look at.
+/// Returns the robot with the fields that rules examine.
 pub(super) fn as_asked(view: &RobotView) -> Robot {
     let mut robot = Robot::new(&view.id, Source::manual());
     robot.operator.clone_from(&view.operator);
@@ -62,16 +62,16 @@ pub(super) fn as_asked(view: &RobotView) -> Robot {
     robot
 }
 
-/// Returns the path of the page about a robot.
+/// Returns the path of a robot's page.
 pub(super) fn link(source: &str, id: &str) -> String {
     match id {
-        // Browsers take these for steps up, encoded or not (URL Standard §4.3).
+        // Browsers resolve these as steps up, encoded or not (URL Standard §4.3).
         "." | ".." => format!("robots/{}?id={id}", encode(source)),
         _ => format!("robots/{}/{}", encode(source), encode(id)),
     }
 }
 
-/// Returns the path of the page of a robot's verdicts over time.
+/// Returns the path of the page with a robot's verdicts over time.
 pub(super) fn verdicts_link(id: &str) -> String {
     format!("verification?robot={}", encode(id))
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_id_has_a_page() {
+    fn every_id_has_a_page() {
         assert_eq!(
             link("web-robots-db", "a/b c"),
             "robots/web-robots-db/a%2Fb%20c"

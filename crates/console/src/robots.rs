@@ -1,4 +1,4 @@
-//! The robots table and the page about one robot.
+//! The registry table and the page about one robot.
 
 use askama::Template;
 use axum::{
@@ -39,10 +39,10 @@ struct RegistryPage {
 struct RobotPage {
     page: Page,
     robot: RobotView,
-    /// Live rules about it.
+    /// Live rules that apply to the robot.
     live: Vec<LiveRuleView>,
     can_make_rules: bool,
-    /// Of the last 24 hours, on requests that claim to be of this robot.
+    /// Verdicts of the last 24 hours on requests that claim to be this robot.
     verdicts: Option<TotalsView>,
     traffic: RobotTraffic,
     note: &'static str,
@@ -62,7 +62,7 @@ pub(super) struct RobotParams {
     note: String,
 }
 
-/// Path parameters of a robot; those of outer routers are ignored, hence the long names.
+/// Path parameters of a robot; parameters of outer routers are ignored, hence the long names.
 #[derive(Debug, Deserialize)]
 pub(super) struct RobotPath {
     pub(super) robot_source: String,
@@ -74,7 +74,7 @@ pub(super) struct SourcePath {
     robot_source: String,
 }
 
-/// Shows the table.
+/// Shows the registry table.
 pub(super) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<PageParams>,
@@ -104,7 +104,7 @@ pub(super) async fn show(
     robot_page(&state, page, robot, &traffic, note).await
 }
 
-/// Shows a robot whose id cannot stand in a path.
+/// Shows a robot whose ID cannot be part of a path.
 pub(super) async fn show_by_query(
     State(state): State<AdminState>,
     Path(path): Path<SourcePath>,
@@ -141,7 +141,7 @@ async fn robot_page(
     }))
 }
 
-/// Looks a robot up by its source and id.
+/// Looks up a robot by its source and ID.
 pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
     let detector = state.operations().detector.load();
     Ok(robots::find(&state.caller(), &detector, source, id).await?)
@@ -159,11 +159,11 @@ async fn choices(state: &AdminState, chosen: Option<&str>) -> Result<Vec<SourceC
         .collect())
 }
 
-/// Returns the words for a note code, never text of the query itself.
+/// Returns the text of a note code, never text from the query itself.
 fn note_text(note: &str) -> &'static str {
     match note {
-        "added" => "The robot was added. It is recognised from now on.",
-        "removed" => "The robot was removed. It is recognised no longer.",
+        "added" => "Robot added. It is recognised from now on.",
+        "removed" => "Robot removed. It is no longer recognised.",
         _ => "",
     }
 }

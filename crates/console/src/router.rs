@@ -1,4 +1,4 @@
-//! Routes of the pages and of the JSON.
+//! Routes of the pages and of the JSON API.
 
 use axum::{
     Router,
@@ -20,13 +20,13 @@ use super::{
     suspects, traffic, verification,
 };
 
-/// Largest form or JSON body.
+/// Maximum size of a form or JSON body.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Creates the pages at `/` and the JSON under `/api`.
+/// Creates the router with the pages at `/` and the JSON API under `/api`.
 ///
-/// Links are relative, so the router works wherever it is nested. Prefer
-/// `nest_service`, which answers with and without the slash at the end.
+/// Links are relative, so the router can be nested at any path. Prefer `nest_service`, which
+/// responds with and without a slash at the end.
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
@@ -34,10 +34,10 @@ pub fn router(admin: Admin) -> Router {
     if has_login {
         routes = routes.merge(login_pages());
     }
-    // The last layer is the first to see a request: a foreign host or site is refused before the
-    // database is asked for the session.
+    // The last layer sees a request first: foreign hosts and sites are refused before the session
+    // is loaded from the database.
     routes
-        .fallback(async || Problem::not_found("There is no such page."))
+        .fallback(async || Problem::not_found("This page does not exist."))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn_with_state(state.clone(), access::require_access))
         .layer(from_fn_with_state(state.clone(), session::manage))
@@ -91,7 +91,7 @@ fn rule_pages() -> Router<AdminState> {
         .route("/changes/export", get(changes::download))
 }
 
-/// Pages with the bar of filters, which refuse parameters that they do not have.
+/// Pages with the filter bar, which reject unknown parameters.
 fn traffic_pages() -> Router<AdminState> {
     let of_robot = |route| with_parameters(traffic::ROBOT, route);
     Router::new()

@@ -1,4 +1,4 @@
-//! The administrator's sessions, kept in the database.
+//! The administrator's sessions, stored in the database.
 
 use std::{
     collections::HashMap,
@@ -37,22 +37,22 @@ use robot_detection_operations::sessions::{
 };
 use robot_detection_store::store::{Absence, Access as AccessTable, Store};
 
-/// Hours after which one has to log in again, whether or not the session was in use.
+/// Lifetime of a session, whether or not it is in use.
 const LIFE: time::Duration = time::Duration::milliseconds(SESSION_MS);
-/// Longest time between the last lookup of a session and the beginning of the database's absence
-/// for which the session counts: another instance may have ended it since.
+/// Maximum time between a session's last lookup and the start of a database outage for the session
+/// to remain valid: another instance may have ended it since.
 const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
-/// Most sessions that are cached in memory.
+/// Maximum number of sessions cached in memory.
 const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
 /// Keys of a session's data.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
 
-/// Sessions in the database.
+/// Session store backed by the database.
 ///
-/// The id is stored as its SHA-256 only: whoever reads the database, or a backup of it, cannot take
-/// over a session.
+/// Only the SHA-256 of the ID is stored: a session cannot be taken over with a copy of the database
+/// or a backup.
 #[derive(Clone, Debug)]
 struct DatabaseSessions {
     store: Store,
@@ -60,7 +60,7 @@ struct DatabaseSessions {
     known: CachedSessions,
 }
 
-/// Cache of sessions for the time in which the database is away.
+/// Cache of sessions for use while the database is unavailable.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CachedSessions {
     by_id: Arc<Mutex<HashMap<String, CachedSession>>>,
@@ -72,7 +72,7 @@ struct CachedSession {
     confirmed_ms: i64,
 }
 
-/// Gives each request its session.
+/// Attaches the session to each request.
 pub(super) async fn manage(
     State(state): State<AdminState>,
     request: Request,
@@ -89,13 +89,13 @@ pub(super) async fn manage(
     let cookie_path = cookie_path(&access::location(request.extensions()));
     let layer = SessionManagerLayer::new(sessions)
         .with_name(COOKIE)
-        // Scripts cannot read it (RFC 6265 §5.2.6), and other sites cannot have it sent.
+        // Scripts cannot read the cookie (RFC 6265 §5.2.6), and other sites cannot cause its use.
         .with_http_only(true)
         .with_same_site(SameSite::Strict)
         .with_secure(secure_cookies)
         .with_path(cookie_path)
-        // The cookie's own life alone: when the session ends, its data says, which use does not
-        // change.
+        // Lifetime of the cookie only: the session's end is part of its data and does not change
+        // with use.
         .with_expiry(Expiry::OnInactivity(LIFE));
     match layer.layer(next).oneshot(request).await {
         Ok(response) => response,
@@ -103,21 +103,21 @@ pub(super) async fn manage(
     }
 }
 
-/// Begins a session under a new id; an earlier one of the request ends.
+/// Starts a session under a new ID and ends any earlier session of the request.
 ///
-/// With the old id, whoever had planted it would be logged in too (session fixation, CWE-384).
+/// Keeping the old ID would also log in an attacker who planted it (session fixation, CWE-384).
 pub(super) async fn begin(
     session: &Session,
     origin: &LoginOrigin,
     now_ms: i64,
 ) -> Result<(), Problem> {
-    // Nothing of the earlier session is carried over.
+    // Nothing of the earlier session is kept.
     session.clear().await;
     session.cycle_id().await.map_err(failed)?;
     let csrf = Id::default().to_string();
     session.insert(CSRF, csrf).await.map_err(failed)?;
     session.insert(BEGUN, now_ms).await.map_err(failed)?;
-    // By these an administrator tells sessions apart; the address as a whole is not needed for it.
+    // Administrators distinguish sessions by these fields, which does not require the full address.
     if let Some(network) = origin.network() {
         session.insert(NETWORK, network).await.map_err(failed)?;
     }
@@ -129,17 +129,17 @@ pub(super) async fn begin(
         .map_err(failed)
 }
 
-/// Returns the name under which the store has a session.
+/// Returns the name under which the store keeps a session.
 pub(super) fn stored_id(session: &Session) -> Option<String> {
     session.id().map(hashed)
 }
 
-/// Returns the key by which lists name a session.
+/// Returns the key of a session in lists.
 pub(super) fn key(session: &Session) -> Option<String> {
     stored_id(session).map(|id| AccessTable::session_key(&id))
 }
 
-/// Ends the session with this key, here as in the database.
+/// Ends the session with this key, in the database and in memory.
 pub(super) async fn end_by_key(
     state: &AdminState,
     visitor: &Visitor,
@@ -150,7 +150,7 @@ pub(super) async fn end_by_key(
     Ok(())
 }
 
-/// Ends all sessions except that of the request.
+/// Ends all sessions except the current one.
 pub(super) async fn end_others(
     state: &AdminState,
     visitor: &Visitor,
@@ -158,7 +158,7 @@ pub(super) async fn end_others(
 ) -> Result<EndedSessions, Problem> {
     let current = session.and_then(stored_id);
     let ended = sessions::end_others(&state.caller_as(visitor), current.as_deref()).await?;
-    // The next use of the current session confirms it again.
+    // The next use of the current session caches it again.
     state.cached_sessions().clear();
     Ok(ended)
 }
@@ -168,7 +168,7 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
-/// Returns `false` once a session has ended; while the database is away it goes on.
+/// Returns `false` once a session has ended; sessions stay open while the database is unavailable.
 pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
     let Some(id) = session.id() else { return false };
     let store = &state.operations().store;
@@ -179,7 +179,7 @@ pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
     found.map_or(true, |found| found.is_some())
 }
 
-/// Returns the token of the session's forms; `None` where nobody has logged in.
+/// Returns the CSRF token of the session; `None` without a login.
 pub(super) async fn csrf(
     session: &Session,
 ) -> Result<Option<String>, tower_sessions::session::Error> {
@@ -188,7 +188,7 @@ pub(super) async fn csrf(
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "it is what map_err hands over"
+    reason = "map_err passes the error by value"
 )]
 pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
     let mut problem = Problem::internal(&format!("session: {error}"));
@@ -196,7 +196,7 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
     problem
 }
 
-/// Returns the path for which the cookie is sent: below the admin pages only.
+/// Returns the path of the cookie: below the admin pages only.
 pub(super) fn cookie_path(location: &RequestLocation) -> String {
     let is_plain = location
         .prefix
@@ -210,12 +210,12 @@ pub(super) fn cookie_path(location: &RequestLocation) -> String {
 }
 
 impl CachedSessions {
-    /// Forgets all of them, as the database does when the password is changed.
+    /// Removes all sessions, as the database does when the password changes.
     pub(super) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Forgets the one with this key, which has ended.
+    /// Removes the session with this key, which has ended.
     pub(super) fn forget_key(&self, key: &str) {
         self.lock()
             .retain(|id, _| AccessTable::session_key(id) != key);
@@ -226,7 +226,7 @@ impl CachedSessions {
         if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
             let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
             let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
-            // The one confirmed longest ago would be the first that no longer counts.
+            // The session confirmed longest ago is the first that becomes invalid.
             by_id.remove(&oldest);
         }
         let known = CachedSession {
@@ -240,7 +240,7 @@ impl CachedSessions {
         self.lock().remove(id);
     }
 
-    /// Returns a session that had not ended when the database went away, and has not since.
+    /// Returns a session that was valid when the outage began and has not expired since.
     fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
         let by_id = self.lock();
         let known = by_id.get(id)?;
@@ -257,7 +257,7 @@ impl CachedSessions {
 #[async_trait]
 impl SessionStore for DatabaseSessions {
     async fn create(&self, record: &mut Record) -> session_store::Result<()> {
-        // No check that the id is free: of 128 random bits two are never the same.
+        // The ID needs no uniqueness check: 128 random bits do not collide.
         self.save(record).await
     }
 
@@ -275,12 +275,12 @@ impl SessionStore for DatabaseSessions {
         let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
         let data = match self.store.access().load_session(&hashed, now_ms).await {
             Ok(Some(data)) => {
-                // Each use renews the copy, so that it is current when the database goes away.
+                // Each use renews the copy, so that it is current when a database outage begins.
                 self.known.confirm(hashed, &data, now_ms);
                 Some(data)
             }
             Ok(None) => {
-                // Ended elsewhere: the copy must not bring it back during an absence.
+                // Ended elsewhere: the copy must not revive the session during an outage.
                 self.known.forget(&hashed);
                 None
             }
@@ -294,7 +294,7 @@ impl SessionStore for DatabaseSessions {
     }
 
     async fn delete(&self, id: &Id) -> session_store::Result<()> {
-        // First, so that it is gone from memory even if the database cannot be told.
+        // Removed from memory first, even if the database cannot be reached.
         self.known.forget(&hashed(*id));
         self.store
             .access()
@@ -316,7 +316,7 @@ fn record(id: Id, data: &str) -> session_store::Result<Record> {
     })
 }
 
-/// Returns when a session ends, which use does not postpone.
+/// Returns the end of a session, which use does not postpone.
 fn ends_ms(data: &HashMap<String, Value>) -> i64 {
     data.get(ENDS).and_then(Value::as_i64).unwrap_or(0)
 }
@@ -327,7 +327,7 @@ fn hashed(id: Id) -> String {
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "it is what map_err hands over"
+    reason = "map_err passes the error by value"
 )]
 fn backend(error: robot_detection_store::store::StoreError) -> session_store::Error {
     session_store::Error::Backend(error.to_string())
@@ -345,36 +345,36 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_stays_below_the_admin_pages() {
+    fn cookie_is_limited_to_the_admin_pages() {
         assert_eq!(path("/robot-detection/admin"), "/robot-detection/admin");
         assert_eq!(path(""), "/");
     }
 
     #[test]
-    fn a_prefix_cannot_add_attributes_to_the_cookie() {
+    fn prefix_cannot_add_attributes_to_the_cookie() {
         assert_eq!(path("/x; Domain=evil.example"), "/");
         assert_eq!(path("/x\r\nSet-Cookie: a=b"), "/");
     }
 
     #[test]
-    fn a_session_is_known_while_the_database_is_away_for_as_long_as_it_lives() {
+    fn session_stays_valid_until_it_expires_while_the_database_is_unavailable() {
         let known = CachedSessions::default();
         let data = format!("{{\"{ENDS}\": 10000000}}");
         known.confirm("a".to_owned(), &data, 1_000);
         assert_eq!(known.find("a", 2_000, 9_999_999), Some(data.clone()));
-        assert_eq!(known.find("a", 2_000, 10_000_000), None, "it has ended");
+        assert_eq!(known.find("a", 2_000, 10_000_000), None, "expired");
         assert_eq!(known.find("a", 1_000 + CONFIRMED_MS, 9_000_000), None);
         assert_eq!(known.find("b", 2_000, 3_000), None);
         for number in 0..MAX_KNOWN {
             known.confirm(number.to_string(), &data, 2_000);
         }
-        assert_eq!(known.find("a", 2_000, 3_000), None, "the oldest yields");
+        assert_eq!(known.find("a", 2_000, 3_000), None, "the oldest goes");
         known.forget("1");
         assert_eq!(known.find("1", 2_000, 3_000), None);
     }
 
     #[test]
-    fn the_database_never_sees_a_session_id() {
+    fn database_never_contains_a_session_id() {
         let id = Id::default();
         assert_eq!(hashed(id).len(), 64);
         assert!(!hashed(id).contains(&id.to_string()));

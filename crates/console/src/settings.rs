@@ -6,19 +6,19 @@ use axum::http::Extensions;
 use robot_detection_operations::{Operations, TimeZone};
 use tokio_util::sync::CancellationToken;
 
-/// Who may see the pages.
+/// Access control of the pages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Access {
     /// Password and session, or bearer token.
     Login {
-        /// Sends the session's cookie over https only.
+        /// Sends the session cookie over HTTPS only.
         secure_cookies: bool,
     },
-    /// The application has put the router behind a login of its own.
+    /// The application protects the router with its own login.
     Open,
 }
 
-/// Function that finds the address of a client among the extensions of its request.
+/// Function that returns a client's address from the extensions of its request.
 #[derive(Clone)]
 pub struct ClientAddress {
     find: Arc<Find>,
@@ -27,14 +27,14 @@ pub struct ClientAddress {
 type Find = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 impl ClientAddress {
-    /// Creates it from a function that finds the address.
+    /// Creates a lookup from a function that returns the address.
     pub fn new(find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
         Self {
             find: Arc::new(find),
         }
     }
 
-    /// Returns the address, where it is known.
+    /// Returns the client's address, if known.
     pub fn find(&self, extensions: &Extensions) -> Option<IpAddr> {
         (self.find)(extensions)
     }
@@ -46,22 +46,21 @@ impl fmt::Debug for ClientAddress {
     }
 }
 
-/// The console: its operations, and its access rules.
+/// Configuration of the console: its operations and access rules.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    /// Operations behind the pages.
+    /// Operations used by the pages.
     pub operations: Operations,
-    /// Zone in which pages show times.
+    /// Time zone of the times on the pages.
     pub time_zone: TimeZone,
-    /// Who may see the pages.
+    /// Access control of the pages.
     pub access: Access,
-    /// Finds the client address of a login.
+    /// Function that returns the client address of a login.
     pub client_address: ClientAddress,
-    /// Names under which the site is reached; empty allows any Host.
+    /// Host names under which the console is reachable; empty allows any `Host`.
     ///
-    /// Loopback names are always allowed. A name without a port allows all
-    /// ports.
+    /// Loopback names are always allowed. A name without a port allows all ports.
     pub hosts: Vec<String>,
-    /// Ends streams of live decisions, for which a shutdown does not wait.
+    /// Ends streams of live decisions, so that they do not delay a shutdown.
     pub stop: CancellationToken,
 }

@@ -1,4 +1,4 @@
-//! The page of the settings and rules in force.
+//! The page with the settings and rules in force.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -26,7 +26,7 @@ struct SettingsPage<'s> {
     other_settings: Vec<&'s Setting>,
 }
 
-/// Shows them.
+/// Shows the settings page.
 pub(super) async fn show(
     State(state): State<AdminState>,
     page: Page,
@@ -40,7 +40,7 @@ pub(super) async fn show(
     html(&SettingsPage {
         page,
         filtering: FilteringView::new(&of.name, &of.policy.load()),
-        // None while the database is away.
+        // Empty while the database is unavailable.
         instances: instances.map_or_else(|_| Vec::new(), |list| list.instances),
         of,
         parameters,
@@ -48,7 +48,7 @@ pub(super) async fn show(
     })
 }
 
-/// Lists the instances.
+/// Lists the instances as JSON.
 pub(super) async fn instances_json(
     State(state): State<AdminState>,
 ) -> Result<Json<Instances>, Problem> {

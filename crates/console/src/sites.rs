@@ -1,4 +1,4 @@
-//! The page of the sites, and the site that any page is about.
+//! The sites page, and the selection of a site on other pages.
 
 use askama::Template;
 use axum::{
@@ -31,28 +31,28 @@ struct SitesPage {
     sites: Vec<SiteView>,
     can_reload: bool,
     reload: Option<ReloadView>,
-    /// `None` while the database is away.
+    /// Traffic of the sites; `None` while the database is unavailable.
     traffic: Option<SiteTraffic>,
 }
 
-/// Site that a page is about; an extractor.
+/// Site selected for a page; an extractor.
 ///
-/// It is the one that the query names as `site`, else that of the request's
-/// host, else the first.
+/// The site that the query names as `site`, otherwise the site of the request's host, otherwise the
+/// first site.
 #[derive(Clone, Debug)]
 pub(super) struct SelectedSite {
     pub(super) name: String,
     pub(super) policy: SharedPolicy,
     pub(super) enforcer: Enforcer,
-    /// The site as the server describes it; `None` where an application serves its site itself.
+    /// Site as described by the server; `None` if an application serves its site itself.
     pub(super) site: Option<AdminSite>,
-    /// Host of requests that name none.
+    /// Host for requests without one.
     pub(super) host: Option<String>,
     /// All sites, if there are several.
     pub(super) choices: Vec<ChoiceView>,
 }
 
-/// Site that a page may be about.
+/// Site that can be selected for a page.
 #[derive(Clone, Debug)]
 pub(super) struct ChoiceView {
     pub(super) name: String,
@@ -68,7 +68,7 @@ struct SiteView {
     path: String,
     upstreams: Vec<UpstreamView>,
     rules: usize,
-    /// Some robots are redirected.
+    /// Whether some robots are redirected.
     filters: bool,
     heaven: Option<String>,
     heaven_directory: Option<String>,
@@ -82,7 +82,7 @@ struct SiteView {
     query: String,
 }
 
-/// Requests of robots by what was done: `robots_passed` and so on in JSON.
+/// Robot requests by action: `robots_passed` and so on in JSON.
 #[derive(Clone, Copy, Debug)]
 struct RobotNumbers(ByAction<u64>);
 
@@ -100,9 +100,9 @@ struct ReloadView {
     at: Moment,
     by: String,
     is_done: bool,
-    /// It would remove something, and can be accepted.
+    /// Whether the reload would remove something and requires confirmation.
     is_held_back: bool,
-    /// What was changed, or each thing that is wrong.
+    /// The changes, or the errors in the configuration.
     lines: Vec<String>,
 }
 
@@ -110,19 +110,19 @@ struct ReloadView {
 pub(super) struct SiteParam {
     #[serde(default)]
     pub(super) site: String,
-    /// Host that is asked about; by default that of the page.
+    /// Host to query; by default the host of the page.
     #[serde(default)]
     host: String,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ReloadForm {
-    /// `true`: a reload that was held back is applied.
+    /// `true` applies a reload that was held for review.
     #[serde(default)]
     accept: String,
 }
 
-/// Shows the sites, and the outcome of the last reload.
+/// Shows the sites and the outcome of the last reload.
 pub(super) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -145,7 +145,7 @@ pub(super) async fn list(
     }))
 }
 
-/// Reloads the configuration, then shows the outcome.
+/// Reloads the configuration and shows the outcome.
 pub(super) async fn reload(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -156,7 +156,7 @@ pub(super) async fn reload(
     Ok(page.location.see_other("sites#reload"))
 }
 
-/// Sites, and the last reload.
+/// Sites and the last reload.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SiteList")]
 pub(super) struct Sites {
@@ -164,7 +164,7 @@ pub(super) struct Sites {
     reload: Option<ReloadView>,
 }
 
-/// A reload.
+/// Outcome of a reload.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ReloadResult")]
 pub(super) struct Reload {
@@ -181,7 +181,7 @@ pub(super) async fn json(State(state): State<AdminState>) -> Json<Sites> {
     })
 }
 
-/// Reloads the configuration for a program; 409 if it is wrong.
+/// Reloads the configuration for a program; returns 409 if the configuration has errors.
 pub(super) async fn reload_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -204,7 +204,7 @@ async fn request_reload(
 ) -> Result<ReloadView, Problem> {
     let reloads = &state.operations().reloads;
     if !reloads.is_served() {
-        let message = "This process has no configuration file that it could reload.";
+        let message = "This process has no configuration file to reload.";
         return Err(Problem::not_found(message));
     }
     let asker = if accept == "true" {
@@ -212,9 +212,9 @@ async fn request_reload(
     } else {
         Reloads::ADMIN_PAGE
     };
-    // An internal error: `is_served` says that a task is there to answer.
+    // An internal error: `is_served` guarantees that a task handles reloads.
     let Some(outcome) = reloads.ask(asker).await else {
-        return Err(Problem::internal("no answer to the wish for a reload"));
+        return Err(Problem::internal("no response to the reload request"));
     };
     let view = ReloadView::new(&outcome, state.now_ms());
     let event = if view.is_done {
@@ -240,7 +240,7 @@ impl SelectedSite {
         let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));
         let found = if named_site.is_empty() {
             let by_host = sites.iter().find(is_at_host);
-            // The site of all other hosts, as the server finds it.
+            // The site of all other hosts, as selected by the server.
             let rest = || sites.iter().find(|site| site.hosts.is_empty());
             by_host.or_else(rest).or_else(|| sites.first())
         } else {
@@ -264,8 +264,8 @@ impl SelectedSite {
             enforcer: site.enforcer.clone(),
             site: Some(site.clone()),
             host: match named {
-                // A decision about a site is shown for one of its hosts, not for that of the admin
-                // page.
+                // A decision about a site is shown for one of its hosts, not for the host of the
+                // admin page.
                 Some(named) if !is_at_host(&site) => Some(named.clone()),
                 _ => host,
             },
@@ -285,7 +285,7 @@ impl FromRequestParts<AdminState> for SelectedSite {
             named => Some(named),
         };
         Self::new(state, &site, own_host)
-            .ok_or_else(|| Problem::not_found("There is no such site."))
+            .ok_or_else(|| Problem::not_found("This site does not exist."))
     }
 }
 
@@ -338,7 +338,7 @@ impl SiteView {
 }
 
 impl RobotNumbers {
-    /// Returns what was done, such as "redirected", with its number.
+    /// Returns each action taken, such as "redirected", with its number of requests.
     fn by_done(&self) -> impl Iterator<Item = (&'static str, &u64)> {
         let numbers = self.0.iter();
         numbers.map(|(action, number)| (action.words().done, number))
@@ -383,7 +383,7 @@ impl ReloadView {
     }
 }
 
-/// Returns the query that names a site.
+/// Returns the query that selects a site.
 pub(super) fn query(name: &str) -> String {
     format!("?site={}", encode(name))
 }

@@ -1,10 +1,10 @@
-//! Order of a table's rows, which its headings change.
+//! Order of a table's rows, which users change with the column headings.
 
-/// Heading of a column.
+/// Column heading.
 pub(super) struct Column {
     pub(super) label: &'static str,
     pub(super) link: String,
-    /// "ascending", "descending" or "none".
+    /// Sort order: "ascending", "descending" or "none".
     pub(super) order: &'static str,
 }
 
@@ -13,11 +13,11 @@ pub(super) struct Column {
 pub(super) struct SortColumn {
     pub(super) word: &'static str,
     pub(super) label: &'static str,
-    /// Whether the first click sorts upwards, as names begin with A; else the most comes first.
+    /// Whether the first click sorts ascending, as for names; otherwise descending.
     pub(super) is_name: bool,
 }
 
-/// Chosen column and direction.
+/// Selected column and direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Sorting {
     pub(super) word: &'static str,
@@ -42,22 +42,22 @@ impl SortColumn {
 }
 
 impl Sorting {
-    /// Parses the parameters `sort` and `dir`; most requests come first by default.
+    /// Parses the parameters `sort` and `dir`; sorts by most requests by default.
     ///
     /// # Errors
     ///
-    /// Fails with the words that are right.
+    /// Returns a message with the valid words.
     pub(super) fn parse(columns: &[SortColumn], sort: &str, dir: &str) -> Result<Self, String> {
         let asked = if sort.is_empty() { "requests" } else { sort };
         let Some(column) = columns.iter().find(|column| column.word == asked) else {
             let words: Vec<_> = columns.iter().map(|column| column.word).collect();
-            return Err(format!("sort: use one of {}", words.join(", ")));
+            return Err(format!("sort must be one of {}", words.join(", ")));
         };
         let is_descending = match dir {
             "" => !column.is_name,
             "asc" => false,
             "desc" => true,
-            _ => return Err("dir: use one of asc, desc".to_owned()),
+            _ => return Err("dir must be asc or desc".to_owned()),
         };
         Ok(Self {
             word: column.word,
@@ -65,7 +65,7 @@ impl Sorting {
         })
     }
 
-    /// Returns the heading of a column; `link` gets its word and the direction of the next click.
+    /// Returns a column's heading; `link` receives its word and the direction of the next click.
     pub(super) fn heading(self, column: SortColumn, link: impl Fn(&str, &str) -> String) -> Column {
         let is_sorted = column.word == self.word;
         let is_descending = if is_sorted {

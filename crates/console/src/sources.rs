@@ -1,4 +1,4 @@
-//! The registries that robots come from, and how old they are.
+//! The sources of robots and their age.
 
 use askama::Template;
 use axum::extract::State;
@@ -19,37 +19,37 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::SourceSpec;
 use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
 
-/// One source on the overview.
+/// One source on the sources page.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Source")]
 pub(super) struct SourceView {
     pub(super) source: String,
-    /// Name for people.
+    /// Display name.
     pub(super) title: String,
-    /// URL of the download; `None` for sources that are not downloaded.
+    /// Download URL; `None` for sources that are not downloaded.
     pub(super) url: Option<String>,
     pub(super) format: Option<&'static str>,
     pub(super) interval_days: Option<u32>,
     pub(super) active: u64,
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
-    /// Last refresh that succeeded.
+    /// Last successful refresh.
     pub(super) refreshed: Option<Moment>,
     pub(super) next_refresh: Option<Moment>,
-    /// Failure that no success has followed yet.
+    /// Failure since the last successful refresh.
     pub(super) failure: Option<FailureView>,
-    /// Document that waits for the administrator's word.
+    /// Quarantined document that requires the administrator's decision.
     pub(super) held: Option<HeldView>,
 }
 
-/// Document that is held back.
+/// Quarantined document.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "QuarantinedDocument")]
 pub(super) struct HeldView {
     pub(super) refresh_id: i64,
     pub(super) reason: String,
     pub(super) at: Moment,
-    /// Its SHA-256 in hexadecimal, by which it is accepted.
+    /// SHA-256 in hexadecimal, which identifies the document to accept.
     pub(super) document: String,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct FailureView {
 }
 
 impl SourceView {
-    /// Returns what is known of a source without the database.
+    /// Returns the data about a source that is available without the database.
     fn new(source: &Source, spec: Option<&SourceSpec>, count: Option<&RobotCount>) -> Self {
         Self {
             source: source.to_string(),
@@ -89,10 +89,10 @@ impl SourceView {
     }
 }
 
-/// Returns configured sources and those that robots in the database come from.
+/// Returns the configured sources and those of robots in the database.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
     let counts = match state.operations().store.robots().counts().await {
-        // The overview works without a database, to tell what serves meanwhile.
+        // The page works without a database, to show the robots served in the meantime.
         Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
         counts => counts?,
     };
@@ -106,7 +106,7 @@ pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreErr
     Ok(views)
 }
 
-/// Returns the same while the database is away: of robots, those in force.
+/// Returns the sources while the database is unavailable, with the robots in force.
 fn in_memory(state: &AdminState) -> Vec<SourceView> {
     let detector = state.operations().detector.load();
     let mut counts: Vec<RobotCount> = Vec::new();
@@ -130,7 +130,7 @@ fn in_memory(state: &AdminState) -> Vec<SourceView> {
     names(&specs, &counts).into_iter().map(view).collect()
 }
 
-/// Returns `true` if nothing but the bundled registry has come in yet.
+/// Returns `true` if only the bundled registry has been loaded so far.
 pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
     let has_robots = |view: &SourceView| view.robots() > 0;
     views.iter().any(SourceView::is_refreshable)
@@ -142,7 +142,7 @@ pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
             .any(|view| view.source == Source::bundled().as_str() && has_robots(view))
 }
 
-/// Configured sources first, as configured; then the others by name.
+/// Configured sources in their order, followed by the others by name.
 fn names(specs: &[SourceSpec], counts: &[RobotCount]) -> Vec<Source> {
     let mut names: Vec<Source> = Vec::new();
     let configured = specs.iter().map(|spec| &spec.source);
@@ -172,7 +172,7 @@ async fn view(
         ),
         None => (None, None, None),
     };
-    // What is held back is told as that.
+    // A quarantined refresh is shown separately.
     let failure = failure.filter(|record| record.outcome == RefreshOutcome::Failed);
     let held = held.and_then(|record| {
         Some(HeldView {
@@ -195,7 +195,7 @@ async fn view(
     })
 }
 
-/// Returns a URL without what may be a password or a key: user part and query.
+/// Returns a URL without its user part and query, which may contain a password or key.
 fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -211,7 +211,7 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Refreshes that are shown beside the sources.
+/// Number of recent refreshes on the page.
 const RECENT: u64 = 5;
 
 #[derive(Template)]
@@ -226,11 +226,11 @@ struct SourcesPage {
     refreshes: Vec<RefreshView>,
 }
 
-/// Shows them.
+/// Shows the sources page.
 pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
     let sources = load(&state).await?;
     let recent = match &page.away {
-        // The page is to show that the database is away, and not fail for want of its history.
+        // The page must report the database outage, not fail because the history is missing.
         Some(_) => Vec::new(),
         None => refreshes::history(&state, RECENT).await?,
     };
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_show_no_password_of_a_source() {
+    fn source_passwords_are_not_shown() {
         for (url, shown) in [
             (
                 "http://example.com/db/all.txt",
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_start_without_network_is_noticed() {
+    fn first_start_without_network_is_detected() {
         let bundled = source("bundled", None, 60);
         let web = source("web-robots-db", Some("http://example.com/"), 0);
         assert!(is_bundled_only(&[web.clone(), bundled.clone()]));

@@ -1,4 +1,4 @@
-//! What the handlers share.
+//! State shared by the handlers.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use robot_detection_operations::{Caller, Operations};
 
-/// State of the handlers; clones share it.
+/// Shared state of the handlers; clones share the same state.
 #[derive(Clone, Debug)]
 pub(super) struct AdminState {
     inner: Arc<Inner>,
@@ -55,7 +55,7 @@ impl AdminState {
         &self.inner.admin.operations
     }
 
-    /// Returns who asks for what changes nothing.
+    /// Returns the caller for operations that change nothing.
     pub(super) fn caller(&self) -> Caller<'_> {
         self.caller_as(&Visitor::Nobody)
     }
@@ -94,10 +94,10 @@ impl AdminState {
         &self.inner.login_failures
     }
 
-    /// Returns the address of a client; the peer of a Unix socket has none.
+    /// Returns a client's address; the peer of a Unix socket has none.
     pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let address = self.inner.admin.client_address.find(extensions)?;
-        // An IPv4 client on an IPv6 socket is the same as on an IPv4 one, for limits and in the
+        // An IPv4 client on an IPv6 socket equals the one on an IPv4 socket, for limits and in the
         // log.
         Some(address.to_canonical()).filter(|address| !address.is_unspecified())
     }

@@ -1,4 +1,4 @@
-//! The page of suspects: fleets of robots that say they are browsers, and odd conduct.
+//! The suspects page: fleets of robots that claim to be browsers, and unusual behaviour.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use super::{
 use robot_detection_traffic::suspicion::{conduct_value, fleet_value, percent};
 use robot_detection_traffic::traffic::SuspectFigures;
 
-/// Addresses and networks that the page shows; the JSON has all.
+/// Maximum number of addresses and networks on the page; the JSON contains all.
 const SHOWN: usize = 100;
 
-/// Minutes of which is told what became of suspects.
+/// Period in minutes of the figures about suspects.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
-/// Fleet as the page shows it.
+/// Fleet as shown on the page.
 #[derive(Clone, Debug)]
 struct FleetCard {
     user_agent: Arc<str>,
@@ -39,7 +39,7 @@ struct FleetCard {
     samples: Vec<Arc<str>>,
 }
 
-/// Address or network as the page shows it.
+/// Address or network as shown on the page.
 #[derive(Clone, Debug)]
 struct ConductRow {
     network: String,
@@ -59,9 +59,9 @@ struct SuspectsPage {
     conduct: Vec<ConductRow>,
     all: usize,
     missed: u64,
-    /// What became of suspects; empty where that is not kept.
+    /// Outcome figures for suspects; empty if they are not stored.
     figures: Vec<(&'static str, String)>,
-    /// Name of each site that has traps, and the link to them.
+    /// Names of sites with traps, and the link to each trap.
     traps: Vec<(String, String)>,
 }
 
@@ -107,14 +107,14 @@ fn sentences(reasons: robot_detection_fleets::Reasons) -> Vec<(&'static str, &'s
         .collect()
 }
 
-/// Returns who is flagged now and how many requests were not judged; `None` where nobody looks.
+/// Returns the current flags and the number of unexamined requests; `None` if detection is off.
 fn load(state: &AdminState) -> Option<(Arc<Flags>, u64)> {
     let suspicion = state.operations().traffic.suspicion()?;
     suspicion.catch_up();
     Some(suspicion.flags())
 }
 
-/// Returns what became of suspects in the last days; `None` where the database does not tell.
+/// Returns the outcome figures for suspects; `None` if the database is unavailable.
 async fn figures(state: &AdminState) -> Option<SuspectFigures> {
     let (now_ms, store) = (state.now_ms(), &state.operations().store);
     let now = now_ms.div_euclid(60_000);
@@ -125,7 +125,7 @@ async fn figures(state: &AdminState) -> Option<SuspectFigures> {
     Some(SuspectFigures::of(&sums.ok()?))
 }
 
-/// Shows the page.
+/// Shows the suspects page.
 pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Response {
     let now_ms = state.now_ms();
     let figures = figures(&state).await;
@@ -147,7 +147,7 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Respons
     })
 }
 
-/// Returns the sites that have traps, each with the link to them.
+/// Returns the sites with traps and the link to each trap.
 fn traps(state: &AdminState) -> Vec<(String, String)> {
     let sites = state.operations().sites.load();
     let traps = sites
@@ -161,14 +161,14 @@ fn traps(state: &AdminState) -> Vec<(String, String)> {
 #[schemars(rename = "Suspects")]
 pub(super) struct SuspectsAnswer {
     last_7_days: Option<Map<String, Value>>,
-    /// Whether detection of fleets is on.
+    /// Whether fleet detection is on.
     #[serde(rename = "enabled")]
     on: bool,
     #[schemars(with = "Vec<Map<String, Value>>")]
     fleets: Vec<Value>,
     #[schemars(with = "Vec<Map<String, Value>>")]
     conduct: Vec<Value>,
-    /// Requests that were not examined.
+    /// Number of requests that were not examined.
     #[serde(rename = "unexamined")]
     missed: u64,
 }

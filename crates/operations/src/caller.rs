@@ -6,11 +6,11 @@ use thiserror::Error;
 /// Caller of an operation: a console session, an API token or a command.
 #[derive(Clone, Debug)]
 pub struct Caller<'a> {
-    /// Database.
+    /// Database of the operation.
     pub store: &'a Store,
-    /// Milliseconds since 1970.
+    /// Current time in milliseconds since 1970.
     pub now_ms: i64,
-    /// Name in the log of changes.
+    /// Name for the audit log.
     pub actor: String,
     /// Expiry of the caller's token; tokens created with it cannot outlive it.
     pub ends_ms: Option<i64>,
@@ -21,18 +21,18 @@ pub struct Caller<'a> {
 /// Reason why an operation was refused.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// Fields of the request are wrong.
+    /// Fields of the request are invalid.
     #[error("{}", .0.iter().map(Invalid::to_string).collect::<Vec<_>>().join("; "))]
     Invalid(Vec<Invalid>),
     /// The requested object does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// The present state does not allow it.
+    /// The current state does not allow the operation.
     #[error("{message}")]
     Conflict {
-        /// Word for programs.
+        /// Error code for programs.
         code: &'static str,
-        /// The error, as a sentence.
+        /// Error message.
         message: String,
     },
     /// The database failed.
@@ -40,13 +40,13 @@ pub enum Refusal {
     Store(#[from] StoreError),
 }
 
-/// Wrong field of a request.
+/// Invalid field of a request.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{field}: {message}")]
 pub struct Invalid {
     /// Name of the field.
     pub field: &'static str,
-    /// The error, as a sentence.
+    /// Error message.
     pub message: String,
 }
 
@@ -57,7 +57,7 @@ impl Invalid {
         Self { field, message }
     }
 
-    /// Returns the error of a field; empty if there is none.
+    /// Returns the error message of a field; empty if the field is valid.
     pub fn of<'w>(field: &str, all: &'w [Self]) -> &'w str {
         let wrong = all.iter().find(|wrong| wrong.field == field);
         wrong.map_or("", |wrong| &wrong.message)
@@ -79,7 +79,7 @@ impl Refusal {
         Self::NotFound(what.into())
     }
 
-    /// Creates the refusal of what the present state does not allow.
+    /// Creates the refusal of an operation that the current state does not allow.
     pub fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::Conflict { code, message }
@@ -87,7 +87,7 @@ impl Refusal {
 }
 
 impl Caller<'_> {
-    /// Adds an entry to the change log; a database error is only reported.
+    /// Adds an entry to the audit log; a database error is only logged.
     pub async fn record(&self, event: &str, subject: &str, detail: &str) {
         let entry = AuditEntry {
             at_ms: self.now_ms,
@@ -98,7 +98,7 @@ impl Caller<'_> {
         };
         if let Err(error) = self.store.audit().record(&entry).await {
             (self.warn)(&format!(
-                "the change {event:?} is not in the log of changes: {error}"
+                "could not add {event:?} to the audit log: {error}"
             ));
         }
     }

@@ -1,50 +1,50 @@
-//! Certificates of the listeners, and what is wrong with them.
+//! Certificates of the listeners, and their problems.
 
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 
 const DAY_S: i64 = 24 * 60 * 60;
-/// Days before its end from which a certificate is told of: who renews it has had a while by then.
+/// Days before its expiry from which a certificate is reported: renewals are due well before.
 pub const CERTIFICATE_DAYS: u64 = 14;
-/// Orders in a row from which failures are told of while an earlier certificate is valid.
+/// Number of consecutive failed orders that are reported while an earlier certificate is valid.
 ///
-/// They are tried again within the hour, and an authority may be away for a moment.
+/// Orders are retried within the hour, and the authority may be briefly unavailable.
 const FAILURES: u32 = 3;
 
-/// Certificate that a listener serves, or has ordered.
+/// Certificate that a listener serves or has ordered.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ServedCertificate {
-    /// Names that it is for.
+    /// Names in the certificate.
     pub names: String,
-    /// Last second, since 1970; `None` until the first has been issued.
+    /// Expiry in seconds since 1970; `None` until the first certificate has been issued.
     pub not_after: Option<i64>,
-    /// Orders in a row that failed.
+    /// Number of consecutive failed orders.
     pub failures: u32,
 }
 
-/// Report of a server, computed on each call.
+/// Data reported by a server, computed on each call.
 ///
-/// Clones share it. It is empty in an application that runs its own server.
+/// Clones share the source. The report is empty in an application that runs its own server.
 #[derive(Clone, Default)]
 pub struct Report<T> {
     report: Arc<ArcSwapOption<MakeReport<T>>>,
 }
 
-/// Certificates of a process, as its listeners report them.
+/// Certificates of a process, as reported by its listeners.
 pub type Certificates = Report<ServedCertificate>;
-/// Sentences about what needs an administrator.
+/// Sentences about problems that need an administrator.
 pub type Notices = Report<String>;
 
 type MakeReport<T> = Box<dyn Fn() -> Vec<T> + Send + Sync>;
 
 impl<T> Report<T> {
-    /// Asks this function from now on.
+    /// Sets the function that computes the report.
     pub fn report_by(&self, report: impl Fn() -> Vec<T> + Send + Sync + 'static) {
         self.report.store(Some(Arc::new(Box::new(report))));
     }
 
-    /// Returns the report of now.
+    /// Returns the current report.
     pub fn load(&self) -> Vec<T> {
         let report = self.report.load();
         report.as_ref().map_or_else(Vec::new, |report| report())
@@ -57,7 +57,7 @@ impl<T> fmt::Debug for Report<T> {
     }
 }
 
-/// Returns a sentence about each certificate that ends within some days, or cannot be ordered.
+/// Returns a sentence for each certificate that expires within some days or cannot be ordered.
 pub fn certificate_sentences(
     certificates: &[ServedCertificate],
     days: u64,
@@ -79,10 +79,12 @@ fn end(certificate: &ServedCertificate, limit: i64, now_ms: i64) -> Option<Strin
         .saturating_sub(now_ms.div_euclid(1_000));
     match left.div_euclid(DAY_S) {
         days if days >= limit => None,
-        ..0 => Some(format!("The certificate of {names} has ended.")),
-        0 => Some(format!("The certificate of {names} ends today.")),
-        1 => Some(format!("The certificate of {names} ends in 1 day.")),
-        days => Some(format!("The certificate of {names} ends in {days} days.")),
+        ..0 => Some(format!("The certificate of {names} has expired.")),
+        0 => Some(format!("The certificate of {names} expires today.")),
+        1 => Some(format!("The certificate of {names} expires in 1 day.")),
+        days => Some(format!(
+            "The certificate of {names} expires in {days} days."
+        )),
     }
 }
 
@@ -91,10 +93,10 @@ fn orders(certificate: &ServedCertificate) -> Option<String> {
     match (certificate.not_after, certificate.failures) {
         (_, 0) | (Some(_), ..FAILURES) => None,
         (None, 1) => Some(format!(
-            "The first order of a certificate for {names} has failed; the log says why."
+            "The first certificate order for {names} failed; see the log."
         )),
         (_, failures) => Some(format!(
-            "{failures} orders in a row of a certificate for {names} have failed; the log says why."
+            "{failures} consecutive certificate orders for {names} failed; see the log."
         )),
     }
 }
@@ -115,36 +117,42 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_ends_soon_or_has_ended_is_told() {
-        assert_eq!(told(Some(-1), 0), "The certificate of a.example has ended.");
-        assert_eq!(told(Some(1), 0), "The certificate of a.example ends today.");
+    fn expiring_and_expired_certificates_are_reported() {
+        assert_eq!(
+            told(Some(-1), 0),
+            "The certificate of a.example has expired."
+        );
+        assert_eq!(
+            told(Some(1), 0),
+            "The certificate of a.example expires today."
+        );
         assert_eq!(
             told(Some(DAY_S), 0),
-            "The certificate of a.example ends in 1 day."
+            "The certificate of a.example expires in 1 day."
         );
         assert_eq!(
             told(Some(14 * DAY_S - 1), 0),
-            "The certificate of a.example ends in 13 days."
+            "The certificate of a.example expires in 13 days."
         );
         assert_eq!(told(Some(14 * DAY_S), 0), "");
         assert_eq!(told(Some(i64::MAX - NOW_S), 0), "");
     }
 
     #[test]
-    fn orders_that_fail_are_told_at_once_where_there_is_no_certificate_yet() {
+    fn failed_orders_are_reported_immediately_without_a_certificate() {
         assert_eq!(told(None, 0), "");
         assert_eq!(
             told(None, 1),
-            "The first order of a certificate for a.example has failed; the log says why."
+            "The first certificate order for a.example failed; see the log."
         );
         assert_eq!(told(Some(30 * DAY_S), 2), "");
         assert_eq!(
             told(Some(30 * DAY_S), 3),
-            "3 orders in a row of a certificate for a.example have failed; the log says why."
+            "3 consecutive certificate orders for a.example failed; see the log."
         );
         assert_eq!(
             told(Some(2 * DAY_S), 7),
-            "The certificate of a.example ends in 2 days. 7 orders in a row of a certificate for \
+            "The certificate of a.example expires in 2 days. 7 consecutive certificate orders for \
              a.example have failed; the log says why."
         );
     }

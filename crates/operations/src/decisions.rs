@@ -1,4 +1,4 @@
-//! Decisions on requests, with their reasons.
+//! Decisions for requests, with their reasons.
 
 use robot_detection_layer::detect::{Claim, Verdict};
 use robot_detection_layer::policy::{Action, PassReason, RequestExplanation, Rule};
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::robots::{PatternView, title};
 
-/// Request, what it claims, and the decision on it.
+/// Request, its claim and the decision.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explanation {
-    /// Number of its line in a log, from 1.
+    /// Line number in a log, starting with 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// User-Agent.
@@ -41,63 +41,63 @@ pub struct ClaimView {
     pub purpose: &'static str,
     /// Evidence in the User-Agent: a pattern, or the sign of an unlisted robot.
     pub evidence: String,
-    /// Name in the registry; absent for an unlisted robot, like the following facts.
+    /// Name in the registry; absent for an unlisted robot, like the following fields.
     pub name: Option<String>,
-    /// ID in the registry, also of a User-Agent that many people share.
+    /// ID in the registry, also for a User-Agent that many people share.
     pub robot: Option<String>,
     /// Source.
     pub source: Option<String>,
-    /// Name of the source for people.
+    /// Display name of the source.
     pub source_title: Option<String>,
-    /// Company or project that runs it.
+    /// Company or project that runs the robot.
     pub operator: Option<String>,
-    /// Page about it.
+    /// Page about the robot.
     pub details_url: Option<String>,
     /// Pattern that matched.
     pub pattern: Option<PatternView>,
-    /// Begin of the match in bytes.
+    /// Start of the match in bytes.
     pub start: usize,
     /// End of the match in bytes, exclusive.
     pub end: usize,
 }
 
-/// Decision on a request.
+/// Decision for a request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Decision")]
 pub struct DecisionView {
-    /// What is done: the word of an action.
+    /// Word of the decided action.
     pub decision: &'static str,
-    /// Action, also where a dry run keeps it from being done.
+    /// Decided action, even if a dry run does not enforce it.
     #[serde(skip)]
     pub action: Action,
-    /// The decision in words.
+    /// Decision as text.
     #[serde(skip)]
     pub text: String,
-    /// What the request gets: the words before its location or status, and those after it.
+    /// Text before and after the location or status.
     #[serde(skip)]
     pub gets: (&'static str, &'static str),
     /// Verdict on the claim.
     pub verdict: Option<&'static str>,
-    /// Target of a redirect, or the page that is served in place.
+    /// Target of a redirect, or of the directly served page.
     pub location: Option<String>,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
-    /// Part of this program that answers, where the request passes and that is not the site.
+    /// Part of this program that responds to a passing request; absent if the site responds.
     pub answered_by: Option<String>,
     /// Rule that decided.
     pub rule: Option<String>,
-    /// Rule that would do something, were it confirmed for people.
+    /// Rule that would act if confirmed for people.
     #[serde(rename = "unconfirmed_rule")]
     pub noted: Option<String>,
-    /// What would be done but for a dry run or a missing confirmation.
+    /// Action prevented by a dry run or a missing confirmation.
     pub would: Option<String>,
-    /// Why it passes.
+    /// Reason why the request passes.
     pub pass_reason: Option<&'static str>,
-    /// Requests of the robot that are let through, where a rule slows it down.
+    /// Request rate that a slow-down rule allows.
     pub slowed: Option<String>,
-    /// Whether the request passes, whatever was decided.
+    /// Whether the request passes regardless of the decision.
     pub is_dry_run: bool,
-    /// Codes of the reasons why the visitor is suspect.
+    /// Codes of the reasons for suspicion.
     pub suspect: Vec<&'static str>,
     /// Steps that led to the decision.
     pub steps: Vec<StepView>,
@@ -147,7 +147,7 @@ impl ClaimView {
 }
 
 impl DecisionView {
-    /// Describes a decision, and who answers a request that passes.
+    /// Describes a decision, and the responder for a passing request.
     pub fn new(explained: RequestExplanation<'_>, answered_by: Option<String>) -> Self {
         let label = |rule: &Rule| rule.label().to_owned();
         let passes = explained.passes();

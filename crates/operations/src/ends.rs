@@ -1,26 +1,26 @@
-//! When a rule, a pause or a token ends, as people write it.
+//! Parsing of the end times of rules, pauses and tokens.
 
 use crate::Invalid;
 use time::{
     Date, OffsetDateTime, Time, format_description::well_known::Rfc3339, macros::format_description,
 };
 
-/// End of a rule that names none.
+/// Default duration of a rule.
 pub(crate) const DEFAULT_END: &str = "7d";
 
-/// Word for a rule that lasts until it is removed.
+/// Word for a rule without an end.
 const NEVER: &str = "never";
 
-/// Longest time that is written as a length: longer ones are meant to last.
+/// Longest duration that can be given as a length; longer ones should be `never`.
 const MAX_MS: i64 = 10 * 366 * 24 * 60 * 60_000;
 
-/// Reads when something ends: a length of time, a day or time in UTC, or `never`, which gives `None`.
+/// Parses an end time: a duration, a day or time in UTC, or `never`, which returns `None`.
 ///
-/// A day such as `2026-12-31` is the last one.
+/// A day such as `2026-12-31` is the last day.
 ///
 /// # Errors
 ///
-/// Fails on anything else, and on a time that is over.
+/// Fails on any other text, and on a time in the past.
 pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text == NEVER {
@@ -30,49 +30,48 @@ pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
         Ok(length) => now_ms.saturating_add(length),
         Err(_) => time_ms(text).or_else(|| day_ms(text)).ok_or_else(|| {
             format!(
-                "{text:?} is no end: write 30m, 12h, 7d, 4w, a day such as 2026-12-31, a time in UTC such as 2026-12-01T08:00Z, or never"
+                "{text:?} is not an end time; use 30m, 12h, 7d, 4w, a day such as 2026-12-31, a time in UTC such as 2026-12-01T08:00Z, or never"
             )
         })?,
     };
     if end <= now_ms {
-        return Err(format!("{text} is over; name a later time"));
+        return Err(format!("{text} is in the past; use a later time"));
     }
     Ok(Some(end))
 }
 
-/// Refuses an end that each repetition of a request would move.
+/// Refuses an end that would move with each repetition of a request.
 pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
     if length_ms(end).is_err() {
         return Ok(());
     }
-    let message =
-        "write a time such as 2026-12-31T00:00Z, or never, as a repeated request changes nothing";
+    let message = "use a time such as 2026-12-31T00:00Z, or never, so that a repeated request changes nothing";
     Err(Invalid::new("ends", message))
 }
 
-/// Reads a length of time, such as `30m`, `12h`, `7d` or `4w`, in milliseconds.
+/// Parses a duration such as `30m`, `12h`, `7d` or `4w`, in milliseconds.
 ///
 /// # Errors
 ///
-/// Fails on anything else, and on no time at all or more than ten years.
+/// Fails on any other text, and on a duration of zero or more than ten years.
 pub fn length_ms(text: &str) -> Result<i64, String> {
     let units = [("m", 1), ("h", 60), ("d", 24 * 60), ("w", 7 * 24 * 60)];
     let found = units.into_iter().find_map(|(unit, minutes)| {
         let number = text.trim().strip_suffix(unit)?;
-        // A sign is none of a length of time.
+        // A duration has no sign.
         let number: u32 = number.parse().ok().filter(|_| !number.starts_with('+'))?;
         Some(i64::from(number) * minutes * 60_000)
     });
     found
         .filter(|length| (1..=MAX_MS).contains(length))
-        .ok_or_else(|| format!("{text:?} is no length of time: write 30m, 12h, 7d or 4w"))
+        .ok_or_else(|| format!("{text:?} is not a duration; use 30m, 12h, 7d or 4w"))
 }
 
-/// Reads a time that is over: how long ago, or a time in UTC; `None`: nothing is written.
+/// Parses a time in the past: an age or a time in UTC; returns `None` for an empty text.
 ///
 /// # Errors
 ///
-/// Fails on anything else.
+/// Fails on any other text.
 pub fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -82,7 +81,7 @@ pub fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let found = ago.ok().or_else(|| time_ms(text));
     let wrong = || {
         format!(
-            "{text:?} is no time: write 30m, 12h, 7d or 4w ago, or such as 2026-11-24T08:00Z in UTC"
+            "{text:?} is not a time; use an age (30m, 12h, 7d, 4w) or a time in UTC such as 2026-11-24T08:00Z"
         )
     };
     found.map(Some).ok_or_else(wrong)
@@ -90,7 +89,7 @@ pub fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
 
 fn time_ms(text: &str) -> Option<i64> {
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
-    // What a browser's field for a time sends has neither seconds nor a zone.
+    // The datetime field of a browser sends neither seconds nor a zone.
     let minutes = text.strip_suffix('Z').unwrap_or(text);
     let time = parse(text).or_else(|| parse(&format!("{minutes}:00Z")))?;
     time.unix_timestamp().checked_mul(1_000)
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_a_length_a_time_or_never() {
+    fn end_is_a_duration_a_time_or_never() {
         let hour = 60 * 60_000;
         for (text, expected) in [
             ("30m", Ok(Some(hour / 2))),

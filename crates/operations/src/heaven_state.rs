@@ -1,41 +1,41 @@
-//! State of robot heaven: whether its pages are there, in force, and as new as they should be.
+//! State of robot heaven: whether its pages exist, are in force and are up to date.
 
 use std::{fmt, sync::Arc};
 
 use crate::{HeavenUse, Moment, Operations};
 use robot_detection_store::store::{RunState, StoreError};
 
-/// Runs that are looked at for the last one whose pages came into force.
+/// Maximum number of runs searched for the last one whose pages were published.
 const LAST_RUNS: u32 = 20;
 
-/// Age from which pages are told of, however often the site robot is to come.
+/// Age from which pages are reported as old, regardless of the schedule.
 const OLD_MS: i64 = 24 * 60 * 60_000;
 
-/// Times at which a site robot is to begin.
+/// Schedule of a site robot.
 #[derive(Clone)]
 pub struct RunTimes(Arc<dyn Fn(i64) -> Option<i64> + Send + Sync>);
 
-/// What is known of the pages of a site.
+/// State of the pages of a site.
 #[derive(Clone, Debug, Default)]
 struct HeavenState {
     site: String,
-    /// Why the results of the last run are held back.
+    /// Reason why the results of the last run are held for review.
     held: Option<String>,
-    /// Why a run broke off that nobody has ended since.
+    /// Reason why a run failed, unless a later run has ended.
     failure: Option<String>,
-    /// Robots are sent to its pages.
+    /// Whether robots are redirected to its pages.
     is_used: bool,
     has_pages: bool,
-    /// How many pages say what their originals do not, and the first of them.
+    /// Number of differing pages and the first of them.
     differing: Option<(u64, String)>,
     run: LastRun,
-    /// When the run began whose pages are in force.
+    /// Start of the run whose pages are in force.
     began_ms: Option<i64>,
-    /// When the robot was to come for the second time since.
+    /// Second scheduled start since that run.
     overdue_ms: Option<i64>,
 }
 
-/// Last run, as far as it matters here.
+/// State of the last run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum LastRun {
     #[default]
@@ -45,7 +45,7 @@ enum LastRun {
 }
 
 impl RunTimes {
-    /// Creates them of a function that returns the first time behind a moment.
+    /// Creates a schedule from a function that returns the next start after a time.
     pub fn new(next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static) -> Self {
         Self(Arc::new(next_ms))
     }
@@ -61,14 +61,14 @@ impl fmt::Debug for RunTimes {
     }
 }
 
-/// Returns each site whose robot heaven needs somebody, with a sentence that says why.
+/// Returns each site whose robot heaven needs attention, with a sentence about the reason.
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn heavens_in_need(operations: &Operations) -> Result<Vec<(String, String)>, StoreError> {
     let mut sites = operations.robot_runs.offered();
-    // Another process may have the robot, and this one serve its pages.
+    // Another process may run the robot, and this one serve its pages.
     for site in operations.store.frontier().run_sites().await? {
         if !sites.contains(&site) {
             sites.push(site);
@@ -85,19 +85,19 @@ pub async fn heavens_in_need(operations: &Operations) -> Result<Vec<(String, Str
     Ok(told)
 }
 
-/// Returns the sentence about results that are held back.
+/// Returns the sentence about results that are held for review.
 pub fn held_sentence(site: &str, why: &str) -> String {
-    format!("The pages of {site} wait for you: {why}")
+    format!("The pages of {site} are held for review: {why}")
 }
 
-/// Returns the sentence about pages that say what their originals do not.
+/// Returns the sentence about heaven pages with text that their originals lack.
 pub fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
     let say = if pages == 1 {
-        "page of robot heaven says"
+        "page of robot heaven contains"
     } else {
-        "pages of robot heaven say"
+        "pages of robot heaven contain"
     };
-    format!("{pages} {say} what the originals of {site} do not, the first being {first}")
+    format!("{pages} {say} text missing from the originals on {site}, first {first}")
 }
 
 impl HeavenState {
@@ -112,10 +112,10 @@ impl HeavenState {
             held: last
                 .filter(|run| run.state == RunState::Held)
                 .map(|run| run.held.clone().unwrap_or_default()),
-            // What broke off here may have been ended by another process.
+            // Another process may have ended a run after it failed here.
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
-            // To count a million of them takes a while, and this is asked with each page.
+            // Counting a million descriptions takes a while, and each page needs this.
             has_pages: store.descriptions().first_url(&site, "").await?.is_some(),
             differing: (store.publications().first_differing(&site).await?)
                 .map(|(state, first)| (state.differing, first.url)),
@@ -130,7 +130,7 @@ impl HeavenState {
         })
     }
 
-    /// Returns what is wrong, the worst alone.
+    /// Returns a sentence about the most serious problem.
     fn sentence(&self, now_ms: i64) -> Option<String> {
         let site = &self.site;
         if let Some(why) = &self.held {
@@ -138,27 +138,27 @@ impl HeavenState {
         }
         if let Some(why) = &self.failure {
             return Some(format!(
-                "The last run of the site robot of {site} broke off: {why}"
+                "The last run of the site robot of {site} failed: {why}"
             ));
         }
         if self.is_used && !self.has_pages {
             let why = match self.run {
-                LastRun::Never => "its site robot has never run",
-                LastRun::Ended => "the last run of its site robot described none",
-                // Its first pages come while it runs.
+                LastRun::Never => "the site robot has never run",
+                LastRun::Ended => "the last run of the site robot described no pages",
+                // Its first pages appear while it runs.
                 LastRun::Open => return None,
             };
-            return Some(format!("Robot heaven of {site} has no page: {why}."));
+            return Some(format!("Robot heaven of {site} has no pages: {why}."));
         }
         if let Some((pages, first)) = &self.differing {
             return Some(differing_sentence(site, *pages, first));
         }
         let (began_ms, overdue_ms) = (self.began_ms?, self.overdue_ms?);
-        // One time that was missed is made up for, and a run may take as long as its interval.
+        // A missed start is made up for, and a run may take as long as its interval.
         let is_old = now_ms >= overdue_ms.max(began_ms.saturating_add(OLD_MS));
         is_old.then(|| {
             let ago = Moment::new(began_ms, now_ms).ago;
-            format!("The pages of {site} were made {ago}; by its schedule the site robot should have come twice since.")
+            format!("The pages of {site} were generated {ago}; the site robot was scheduled to run twice since.")
         })
     }
 }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_are_there_and_new_need_nobody() {
+    fn existing_new_pages_need_no_attention() {
         let state = HeavenState {
             has_pages: true,
             run: LastRun::Ended,
@@ -192,12 +192,12 @@ mod tests {
             ..HeavenState::default()
         };
         assert_eq!(told(state.clone(), HOUR_MS), "");
-        // A robot that comes each hour is not told of because it is two hours late.
+        // An hourly run that is two hours late is not reported.
         assert_eq!(told(state.clone(), 24 * HOUR_MS - 1), "");
         assert_eq!(
             told(state.clone(), 24 * HOUR_MS),
-            "The pages of shop were made 1 day ago; by its schedule the site robot should have \
-             come twice since."
+            "The pages of shop were generated 1 day ago; the site robot was scheduled to \
+             run twice since."
         );
         let without_schedule = HeavenState {
             overdue_ms: None,
@@ -207,18 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn a_heaven_without_a_page_is_told_unless_its_first_run_goes_on() {
+    fn empty_heaven_is_reported_unless_its_first_run_is_in_progress() {
         let of = |run| HeavenState {
             run,
             ..HeavenState::default()
         };
         assert_eq!(
             told(of(LastRun::Never), 0),
-            "Robot heaven of shop has no page: its site robot has never run."
+            "Robot heaven of shop has no pages: the site robot has never run."
         );
         assert_eq!(
             told(of(LastRun::Ended), 0),
-            "Robot heaven of shop has no page: the last run of its site robot described none."
+            "Robot heaven of shop has no pages: the last run of the site robot described no pages."
         );
         assert_eq!(told(of(LastRun::Open), 0), "");
         let unused = HeavenState {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_or_broke_off_comes_first() {
+    fn held_or_failed_runs_come_first() {
         let state = HeavenState {
             held: Some("a third is gone".to_owned()),
             failure: Some("no answer".to_owned()),
@@ -237,7 +237,7 @@ mod tests {
         };
         assert_eq!(
             told(state.clone(), 0),
-            "The pages of shop wait for you: a third is gone"
+            "The pages of shop are held for review: a third is gone"
         );
         let state = HeavenState {
             held: None,
@@ -245,12 +245,12 @@ mod tests {
         };
         assert_eq!(
             told(state, 0),
-            "The last run of the site robot of shop broke off: no answer"
+            "The last run of the site robot of shop failed: no answer"
         );
     }
 
     #[test]
-    fn pages_that_say_more_are_told() {
+    fn differing_pages_are_reported() {
         let state = |pages| HeavenState {
             has_pages: true,
             differing: Some((pages, "https://shop.example/a".to_owned())),
@@ -258,9 +258,9 @@ mod tests {
         };
         assert_eq!(
             told(state(1), 0),
-            "1 page of robot heaven says what the originals of shop do not, the first being \
+            "1 page of robot heaven contains text missing from the originals on shop, first \
              https://shop.example/a"
         );
-        assert!(told(state(2), 0).starts_with("2 pages of robot heaven say"));
+        assert!(told(state(2), 0).starts_with("2 pages of robot heaven contain"));
     }
 }

@@ -2,21 +2,21 @@
 
 use std::{fmt, path::PathBuf};
 
-/// Use that a process makes of the descriptions of a site.
+/// Use of a site's descriptions by this process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HeavenUse {
-    /// Robot heaven is made of them on request.
+    /// Robot heaven is generated from the descriptions on request.
     Served,
-    /// They are published in the directory that robot heaven is served from.
+    /// Pages are published in the directory from which robot heaven is served.
     Published(PathBuf),
-    /// They are published in a directory that is not served from here.
+    /// Pages are published in a directory from which this process does not serve.
     PublishedElsewhere(PathBuf),
-    /// Nothing is made of them.
+    /// The descriptions are not used.
     Nothing,
 }
 
 impl HeavenUse {
-    /// Returns the word for it.
+    /// Returns the word for the use.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "database",
@@ -26,35 +26,35 @@ impl HeavenUse {
         }
     }
 
-    /// Returns `true` if no robot is sent to pages made of them by this program.
+    /// Returns `true` if this program redirects no robots to pages generated from the descriptions.
     pub fn is_idle(&self) -> bool {
         matches!(self, Self::PublishedElsewhere(_) | Self::Nothing)
     }
 }
 
-/// Writes it as a predicate of the descriptions, with the settings to change where they are unused.
+/// Writes the use as a predicate of the descriptions, including the settings to change if unused.
 impl fmt::Display for HeavenUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Served => f.write_str("robot heaven is made of them"),
+            Self::Served => f.write_str("robot heaven is generated from them"),
             Self::Published(directory) => {
                 let directory = directory.display();
                 write!(
                     f,
-                    "robot heaven is made of them with each run, in {directory}"
+                    "robot heaven is generated from them with each run, in {directory}"
                 )
             }
             Self::PublishedElsewhere(directory) => {
                 let directory = directory.display();
                 write!(
                     f,
-                    "their pages are published in {directory}, where no robot is sent from here: \
+                    "their pages are published in {directory}, to which no robot is redirected from here: \
                      set heaven.directory to it as well"
                 )
             }
             Self::Nothing => f.write_str(
-                "nothing is made of them: set heaven.source = \"database\", or site_robot.publish \
-                 and heaven.directory to the same directory, and robots are sent to their pages",
+                "they are not used: set heaven.source = \"database\", or site_robot.publish \
+                 and heaven.directory to the same directory, to redirect robots to their pages",
             ),
         }
     }

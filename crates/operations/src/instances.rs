@@ -1,4 +1,4 @@
-//! The instances that serve from the database.
+//! The instances that share the database.
 
 use robot_detection_store::store::StoredInstance;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct Instance {
     pub silent_seconds: i64,
     /// Clock offset from the database server.
     pub clock_ahead_seconds: i64,
-    /// Jobs that this instance runs for all.
+    /// Jobs for which this instance is the leader.
     pub leads: Vec<String>,
     /// Whether it is this process.
     #[serde(skip)]
@@ -65,7 +65,7 @@ impl Instance {
     pub fn clock(&self) -> String {
         let seconds = self.clock_ahead_seconds.abs();
         match self.clock_ahead_seconds {
-            0 => "right".to_owned(),
+            0 => "in sync".to_owned(),
             1.. => format!("{seconds} s ahead"),
             _ => format!("{seconds} s behind"),
         }
@@ -76,7 +76,7 @@ impl Instance {
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn list(caller: &Caller<'_>) -> Result<Instances, Refusal> {
     let instances = caller.store.instances().list().await?;
     let instances = instances.into_iter().map(Instance::new).collect();

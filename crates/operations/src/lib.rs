@@ -1,7 +1,7 @@
 //! Internal crate of `robot-detection`: the operations of administrators.
 //!
-//! Each operation is one function with a typed request and a typed answer. The pages and the JSON
-//! of the console and the commands call it and render the answer.
+//! Each operation is a function with a typed request and a typed response. The console's pages, its
+//! JSON API and the commands call the function and render its response.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! Points in time as pages and JSON show them.
+//! Points in time for pages and JSON.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 pub struct Moment {
     /// Milliseconds since 1970.
     pub at_ms: i64,
-    /// RFC 3339 in UTC, whole seconds.
+    /// RFC 3339 time in UTC, in whole seconds.
     pub iso: String,
-    /// "3 days ago", "in 2 hours".
+    /// Relative text such as "3 days ago" or "in 2 hours".
     pub ago: String,
 }
 
@@ -48,19 +48,19 @@ impl Serialize for Moment {
     }
 }
 
-/// Returns a time in UTC as RFC 3339 has it, in whole seconds: `2026-03-01T12:30:00Z`.
+/// Returns a time in UTC in RFC 3339 format, in whole seconds: `2026-03-01T12:30:00Z`.
 pub fn rfc3339(at_ms: i64) -> String {
     date_time(at_ms).format(&Rfc3339).unwrap_or_default()
 }
 
-/// Converts milliseconds since 1970; what is beyond the calendar becomes 1970.
+/// Converts milliseconds since 1970; times outside the calendar become 1970.
 fn date_time(at_ms: i64) -> OffsetDateTime {
     // Euclidean, so that moments before 1970 are rounded down too.
     let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// Returns how long something took, for people to read.
+/// Returns a duration as text.
 pub fn duration_text(duration_ms: i64) -> String {
     match duration_ms.max(0) {
         ms @ 0..1_000 => format!("{ms} ms"),
@@ -103,7 +103,7 @@ mod tests {
     const NOW_MS: i64 = 1_772_368_245_999;
 
     #[test]
-    fn a_moment_is_told_exactly_in_utc() {
+    fn moment_is_shown_exactly_in_utc() {
         let moment = Moment::new(NOW_MS, NOW_MS);
         assert_eq!(moment.iso, "2026-03-01T12:30:45Z");
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_times_are_told_too() {
+    fn impossible_times_are_shown_too() {
         assert!(Moment::new(i64::MAX, i64::MIN).iso.starts_with("1970"));
         assert!(Moment::new(i64::MIN, i64::MAX).iso.starts_with("1970"));
         assert_eq!(Moment::new(-1, 0).iso, "1969-12-31T23:59:59Z");

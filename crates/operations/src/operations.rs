@@ -26,9 +26,9 @@ pub struct Operations {
     pub detector: SharedDetector,
     /// Policy in force.
     pub policy: SharedPolicy,
-    /// Holds robots to robots.txt.
+    /// Enforces robots.txt.
     pub enforcer: Enforcer,
-    /// Sites of the process, each with a policy of its own; none: policy and enforcer are of the only one.
+    /// Sites with their own policies; empty if `policy` and `enforcer` serve the only site.
     pub sites: SharedSites,
     /// Live rules.
     pub live_rules: LiveRules,
@@ -44,20 +44,20 @@ pub struct Operations {
     pub refresher: Refresher,
     /// Traffic counters.
     pub traffic: Traffic,
-    /// Proves robots' claims.
+    /// Verifies robots' claims.
     pub verifier: Verifier,
-    /// Keeps the lists of robots' addresses up to date.
+    /// Keeps the address lists of robots up to date.
     pub ranges: RangesRefresher,
-    /// Parameters in force; those with an old name come first.
+    /// Settings in force; those with an old name come first.
     pub settings: SharedSettings,
-    /// The time.
+    /// Clock.
     pub clock: Clock,
-    /// Refreshes that are started run on it and end at shutdown.
+    /// Tracker for the tasks of started refreshes, which end at shutdown.
     pub tasks: TaskTracker,
 }
 
 impl Operations {
-    /// Returns name and policy of each site; of an application, that of its only one.
+    /// Returns the name and policy of each site; an application has only one.
     pub fn site_policies(&self) -> Vec<(String, SharedPolicy)> {
         let sites = self.sites.load();
         let named = sites
@@ -70,7 +70,7 @@ impl Operations {
         named
     }
 
-    /// Returns what rules are judged by, and their caller.
+    /// Returns the context for evaluating rules, with the caller.
     pub fn surroundings<'c>(&self, caller: Caller<'c>) -> Surroundings<'c> {
         let sites = self.site_policies().into_iter();
         let sites = sites.map(|(name, policy)| (name, Arc::clone(&policy.load())));
@@ -81,12 +81,12 @@ impl Operations {
         }
     }
 
-    /// Puts the live rules of the database in force here at once, where who changed them looks next.
+    /// Applies the live rules of the database now, so that their author sees the change.
     pub async fn take_over_live_rules(&self) {
         live_rules::load(&self.live_rules, &self.store, &self.clock, None).await;
     }
 
-    /// Returns the time in milliseconds since 1970.
+    /// Returns the current time in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         self.clock.now_ms()
     }

@@ -8,33 +8,33 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{Invalid, Refusal};
 
-/// Entries of a page, by default.
+/// Default number of entries on a page.
 const LIMIT: usize = 100;
 
-/// Entries of a page, at most.
+/// Maximum number of entries on a page.
 pub const MAX_LIMIT: usize = 1_000;
 
-/// Page of a list that is asked for.
+/// Requested page of a list.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Paging {
-    /// Entries, at most; from 1 to 1,000, by default 100.
+    /// Maximum number of entries, from 1 to 1,000; 100 by default.
     #[serde(deserialize_with = "filled")]
     pub limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(deserialize_with = "filled")]
     pub cursor: Option<String>,
 }
 
 impl Paging {
-    /// Returns the number of entries of the page.
+    /// Returns the number of entries on the page.
     ///
     /// # Errors
     ///
-    /// Fails on a number that is out of range.
+    /// Fails if the number is out of range.
     pub fn limit(&self) -> Result<usize, Refusal> {
         let limit = self.limit.unwrap_or(LIMIT);
-        let message = || format!("use a number from 1 to {MAX_LIMIT}");
+        let message = || format!("must be a number from 1 to {MAX_LIMIT}");
         let is_right = (1..=MAX_LIMIT).contains(&limit);
         is_right
             .then_some(limit)
@@ -45,23 +45,23 @@ impl Paging {
     ///
     /// # Errors
     ///
-    /// Fails on a cursor of another list.
+    /// Fails if the cursor belongs to another list.
     pub fn after<K: DeserializeOwned>(&self) -> Result<Option<K>, Refusal> {
         let Some(cursor) = &self.cursor else {
             return Ok(None);
         };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let key = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let message = "use `next` of the page before, and the same parameters";
+        let message = "use `next` of the previous page with the same parameters";
         key.map(Some)
             .ok_or_else(|| Invalid::new("cursor", message).into())
     }
 
-    /// Returns a page of a list that is sorted by its keys, and the cursor of the next one.
+    /// Returns a page of a list sorted by its keys, and the cursor of the next page.
     ///
     /// # Errors
     ///
-    /// Fails on a limit or cursor that is wrong.
+    /// Fails if the limit or the cursor is invalid.
     pub fn page<T, K: DeserializeOwned + Ord + Serialize>(
         &self,
         mut list: Vec<T>,
@@ -87,15 +87,15 @@ impl Paging {
 
 /// Returns the cursor that continues a list after a key.
 pub fn cursor(key: &impl Serialize) -> String {
-    // Keys are texts and numbers, which always become JSON.
+    // Keys are texts and numbers, which always serialise to JSON.
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(key).unwrap_or_default())
 }
 
-/// Deserialises a parameter of a query; an empty one is none.
+/// Deserialises a query parameter; an empty value counts as missing.
 ///
 /// # Errors
 ///
-/// Fails on a value that cannot be read.
+/// Fails if the value cannot be parsed.
 pub fn filled<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

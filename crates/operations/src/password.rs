@@ -5,14 +5,14 @@ use argon2::{
     password_hash::{PasswordHasher, PasswordVerifier, generate_salt, phc::PasswordHash},
 };
 
-/// Longest password that is hashed: the time for hashing must not grow with what a guesser sends.
+/// Longest password that is hashed, so that long guesses do not cost more time.
 pub const MAX_PASSWORD_BYTES: usize = 1_024;
-/// Shortest password that an administrator may choose.
+/// Minimum length of a password that an administrator chooses.
 pub const MIN_PASSWORD_CHARS: usize = 12;
 
-/// Groups of five letters, sixteen random bits each.
+/// Number of groups of five letters, with sixteen random bits each.
 const GROUPS: usize = 5;
-// The letters of proquints (arXiv:0901.4016), which can be read aloud.
+// Letters of proquints (arXiv:0901.4016), which can be read aloud.
 const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 4] = b"aiou";
 
@@ -30,12 +30,12 @@ impl PasswordError {
 
 /// Returns a new password that can be read aloud.
 ///
-/// Five groups of five letters with a hyphen between them, 80 random bits:
-/// 29 characters such as `lusab-babad-gutih-tugad-mudof`.
+/// Five groups of five letters separated by hyphens, with 80 random bits: 29 characters such as
+/// `lusab-babad-gutih-tugad-mudof`.
 ///
 /// # Panics
 ///
-/// Panics when the operating system has no random numbers.
+/// Panics if the operating system provides no random numbers.
 pub fn generate_password() -> String {
     let random = generate_salt();
     let groups: Vec<String> = random
@@ -50,16 +50,16 @@ pub fn generate_password() -> String {
     groups.join("-")
 }
 
-/// Hashes a password with argon2id; returns the PHC string.
+/// Hashes a password with argon2id and returns the PHC string.
 ///
 /// # Errors
 ///
-/// Fails for a password of more than 1,024 bytes, and where the operating
-/// system has no random numbers.
+/// Fails if the password has more than 1,024 bytes, or if the operating system provides no random
+/// numbers.
 pub fn hash_password(password: &str) -> Result<String, PasswordError> {
     if password.len() > MAX_PASSWORD_BYTES {
         return Err(PasswordError(format!(
-            "it is longer than {MAX_PASSWORD_BYTES} bytes"
+            "longer than {MAX_PASSWORD_BYTES} bytes"
         )));
     }
     Argon2::default()
@@ -68,10 +68,10 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
         .map_err(|error| PasswordError(error.to_string()))
 }
 
-/// Returns `true` if a password is the one that was hashed.
+/// Returns `true` if the password matches the hash.
 pub fn verify_password(password: &str, hash: &str) -> bool {
     password.len() <= MAX_PASSWORD_BYTES
-        // The parameters are those of the hash: a password outlives a change of the defaults.
+        // The parameters come from the hash, so that a password survives a change of the defaults.
         && PasswordHash::new(hash).is_ok_and(|hash| {
             Argon2::default()
                 .verify_password(password.as_bytes(), &hash)
@@ -82,7 +82,7 @@ pub fn verify_password(password: &str, hash: &str) -> bool {
 /// Spells sixteen bits as consonant, vowel, consonant, vowel, consonant.
 fn group(bits: u16) -> String {
     let letter = |set: &[u8], shift: u32| {
-        // Both sets have a power of two of letters, so that all are equally likely.
+        // The size of both sets is a power of two, so all letters are equally likely.
         let index = usize::from(bits >> shift) % set.len();
         set.get(index).map_or('a', |byte| char::from(*byte))
     };
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_generated_password_is_long_and_new_each_time() {
+    fn generated_password_is_long_and_unique() {
         let first = generate_password();
         assert!(first.len() >= 20, "{first}");
         assert!(first.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_password_itself_is_verified() {
+    fn only_the_right_password_is_verified() {
         let hash = hash_password("correct horse").unwrap();
         assert!(hash.starts_with("$argon2id$"), "{hash}");
         assert!(verify_password("correct horse", &hash));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_of_a_megabyte_is_refused() {
+    fn password_of_a_megabyte_is_refused() {
         assert!(hash_password(&"a".repeat(1 << 20)).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to reload the configuration, from pages and commands to the task that reloads it, and back.
+//! Requests to reload the configuration, sent from pages and commands to the reloading task.
 
 use std::{
     sync::{
@@ -13,14 +13,13 @@ use tokio::{
     time,
 };
 
-/// How long who requested a reload waits for it.
+/// Timeout for the outcome of a requested reload.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reloads of the configuration: requests for one, and the outcome of the last.
+/// Reloads of the configuration: requests and the last outcome.
 ///
-/// The process that reads the configuration waits for
-/// [`wanted`](Self::wanted) and reports the outcome by [`done`](Self::done).
-/// Clones share it.
+/// The process that reads the configuration waits for [`wanted`](Self::wanted) and reports the
+/// outcome with [`done`](Self::done). Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Reloads {
     inner: Arc<Inner>,
@@ -30,7 +29,7 @@ pub struct Reloads {
 struct Inner {
     is_served: AtomicBool,
     wanted: Notify,
-    /// Who has asked last.
+    /// Origin of the last request.
     asker: Mutex<&'static str>,
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
@@ -38,50 +37,50 @@ struct Inner {
 /// Outcome of a reload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadOutcome {
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: i64,
-    /// What it was set off by, such as "SIGHUP".
+    /// Trigger of the reload, such as "SIGHUP".
     pub by: String,
-    /// What was changed, or why nothing was.
+    /// The changes, or the reason why nothing was changed.
     pub result: Result<String, ReloadFailure>,
 }
 
-/// Reason of a reload that changed nothing.
+/// Reason why a reload changed nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadFailure {
-    /// The reload can be accepted.
+    /// Whether the reload can be accepted.
     pub is_held_back: bool,
-    /// The reason.
+    /// Reason as text.
     pub text: String,
 }
 
 impl Reloads {
-    /// Who asks on behalf of somebody who is logged in.
+    /// Trigger: a logged-in administrator.
     pub const ADMIN_PAGE: &str = "the admin page";
-    /// The same, of a reload that was held back.
+    /// Trigger: a logged-in administrator who accepted a reload held for review.
     pub const ACCEPTED: &str = "the admin page, accepted";
-    /// The command `reload`.
+    /// Trigger: the command `reload`.
     pub const COMMAND: &str = "a command";
-    /// The same, with `--accept`.
+    /// Trigger: the command `reload` with `--accept`.
     pub const ACCEPTED_COMMAND: &str = "a command, accepted";
-    /// Those that apply a reload that would be held back.
+    /// Triggers that apply a reload even if it would be held for review.
     pub const ACCEPTING: [&str; 2] = [Self::ACCEPTED, Self::ACCEPTED_COMMAND];
-    /// Those whose pages record the reload themselves.
+    /// Triggers whose pages record the reload in the audit log themselves.
     pub const OF_ADMINISTRATORS: [&str; 2] = [Self::ADMIN_PAGE, Self::ACCEPTED];
 
-    /// Waits until somebody asks for a reload, and returns who; from the first call on, pages offer it.
+    /// Waits for a reload request and returns its trigger; pages offer reloads from then on.
     pub async fn wanted(&self) -> &'static str {
         self.inner.is_served.store(true, Ordering::Relaxed);
         self.inner.wanted.notified().await;
         *self.inner.asker()
     }
 
-    /// Reports the outcome of a reload, whoever requested it.
+    /// Reports the outcome of a reload, whatever triggered it.
     pub fn done(&self, outcome: ReloadOutcome) {
         self.inner.last.send_replace(Some(Arc::new(outcome)));
     }
 
-    /// Returns the outcome of the last one, if there was any.
+    /// Returns the outcome of the last reload, if any.
     pub fn last(&self) -> Option<Arc<ReloadOutcome>> {
         self.inner.last.borrow().clone()
     }
@@ -91,10 +90,10 @@ impl Reloads {
         self.inner.is_served.load(Ordering::Relaxed)
     }
 
-    /// Asks for a reload and waits for its outcome; `None` if it does not come.
+    /// Requests a reload and waits for its outcome; returns `None` on a timeout.
     pub async fn ask(&self, by: &'static str) -> Option<Arc<ReloadOutcome>> {
         let mut outcomes = self.inner.last.subscribe();
-        // An earlier outcome, of a signal for instance, is not the answer to this request.
+        // An earlier outcome, such as that of a signal, does not belong to this request.
         outcomes.mark_unchanged();
         *self.inner.asker() = by;
         self.inner.wanted.notify_one();
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_asks_gets_the_outcome_of_what_follows() {
+    async fn requester_gets_the_outcome_of_the_next_reload() {
         let reloads = Reloads::default();
         assert!(!reloads.is_served());
         let outcome = |at_ms| ReloadOutcome {

@@ -1,4 +1,4 @@
-//! Requests to run the site robots, from the pages to the task that runs them, and back.
+//! Requests to run the site robots, sent from the pages to the task that runs them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +11,13 @@ use url::Url;
 use super::{HeavenUse, heaven_state::RunTimes};
 use robot_detection_site_robot::site_robot::SiteRobot;
 
-/// Runs of the site robots: those that are offered, those that are requested, and their progress.
+/// Runs of the site robots: offered and requested runs, and their progress.
 ///
-/// The process that has the robots [offers](Self::offer) runs of sites, waits for
-/// [`wanted`](Self::wanted), [shows](Self::show) each robot, best before it runs, and
-/// reports by [`failed`](Self::failed) why a run did not begin or broke off. All
-/// else goes through the database: pages pause, resume, stop and clear the runs
-/// of every process, and read their counts there. Clones share it.
+/// The process with the robots [offers](Self::offer) runs of sites, waits for
+/// [`wanted`](Self::wanted), [shows](Self::show) each robot, preferably before it runs, and reports
+/// failed runs with [`failed`](Self::failed). Everything else goes through the database: pages
+/// pause, resume, stop and clear the runs of all processes, and read their counts there. Clones
+/// share the state.
 ///
 /// # Example
 ///
@@ -55,21 +55,21 @@ struct Inner {
 struct Sites {
     offered: BTreeSet<String>,
     wanted: BTreeSet<String>,
-    /// Sites whose held results are accepted as soon as the request is taken up.
+    /// Sites whose quarantined results are accepted once the request is handled.
     accepted: BTreeSet<String>,
-    /// Requests that were taken up, with the number of runs of the robot that had ended by then.
+    /// Handled requests, with the robot's number of ended runs at that time.
     taken: BTreeMap<String, u64>,
     robots: BTreeMap<String, SiteRobot>,
     failures: BTreeMap<String, String>,
     heavens: BTreeMap<String, HeavenUse>,
     times: BTreeMap<String, RunTimes>,
-    /// Pages that have changed, by site, and are asked for again.
+    /// Changed pages to fetch again, by site.
     changed: BTreeMap<String, BTreeSet<Url>>,
-    /// When the hour began in which pages are counted, and how many it has brought.
+    /// Start of the hour in which changed pages are counted, and their number.
     told: (i64, usize),
 }
 
-/// Pages of which programs may tell in an hour that they have changed, for all sites.
+/// Maximum number of changed pages that programs may submit per hour, for all sites.
 const CHANGES_AN_HOUR: usize = 1_000;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -97,14 +97,14 @@ impl RobotRuns {
         taken.retain(|site, _| offered.contains(site));
         robots.retain(|site, _| offered.contains(site));
         failures.retain(|site, _| offered.contains(site));
-        // They are told anew: a site may have no schedule any more.
+        // Schedules are set again: a site may no longer have one.
         times.clear();
     }
 
-    /// Shows progress and explanations of a robot; returns the earlier one of its site.
+    /// Sets a robot whose progress and explanations are shown; returns its site's previous robot.
     #[expect(
         clippy::must_use_candidate,
-        reason = "hardly anybody wants the earlier one back"
+        reason = "callers rarely need the previous robot"
     )]
     pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
         let mut known = self.sites();
@@ -113,44 +113,44 @@ impl RobotRuns {
         known.robots.insert(robot.site().to_owned(), robot.clone())
     }
 
-    /// Waits until a page asks for a run, and returns the name of the site.
+    /// Waits until a page requests a run and returns the name of the site.
     ///
-    /// It is cancel safe: dropping it before it is ready loses no request.
+    /// This method is cancel safe: dropping the future before it is ready loses no request.
     pub async fn wanted(&self) -> String {
         loop {
             let next = self.sites().take();
             if let Some(site) = next {
                 return site;
             }
-            // `notify_one` stores a permit, so that a request between the check and this is not missed.
+            // `notify_one` stores a permit, so a request between the check and this is not missed.
             self.inner.is_wanted.notified().await;
         }
     }
 
-    /// Returns `true`, once, if a page asks to put the results that are held back in force.
+    /// Returns `true`, once, if a page requested to publish the quarantined results.
     ///
-    /// The task that takes up a request asks this before the run.
+    /// The task that handles a request calls this before the run.
     pub fn takes_acceptance(&self, site: &str) -> bool {
         self.sites().accepted.remove(site)
     }
 
-    /// Reports why a run did not begin or broke off; pages show it until the next request, or until
-    /// a run has [ended](Self::ended).
+    /// Reports the failure of a run; pages show it until the next request or until a run has
+    /// [ended](Self::ended).
     pub fn failed(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
         known.taken.remove(site);
         known.failures.insert(site.to_owned(), reason.into());
     }
 
-    /// Reports that a run came to its end: why an earlier one broke off matters no more.
+    /// Reports the end of a run, which clears the failure of an earlier run.
     pub fn ended(&self, site: &str) {
         self.sites().failures.remove(site);
     }
 
-    /// Sets when runs of a site are to begin, which pages compare with what is in force.
+    /// Sets the schedule of a site's runs, which pages compare with the pages in force.
     ///
-    /// The function returns the first time behind a moment, in milliseconds since 1970. Another
-    /// [offer](Self::offer) forgets it.
+    /// The function returns the first start after a time, in milliseconds since 1970. Another
+    /// [offer](Self::offer) removes the schedule.
     pub fn tell_times(
         &self,
         site: &str,
@@ -160,27 +160,27 @@ impl RobotRuns {
         self.sites().times.insert(site.to_owned(), times);
     }
 
-    /// Returns when runs of a site are to begin, where that is known.
+    /// Returns the schedule of a site's runs, if known.
     pub fn run_times(&self, site: &str) -> Option<RunTimes> {
         self.sites().times.get(site).cloned()
     }
 
-    /// Sets the use of the descriptions of a site, which pages show.
+    /// Sets the use of a site's descriptions, which pages show.
     pub fn tell_heaven(&self, site: &str, heaven: HeavenUse) {
         self.sites().heavens.insert(site.to_owned(), heaven);
     }
 
-    /// Returns the use of the descriptions of a site, where it is known.
+    /// Returns the use of a site's descriptions, if known.
     pub fn heaven(&self, site: &str) -> Option<HeavenUse> {
         self.sites().heavens.get(site).cloned()
     }
 
-    /// Requests a run of a site; returns `true` if such runs are offered.
+    /// Requests a run of a site; returns `true` if its runs are offered.
     pub fn ask(&self, site: &str) -> bool {
         self.ask_and(site, false)
     }
 
-    /// Requests that held results are accepted; returns `true` if this process can do that.
+    /// Requests acceptance of quarantined results; returns `true` if this process can do so.
     pub fn ask_to_accept(&self, site: &str) -> bool {
         self.ask_and(site, true)
     }
@@ -193,7 +193,7 @@ impl RobotRuns {
         if accept {
             known.accepted.insert(site.to_owned());
         }
-        // It was about the run before.
+        // The failure concerns an earlier run.
         known.failures.remove(site);
         known.wanted.insert(site.to_owned());
         drop(known);
@@ -201,8 +201,8 @@ impl RobotRuns {
         true
     }
 
-    /// Has pages asked for again that have changed; returns `false` where the hour has brought too
-    /// many already, and then takes none.
+    /// Queues changed pages to be fetched again; if the hourly limit is exceeded, returns `false`
+    /// and queues none.
     pub fn tell_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
         let mut known = self.sites();
         if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
@@ -219,7 +219,7 @@ impl RobotRuns {
         true
     }
 
-    /// Keeps pages to be asked for again at the next look.
+    /// Stores changed pages until they are fetched again.
     pub fn keep_changed(&self, site: &str, urls: Vec<Url>) {
         let mut known = self.sites();
         let changed = known.changed.entry(site.to_owned()).or_default();
@@ -231,7 +231,7 @@ impl RobotRuns {
         self.inner.is_changed.notified().await;
     }
 
-    /// Takes the pages of a site that have changed.
+    /// Removes and returns the changed pages of a site.
     pub fn takes_changed(&self, site: &str) -> Vec<Url> {
         let urls = self.sites().changed.remove(site);
         urls.into_iter().flatten().collect()
@@ -242,33 +242,33 @@ impl RobotRuns {
         self.sites().offered.iter().cloned().collect()
     }
 
-    /// Returns the robot of a site, where this process has it.
+    /// Returns the robot of a site, if this process runs it.
     pub fn robot(&self, site: &str) -> Option<SiteRobot> {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Returns `true` if a requested run has not ended; pages wait until they see it.
+    /// Returns `true` if a requested run has not ended; pages wait until it is visible.
     pub fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
-        // Counted and not asked whether it runs: a run may begin and end between two looks.
+        // Counted, because a run may start and end between two checks.
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
         known.wanted.contains(site) || known.taken.get(site).is_some_and(is_under_way)
     }
 
-    /// Returns why the last run did not begin or broke off.
+    /// Returns the reason why the last run did not start or failed.
     pub fn failure(&self, site: &str) -> Option<String> {
         self.sites().failures.get(site).cloned()
     }
 
     fn sites(&self) -> MutexGuard<'_, Sites> {
-        // No change panics half way, so that the data behind a poisoned lock is consistent.
+        // No change can panic halfway, so data behind a poisoned lock is consistent.
         let sites = self.inner.sites.lock();
         sites.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sites {
-    /// Takes up a request; the database shows the run only a while after that.
+    /// Takes a request; the run appears in the database only later.
     fn take(&mut self) -> Option<String> {
         let site = self.wanted.pop_first()?;
         if let Some(ended) = self.ended(&site) {
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_wish_is_kept_until_it_is_taken_up() {
+    async fn request_is_kept_until_handled() {
         let runs = RobotRuns::default();
         runs.offer(["a".to_owned(), "b".to_owned()]);
         assert!(runs.ask("b") && runs.ask("b") && runs.ask("a"));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_offered_can_be_asked_for() {
+    fn only_offered_runs_can_be_requested() {
         let runs = RobotRuns::default();
         assert!(!runs.ask("a"));
         runs.offer(["a".to_owned()]);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_until_the_next_wish() {
+    fn failure_is_shown_until_the_next_request() {
         let runs = RobotRuns::default();
         runs.offer(["a".to_owned()]);
         runs.failed("a", "no such host");

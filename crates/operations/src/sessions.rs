@@ -15,9 +15,9 @@ type Data = HashMap<String, Value>;
 /// Maximum age of a session in milliseconds.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
 
-/// Key of a session's data: milliseconds since 1970 at which it began.
+/// Key of a session's data: login time in milliseconds since 1970.
 pub const BEGUN: &str = "begun_ms";
-/// Key of a session's data: network of the address from which somebody logged in.
+/// Key of a session's data: network of the address at login.
 pub const NETWORK: &str = "network";
 /// Key of a session's data: name of the browser.
 pub const BROWSER: &str = "browser";
@@ -30,15 +30,15 @@ pub struct Session {
     /// Login time.
     #[serde(rename = "started")]
     pub begun: Moment,
-    /// Last use, to a few minutes.
+    /// Last use, accurate to a few minutes.
     pub seen: Moment,
     /// Expiry.
     pub ends: Moment,
-    /// Network of the address from which somebody logged in.
+    /// Network of the address at login.
     pub network: Option<String>,
     /// Browser and system, such as `Firefox on Linux`.
     pub browser: Option<String>,
-    /// Whether it is the session of this request.
+    /// Whether this is the current session.
     pub is_current: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Session {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SessionList")]
 pub struct Sessions {
-    /// The session of this request comes first.
+    /// Sessions, the current session first.
     pub sessions: Vec<Session>,
 }
 
@@ -75,7 +75,7 @@ impl Session {
     }
 }
 
-/// Returns the network from which the session was begun.
+/// Returns the network from which the session was started.
 pub fn network(stored: &StoredSession) -> Option<String> {
     text(&data(stored), NETWORK)
 }
@@ -88,11 +88,11 @@ fn text(data: &Data, key: &str) -> Option<String> {
     data.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Lists all sessions; `current` is the key of the caller's own.
+/// Lists all sessions; `current` is the key of the caller's session.
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions, Refusal> {
     let stored = caller.store.access().sessions(caller.now_ms).await?;
     let session = |stored| Session::new(stored, current, caller.now_ms);
@@ -105,11 +105,11 @@ pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions
 ///
 /// # Errors
 ///
-/// Fails if there is none, or if the database does.
+/// Fails if the session does not exist, or if the database fails.
 pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     let ended = caller.store.access().end_session(key, caller.now_ms).await;
     ended.map_err(|error| match error.kind() {
-        StoreErrorKind::NotFound => Refusal::not_found("There is no such session; it has ended."),
+        StoreErrorKind::NotFound => Refusal::not_found("This session does not exist or has ended."),
         _ => error.into(),
     })?;
     info!(key, "the session {key} was ended");
@@ -117,11 +117,11 @@ pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Ends all sessions but the one with this id.
+/// Ends all sessions except the one with this ID.
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn end_others(
     caller: &Caller<'_>,
     current_id: Option<&str>,
@@ -135,9 +135,9 @@ pub async fn end_others(
 
 /// Returns the name of a browser and its system, such as `Firefox on Linux`.
 ///
-/// In short, as people tell their own devices apart by it; nothing is decided by it.
+/// The short name helps users to recognise their devices; no decision depends on it.
 pub fn browser_name(user_agent: &str) -> String {
-    // In this order, as most of them name those after them too.
+    // In this order, because most User-Agents also contain the later names.
     const BROWSERS: &[(&str, &str)] = &[
         ("Edg", "Edge"),
         ("OPR/", "Opera"),
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_is_named_in_short() {
+    fn browser_gets_a_short_name() {
         for (user_agent, name) in [
             (
                 "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0",

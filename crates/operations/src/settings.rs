@@ -1,4 +1,4 @@
-//! Parameters in force, as pages show them.
+//! Settings in force, as shown on pages.
 
 use std::sync::Arc;
 
@@ -6,22 +6,22 @@ use arc_swap::ArcSwap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Parameter in force and where it came from.
+/// Setting in force and its origin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Setting {
-    /// Key as the configuration file spells it, such as `filter_pattern`.
+    /// Key in the configuration file, such as `filter_pattern`.
     pub key: String,
-    /// The original package's name, such as `FilterPattern`.
+    /// Name in the original package, such as `FilterPattern`.
     pub old_name: Option<String>,
     /// Value in force.
     pub value: String,
-    /// "default", "robot-detection.toml line 3", "environment `ROBOT_DETECTION_…`", "--listen".
+    /// Origin: "default", "robot-detection.toml line 3", "environment `ROBOT_DETECTION_…`", "--listen".
     pub origin: String,
-    /// What the parameter does, in one sentence.
+    /// Description of the setting in one sentence.
     pub help: String,
 }
 
-/// Parameters in force; they are exchanged as a whole when settings are reloaded.
+/// Settings in force, replaced as a whole on a reload.
 ///
 /// Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -30,19 +30,19 @@ pub struct SharedSettings {
 }
 
 impl SharedSettings {
-    /// Creates them with the parameters in force now.
+    /// Creates shared settings from those in force now.
     pub fn new(settings: Vec<Setting>) -> Self {
         Self {
             current: Arc::new(ArcSwap::from_pointee(settings)),
         }
     }
 
-    /// Returns the parameters in force.
+    /// Returns the settings in force.
     pub fn load(&self) -> Arc<Vec<Setting>> {
         self.current.load_full()
     }
 
-    /// Shows other parameters from now on.
+    /// Replaces the settings.
     pub fn replace(&self, settings: Vec<Setting>) {
         self.current.store(Arc::new(settings));
     }

@@ -1,4 +1,4 @@
-//! Sites of the process, as the application describes them to the pages.
+//! Sites of the process, described by the application for the pages.
 
 use std::{fmt, sync::Arc};
 
@@ -8,16 +8,16 @@ use axum::http;
 use robot_detection_layer::policy::{ByAction, Enforcer, Request, SharedPolicy};
 use robot_detection_layer::suspect::Coherence;
 
-/// Name of the site that the handle itself is for.
+/// Name of the site that the handle itself serves.
 pub const DEFAULT_SITE: &str = "default";
 
-/// Sites that the pages show; they are exchanged as a whole. Clones share them.
+/// Sites shown on the pages, replaced as a whole. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSites {
     current: Arc<ArcSwap<Vec<AdminSite>>>,
 }
 
-/// Site that the pages show.
+/// Site shown on the pages.
 #[derive(Clone)]
 #[must_use]
 pub struct AdminSite {
@@ -29,74 +29,74 @@ pub struct AdminSite {
     pub path: String,
     /// Policy in force.
     pub policy: SharedPolicy,
-    /// Enforces robots.txt.
+    /// Enforcer of robots.txt.
     pub enforcer: Enforcer,
-    /// URL of robot heaven, and the source of its pages.
+    /// URL of robot heaven and the source of its pages.
     pub heaven: Option<(String, String)>,
-    /// Source of /robots.txt.
+    /// Source of `/robots.txt`.
     pub robots_txt: String,
     /// First trap path, if any.
     pub traps: Option<String>,
-    /// Distinguishes browsers from programs that claim to be one.
+    /// Checker that distinguishes browsers from programs that claim to be one.
     pub suspects: Option<Arc<Coherence>>,
-    /// Returns the reason why a suspect gets no copy.
+    /// Function that returns the reason why a suspect gets no copy.
     pub no_copy: Arc<RefuseCopy>,
     upstreams: Provider<Vec<UpstreamRow>>,
     counts: Provider<SiteCounts>,
     front: Provider<Option<String>>,
-    /// Finds the page of robot heaven for a path.
+    /// Function that finds the page of robot heaven for a path.
     pub own_pages: Arc<FindOwnPage>,
-    /// Finds the responder for a passing request.
+    /// Function that finds the responder for a passing request.
     pub answers: Arc<FindResponder>,
 }
 
 type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
-/// Function that returns the page of heaven made from a path and query, in place of a location.
+/// Function that returns the heaven page for a path and query, to use instead of a location.
 pub type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-/// Function that returns the part of the program that answers a request; `None` for the site.
+/// Function that returns the part of the program that responds; `None` for the site.
 pub type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
-/// Function that returns why a suspect gets no copy of the page that he asks for; `None` where he does.
+/// Function that returns the reason why a suspect gets no copy of a page; `None` if allowed.
 pub type RefuseCopy = dyn Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync;
 
 /// Server behind a site.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct UpstreamRow {
-    /// Its URL.
+    /// URL of the server.
     pub url: String,
-    /// State in a few words; empty: not known.
+    /// State in a few words; empty if unknown.
     pub state: String,
-    /// Nothing is sent to it at the moment.
+    /// Whether no requests are currently sent to the server.
     pub is_down: bool,
 }
 
-/// Requests of a site since the start.
+/// Requests of a site since start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SiteCounts {
-    /// Of people, passed.
+    /// Requests of people that passed.
     pub people: u64,
-    /// Without a User-Agent, passed.
+    /// Requests without a User-Agent that passed.
     pub nameless: u64,
-    /// Of robots, by what was done.
+    /// Robot requests by action.
     pub robots: ByAction<u64>,
 }
 
 impl SharedSites {
-    /// Returns the sites of the moment.
+    /// Returns the current sites.
     pub fn load(&self) -> Arc<Vec<AdminSite>> {
         self.current.load_full()
     }
 
-    /// Shows other sites from now on.
+    /// Replaces the sites.
     pub fn replace(&self, sites: Vec<AdminSite>) {
         self.current.store(Arc::new(sites));
     }
 }
 
 impl AdminSite {
-    /// Creates a site that is reached at hosts and a path; no host: every other.
+    /// Creates a site for hosts and a path; no hosts means all other hosts.
     pub fn new(name: String, hosts: Vec<String>, path: String, policy: SharedPolicy) -> Self {
         Self {
             name,
@@ -123,31 +123,31 @@ impl AdminSite {
         self
     }
 
-    /// Sets path and directory of robot heaven; none: it is not served here.
+    /// Sets the path and directory of robot heaven; `None` if this process does not serve it.
     pub fn heaven(mut self, heaven: Option<(String, String)>) -> Self {
         self.heaven = heaven;
         self
     }
 
-    /// Sets the word for what `/robots.txt` is.
+    /// Sets the word for the source of `/robots.txt`.
     pub fn robots_txt(mut self, word: impl Into<String>) -> Self {
         self.robots_txt = word.into();
         self
     }
 
-    /// Sets the mark-up that links to its traps; none: it has no traps.
+    /// Sets the HTML snippet that links to the site's traps; `None` without traps.
     pub fn traps(mut self, snippet: Option<String>) -> Self {
         self.traps = snippet;
         self
     }
 
-    /// Sets who judges whether its visitors are the browsers that they name; `None`: nobody does.
+    /// Sets the checker that tells real browsers from false ones; `None` disables the check.
     pub fn suspects(mut self, coherence: Option<Arc<Coherence>>) -> Self {
         self.suspects = coherence;
         self
     }
 
-    /// Sets the function that returns why a suspect gets no copy of a page.
+    /// Sets the function that returns the reason why a suspect gets no copy of a page.
     pub fn no_copy(
         mut self,
         refuse: impl Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync + 'static,
@@ -156,25 +156,25 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the servers behind it.
+    /// Sets the function that returns the servers behind the site.
     pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
         self.upstreams = Arc::new(ask);
         self
     }
 
-    /// Sets the function that returns the counts of its requests.
+    /// Sets the function that returns the site's request counts.
     pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
         self.counts = Arc::new(ask);
         self
     }
 
-    /// Sets the function that returns which front hides its visitors, and what to do.
+    /// Sets the function that returns the front proxy hiding the visitors, with a remedy.
     pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.front = Arc::new(ask);
         self
     }
 
-    /// Sets the function that returns the page of heaven made from a page, in place of a location.
+    /// Sets the function that returns the heaven page for a page, to use instead of a location.
     pub fn own_pages(
         mut self,
         find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -183,7 +183,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the part of the program that answers a passing request.
+    /// Sets the function that returns the part of the program that responds to a passing request.
     pub fn answers(
         mut self,
         who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,
@@ -192,22 +192,22 @@ impl AdminSite {
         self
     }
 
-    /// Returns the upstream states.
+    /// Returns the current upstream states.
     pub fn ask_upstreams(&self) -> Vec<UpstreamRow> {
         (self.upstreams)()
     }
 
-    /// Returns the request counts.
+    /// Returns the current request counts.
     pub fn ask_counts(&self) -> SiteCounts {
         (self.counts)()
     }
 
-    /// Returns the proxy or CDN in front of the server.
+    /// Returns the proxy or CDN that hides the visitors, if any.
     pub fn ask_front(&self) -> Option<String> {
         (self.front)()
     }
 
-    /// Returns `true` if a host is one of the site's, whatever the path.
+    /// Returns `true` if the host belongs to the site, regardless of the path.
     pub fn matches_host(&self, host: &str) -> bool {
         let host = without_port(host).trim_end_matches('.');
         self.hosts
@@ -234,7 +234,7 @@ impl fmt::Debug for AdminSite {
 }
 
 impl UpstreamRow {
-    /// Creates a row for a server whose state is not known.
+    /// Creates a row for a server with unknown state.
     pub fn new(url: String) -> Self {
         Self {
             url,
@@ -242,7 +242,7 @@ impl UpstreamRow {
         }
     }
 
-    /// Sets its state in a few words, and whether nothing is sent to it.
+    /// Sets the state in a few words, and whether no requests are sent to the server.
     #[must_use]
     pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
         self.state = words.into();

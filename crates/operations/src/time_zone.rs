@@ -1,4 +1,4 @@
-//! The time zone in which pages show times.
+//! The time zone of the times on pages.
 
 use std::{fmt, str::FromStr};
 
@@ -22,20 +22,20 @@ pub struct TimeZone {
     zone: Tz,
 }
 
-/// Error of a name that no time zone has.
+/// Error of an unknown time zone name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{name:?} is no time zone: write an IANA name such as UTC or Europe/Berlin")]
+#[error("{name:?} is not a time zone: use an IANA name such as UTC or Europe/Berlin")]
 pub struct InvalidTimeZone {
     name: String,
 }
 
 impl TimeZone {
-    /// Returns the zone as chrono has it.
+    /// Returns the zone as a chrono type.
     pub fn zone(self) -> Tz {
         self.zone
     }
 
-    /// Returns a time of the zone; what is beyond the calendar becomes 1970.
+    /// Returns a time in the zone; times outside the calendar become 1970.
     pub fn at(self, at_ms: i64) -> DateTime<Tz> {
         // Euclidean, so that moments before 1970 are rounded down too.
         let at: DateTime<Utc> =
@@ -43,7 +43,7 @@ impl TimeZone {
         at.with_timezone(&self.zone)
     }
 
-    /// Returns a time for people: "2026-03-01 12:30 UTC".
+    /// Returns a time as text: "2026-03-01 12:30 UTC".
     pub fn exact(self, at_ms: i64) -> String {
         self.at(at_ms).format("%Y-%m-%d %H:%M %Z").to_string()
     }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_by_the_clock_of_the_place() {
+    fn times_use_the_local_time_zone() {
         let zone: TimeZone = "Europe/Berlin".parse().unwrap();
         assert_eq!(zone.exact(1_772_366_400_000), "2026-03-01 13:00 CET");
         assert_eq!(zone.exact(1_782_907_200_000), "2026-07-01 14:00 CEST");

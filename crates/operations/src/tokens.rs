@@ -1,4 +1,4 @@
-//! API tokens: list, create and end them.
+//! API tokens: list, create and revoke them.
 
 use robot_detection_store::store::{AdminToken, StoreErrorKind, TokenScope};
 use schemars::JsonSchema;
@@ -12,13 +12,13 @@ use crate::{
     generate_password, rfc3339,
 };
 
-/// Longest name, in characters.
+/// Maximum number of characters of a name.
 const MAX_NAME_CHARS: usize = 100;
 
 /// API token. Its secret is not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Token {
-    /// Name, as shown in the change log.
+    /// Name, as shown in the audit log.
     pub name: String,
     /// `read` or `write`.
     pub scope: &'static str,
@@ -55,7 +55,7 @@ pub struct MakeToken {
     pub ends: String,
 }
 
-/// Token that was made or changed.
+/// Token that was created or changed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "CreatedToken")]
 pub struct MadeToken {
@@ -83,7 +83,7 @@ impl Token {
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
     let tokens = caller.store.access().tokens().await?;
     let tokens = tokens.iter().map(|token| Token::new(token, caller.now_ms));
@@ -96,16 +96,16 @@ pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
 ///
 /// # Errors
 ///
-/// Fails with the field that is wrong.
+/// Returns the invalid field.
 pub fn check(request: &MakeToken, now_ms: i64) -> Result<(), Refusal> {
     checked(request, now_ms, None).map(|_| ())
 }
 
-/// Makes a token.
+/// Creates a token.
 ///
 /// # Errors
 ///
-/// Fails with the field that is wrong, or if the database does.
+/// Returns the invalid field, or fails if the database fails.
 pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken, Refusal> {
     let token = checked(request, caller.now_ms, caller.ends_ms)?;
     let secret = generate_password();
@@ -117,12 +117,12 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::invalid(
             "name",
-            "A token has this name already; end it first, or take another name.",
+            "A token with this name already exists; revoke it first, or use another name.",
         ),
         _ => error.into(),
     })?;
     let detail = detail(&token);
-    info!(name = %token.name, "a token was made: {:?}, {detail}", token.name);
+    info!(name = %token.name, "a token was created: {:?}, {detail}", token.name);
     caller.record("token-made", &token.name, &detail).await;
     Ok(MadeToken {
         token: Token::new(&token, caller.now_ms),
@@ -130,11 +130,11 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
     })
 }
 
-/// Makes a token, or changes the one of its name, which keeps its secret.
+/// Creates a token, or changes the token with this name and keeps its secret.
 ///
 /// # Errors
 ///
-/// Fails as [`make`], and on an expiry that each repetition would move.
+/// Fails like [`make`], and if the expiry would move with each repetition.
 pub async fn put(
     caller: &Caller<'_>,
     name: &str,
@@ -143,7 +143,7 @@ pub async fn put(
     if !request.name.is_empty() && request.name != name {
         return Err(Refusal::invalid(
             "name",
-            "It is not the name of the address.",
+            "The name differs from the name in the URL.",
         ));
     }
     check_lasting(&request.ends)?;
@@ -177,25 +177,25 @@ fn detail(token: &AdminToken) -> String {
     format!("scope {}, {ends}", token.scope.as_str())
 }
 
-/// Ends a token.
+/// Revokes a token.
 ///
 /// # Errors
 ///
-/// Fails if there is none of this name, or if the database does.
+/// Fails if no token has this name, or if the database fails.
 pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
     let ended = caller.store.access().remove_token(name).await;
     ended.map_err(|error| match error.kind() {
-        StoreErrorKind::NotFound => Refusal::not_found("There is no token of this name."),
+        StoreErrorKind::NotFound => Refusal::not_found("No token has this name."),
         _ => error.into(),
     })?;
-    info!(name, "a token was ended: {name:?}");
+    info!(name, "a token was revoked: {name:?}");
     caller.record("token-ended", name, "").await;
     Ok(())
 }
 
-/// Returns what is stored of a token.
+/// Returns the stored digest of a token.
 ///
-/// A plain hash is enough, as a random token cannot be guessed as a password can.
+/// A plain hash is enough, because a random token cannot be guessed like a password.
 pub fn digest(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }
@@ -203,37 +203,43 @@ pub fn digest(secret: &str) -> String {
 fn checked(request: &MakeToken, now_ms: i64, limit_ms: Option<i64>) -> Result<AdminToken, Refusal> {
     let name = checked_name(&request.name)?;
     let scope = match request.scope.trim() {
-        // The one that can do less, so that nobody hands out more than was meant.
+        // The scope with fewer rights is the default, so that no token gets more than intended.
         "" | "read" => TokenScope::Read,
         "write" => TokenScope::Write,
-        _ => return Err(Refusal::invalid("scope", "The scope is read or write.")),
+        _ => {
+            return Err(Refusal::invalid(
+                "scope",
+                "The scope must be read or write.",
+            ));
+        }
     };
     let ends_ms = match request.ends.trim() {
         "" => None,
         ends => end_ms(ends, now_ms).map_err(|message| Refusal::invalid("ends", message))?,
     };
-    // Else whoever has found a token that ends soon would make one that lasts.
+    // Otherwise a leaked short-lived token could create a permanent one.
     if let Some(limit_ms) = limit_ms
         && ends_ms.is_none_or(|ends_ms| ends_ms > limit_ms)
     {
         let limit = rfc3339(limit_ms);
-        let message =
-            format!("A token makes none that outlasts it: ends has to be {limit} at most.");
+        let message = format!(
+            "A token cannot create a token that outlives it: ends must be {limit} at most."
+        );
         return Err(Refusal::invalid("ends", message));
     }
     Ok(AdminToken::new(name, now_ms).scope(scope).ends_ms(ends_ms))
 }
 
-/// Returns the name of a token without blanks around it.
+/// Returns the trimmed name of a token.
 fn checked_name(name: &str) -> Result<&str, Refusal> {
     let name = name.trim();
     let message = if name.is_empty() {
-        "The token's name is empty; name what will use it, such as monitoring.".to_owned()
+        "The token's name is empty; use the name of the program, such as monitoring.".to_owned()
     } else if name.chars().count() > MAX_NAME_CHARS {
-        format!("The token's name has more than {MAX_NAME_CHARS} characters.")
+        format!("The token's name must have at most {MAX_NAME_CHARS} characters.")
     } else if name.chars().any(char::is_control) {
-        // Names stand in logs and on terminals.
-        "The token's name has a control character in it.".to_owned()
+        // Names appear in logs and on terminals.
+        "The token's name contains a control character.".to_owned()
     } else {
         return Ok(name);
     };

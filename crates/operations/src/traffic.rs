@@ -1,4 +1,4 @@
-//! Figures of traffic for programs.
+//! Traffic figures for programs.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -14,14 +14,14 @@ use crate::rfc3339;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic of a period, by what it is grouped.
+/// Traffic of a period by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TrafficFigures {
-    /// Begin.
+    /// Start of the period.
     pub since: String,
-    /// End.
+    /// End of the period.
     pub until: String,
-    /// Totals of the period before, if all of it was kept.
+    /// Totals of the previous period, if fully recorded.
     pub before: Option<Box<Self>>,
     /// Totals, and an array for each grouping.
     #[serde(flatten)]
@@ -29,7 +29,7 @@ pub struct TrafficFigures {
     groups: Map<String, Value>,
 }
 
-/// Totals, and an array for each grouping that was asked for.
+/// Totals, and an array for each requested grouping.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Groups {
     /// Totals by kind of visitor: `all`, `people`, `robots`, …
@@ -73,7 +73,7 @@ pub struct Figure {
     pub bytes_share: f64,
 }
 
-/// Requests and bytes of a group, which the names identify that the grouping has.
+/// Requests and bytes of a group, identified by the grouping's names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct GroupFigure {
     /// Requests and bytes.
@@ -85,7 +85,7 @@ pub struct GroupFigure {
 }
 
 impl TrafficFigures {
-    /// Describes figures of a period in minutes since 1970, with at most `top` rows; 0 for all.
+    /// Describes the figures of a period in minutes since 1970, with at most `top` rows; 0 for all.
     pub fn new(minutes: &Range<i64>, figures: &Figures<'_>, by: &[By], top: usize) -> Self {
         let iso = |minute: i64| rfc3339(minute.saturating_mul(MINUTE_MS));
         Self {

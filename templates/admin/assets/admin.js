@@ -1,4 +1,4 @@
-// Shows how a refresh, the site robot's run and a fetch of lists go without reloading the page. The page works without it.
+// Shows the progress of a refresh, a site robot run and a fetch of lists without reloading. The page works without this script.
 (() => {
   "use strict";
   const part = () => document.getElementById("refresh");
@@ -27,7 +27,7 @@
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const outcome = page.getElementById("refresh");
     if (!answer.ok || !outcome) return location.reload();
-    // The heading stays the same element, so that its change is read aloud.
+    // The heading element stays in place so that screen readers announce its change.
     const heading = part().querySelector("[data-text]");
     const fresh = outcome.querySelector("[data-text]");
     heading.textContent = fresh.textContent;
@@ -50,7 +50,7 @@
 
   const robot = () => document.getElementById("site-robot");
 
-  // Puts a text where it is shown, if it is another one: what did not change is not read aloud.
+  // Sets an element's text only if it differs, so that screen readers do not repeat unchanged text.
   function put(element, value) {
     const text = String(value);
     if (element && element.textContent !== text) element.textContent = text;
@@ -84,7 +84,7 @@
     if (hosts) hosts.replaceChildren(...status.live.hosts.map(hostRow));
   }
 
-  // Buttons, tables and history change with the state: all that has the id is exchanged.
+  // Buttons, tables and history change with the state, so the whole element with this id is replaced.
   async function showState(part, id) {
     const answer = await fetch(location.href);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -114,7 +114,7 @@
       }
       if (!status.running) return;
     } catch {
-      // The server may be restarting; ask again.
+      // The server may be restarting; retry.
     }
     setTimeout(pollRobot, 1000);
   }
@@ -127,10 +127,10 @@
       if (!answer.ok) return location.reload();
       const job = await answer.json();
       if (!job || !job.running) return await showState(lists, "lists-panel");
-      // Each list that has come stands in the table, too.
+      // Each fetched list also appears in the table.
       if (String(job.done) !== lists().dataset.done) await showState(lists, "lists-panel");
     } catch {
-      // The server may be restarting; ask again.
+      // The server may be restarting; retry.
     }
     setTimeout(pollLists, 1000);
   }

@@ -1,4 +1,4 @@
-// Adds decisions to the page Live as they come, until paused. The page works without it.
+// Adds new decisions to the Live page until paused. The page works without this script.
 (() => {
   "use strict";
   const MAX_ROWS = 200;
@@ -53,8 +53,8 @@
     action.append(link);
     made.append(
       head,
-      cell("Who", element("bdi", row.robot || row.kind, "breakable"), below(element("bdi", row.user_agent))),
-      cell("Asked for", element("bdi", `${row.method} ${row.path}`, "breakable"), below(element("bdi", row.host), ` (${row.site})`)),
+      cell("Visitor", element("bdi", row.robot || row.kind, "breakable"), below(element("bdi", row.user_agent))),
+      cell("Request", element("bdi", `${row.method} ${row.path}`, "breakable"), below(element("bdi", row.host), ` (${row.site})`)),
       cell("Verdict", row.verdict, row.suspect.length ? below("suspect: ", element("bdi", row.suspect.join(", "))) : undefined),
       cell("Decision", `${row.decision} ${row.status ?? ""}`, below(element("bdi", row.cause))),
       address,
@@ -76,9 +76,9 @@
     while (body.rows.length > MAX_ROWS) body.lastElementChild.remove();
     if (told.rows.length) here.querySelector("[data-empty]").hidden = true;
     put("[data-people]", String(told.people));
-    if (told.lost) put("[data-lost]", ` ${told.lost} requests are missing in it, as there were too many at once.`);
+    if (told.lost) put("[data-lost]", ` ${told.lost} requests are missing because too many arrived at once.`);
     skipped += told.skipped;
-    if (skipped) put("[data-skipped]", `${skipped} decisions came too fast to be listed.`);
+    if (skipped) put("[data-skipped]", `${skipped} decisions arrived too fast to be listed.`);
   }
 
   function close(text) {
@@ -90,18 +90,18 @@
   function open() {
     const mark = here.dataset.events.endsWith("?") ? "" : "&";
     source = new EventSource(`${here.dataset.events}${mark}after=${after}`);
-    source.addEventListener("open", () => { state.textContent = "New decisions appear by themselves."; });
+    source.addEventListener("open", () => { state.textContent = "New decisions appear automatically."; });
     source.addEventListener("rows", show);
     source.addEventListener("ended", () => {
-      close("The session has ended: log in again.");
+      close("The session has ended. Log in again.");
       button.hidden = true;
     });
     source.addEventListener("error", () => {
       if (!source || source.readyState !== EventSource.CLOSED) {
-        state.textContent = "The connection broke off; it is tried again.";
+        state.textContent = "Connection lost. Reconnecting…";
         return;
       }
-      close("No more decisions come: refresh the page.");
+      close("Updates have stopped. Refresh the page.");
       button.textContent = "Resume";
     });
   }

@@ -1,4 +1,4 @@
-// Suggests names as a filter is typed. Without it the field takes any name.
+// Suggests names while a filter is typed. Without this script the field accepts any name.
 (() => {
   "use strict";
   for (const input of document.querySelectorAll("input[data-names]")) {
@@ -9,12 +9,12 @@
       asked = begun;
       try {
         const answer = await fetch(`${input.dataset.names}&q=${encodeURIComponent(begun)}`);
-        // What was typed meanwhile has a question of its own.
+        // Text typed in the meantime has its own request.
         if (!answer.ok || begun !== asked) return;
         const { names } = await answer.json();
         input.list.replaceChildren(...names.map((name) => Object.assign(document.createElement("option"), { value: name })));
       } catch {
-        // The server may be restarting; the next letter asks again.
+        // The server may be restarting; the next keystroke retries.
       }
     };
     input.addEventListener("focus", suggest);

@@ -144,8 +144,8 @@ async fn a_program_makes_and_ends_tokens_but_none_that_outlasts_its_own() {
             r#"{"name":"a","scope":"admin","ends":"1d"}"#,
             "read or write",
         ),
-        (r#"{"name":"a","ends":"soon"}"#, "is no end"),
-        (r#"{"name":"a","ends":"2020-01-01"}"#, "is over"),
+        (r#"{"name":"a","ends":"soon"}"#, "is not an end time"),
+        (r#"{"name":"a","ends":"2020-01-01"}"#, "is in the past"),
         (r#"{"name":"a","ends":"1d","scopes":"read"}"#, "scopes"),
     ] {
         let answer = make(body).await;
@@ -179,7 +179,11 @@ async fn a_form_that_is_wrong_keeps_what_was_entered() {
         answer.body
     );
     assert!(answer.body.contains(r#"value="write" selected"#));
-    assert!(answer.text().contains("is over"), "{}", answer.text());
+    assert!(
+        answer.text().contains("is in the past"),
+        "{}",
+        answer.text()
+    );
 }
 
 #[tokio::test]
@@ -195,7 +199,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
     assert_eq!(listed[0]["started"], "2026-03-01T12:00:00Z");
     assert_eq!(listed[0]["browser"], "another browser");
     let page = browser.get("access").await;
-    assert_eq!(page.text().matches("this one").count(), 1);
+    assert_eq!(page.text().matches("this session").count(), 1);
     let cookie = browser.cookie.lock().unwrap().clone().unwrap();
     let id = cookie.split_once('=').unwrap().1.to_owned();
     assert!(!page.body.contains(&id), "the id would open the session");

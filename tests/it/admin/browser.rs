@@ -41,7 +41,7 @@ async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
     go(&browser, &site, "sources").await;
     browser.find("#refresh-all").await.click().await.unwrap();
     browser
-        .wait_for_text("#refresh h2", "The refresh is done.")
+        .wait_for_text("#refresh h2", "The refresh has finished.")
         .await;
     browser
         .wait_for_text(".steps", "250 added, 0 changed, 0 removed")

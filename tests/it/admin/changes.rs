@@ -61,7 +61,7 @@ async fn what_is_done_on_the_pages_is_recorded() {
     let page = client.get("changes").await;
     assert!(
         page.text()
-            .contains("2 wrong passwords since the last such entry")
+            .contains("2 wrong passwords since the last entry")
     );
     assert_eq!(page.body.matches(">Undo<").count(), 2, "{}", page.body);
     assert!(page.text().contains("8 changes."), "{}", page.text());
@@ -118,7 +118,7 @@ async fn what_traffic_may_show_is_marked_on_every_chart_over_time() {
         let marks = answer.body.matches("class=\"change-mark\"").count();
         assert_eq!(marks, 2, "{page}: {}", answer.body);
         let text = answer.text();
-        assert!(text.contains("2 changes in that time, marked"), "{text}");
+        assert!(text.contains("2 changes in this period, marked"), "{text}");
         let title = "<title>2026-03-01 09:00 UTC: paused enforcement, by token deploy</title>";
         assert!(answer.body.contains(title), "{page}");
         assert!(!answer.body.contains("<i>live"), "{page}");
@@ -128,10 +128,10 @@ async fn what_traffic_may_show_is_marked_on_every_chart_over_time() {
         assert!(!led.contains("enforcement"), "{link}: {led}");
     }
     let week = client.get("overview?time=7d").await.text();
-    assert!(week.contains("3 changes in that time"), "{week}");
+    assert!(week.contains("3 changes in this period"), "{week}");
     let hour = client.get("overview?time=1h").await.body;
     assert!(!hour.contains("change-mark"), "{hour}");
-    assert!(!hour.contains("in that time, marked"), "{hour}");
+    assert!(!hour.contains("in this period, marked"), "{hour}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,9 +145,9 @@ async fn the_last_changes_are_marked_and_the_others_counted() {
     }
     let answer = client.get("overview").await;
     let text = answer.text();
-    assert!(text.contains("50 changes in that time"), "{text}");
+    assert!(text.contains("50 changes in this period"), "{text}");
     assert!(
-        text.contains("Listed and marked are the last 20:"),
+        text.contains("Only the last 20 are listed and marked."),
         "{text}"
     );
     assert!(text.contains("live rule 19 by token deploy"), "{text}");

@@ -130,7 +130,7 @@ fn every_step_that_the_legend_counts_is_drawn_in_all_ranges_and_zones() {
         site.clock.advance(Duration::from_mins(minute));
         let answer = runtime.block_on(client.get(&format!("{page}&{range}")));
         prop_assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
-        if answer.body.contains("No request in that time.") {
+        if answer.body.contains("No requests in this period.") {
             return Ok(());
         }
         Chart::read(&answer.body).check()
@@ -146,5 +146,9 @@ async fn the_first_screen_shows_the_first_requests() {
     let chart = Chart::read(&answer.body);
     chart.check().unwrap();
     assert_eq!(chart.layers[0].1.iter().max(), Some(&HEIGHT));
-    assert!(answer.text().contains("Pale: a step of which only a part"));
+    assert!(
+        answer
+            .text()
+            .contains("Pale areas mark incomplete intervals")
+    );
 }

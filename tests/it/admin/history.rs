@@ -96,7 +96,7 @@ async fn verdicts_are_shown_over_months_and_add_up_to_the_figures() {
     let sum = told(&client, "robot=ahrefsbot").await;
     assert_eq!(sums(&one.body), [("unverifiable".to_owned(), sum)]);
     let nobody = client.get("verification?robot=nobody").await.text();
-    assert!(nobody.contains("No request in that time."), "{nobody}");
+    assert!(nobody.contains("No requests in this period."), "{nobody}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

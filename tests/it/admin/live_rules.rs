@@ -80,7 +80,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     let text = confirm.text();
     for words in [
         "refuse robot acme0003 with 410",
-        "this would have touched 412 requests of 1 robot and no person",
+        "the rule would have affected 412 requests of 1 robot and no people",
         "/robots.txt",
         "until 2026-03-08 12:00 UTC",
     ] {
@@ -97,7 +97,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     let next = added.header("location").trim_start_matches("./").to_owned();
     let page = client.get(&next).await;
     let text = page.text();
-    assert!(text.contains("is in force on every instance."), "{text}");
+    assert!(text.contains("is active on every instance."), "{text}");
     assert!(page.body.contains(r#"id="undo""#));
     let rules = live(&client).await;
     assert_eq!(rules[0]["summary"], "refuse robot acme0003 with 410");
@@ -143,7 +143,7 @@ async fn what_is_counted_is_what_the_rule_is_about() {
         assert_eq!(told["id"], json!(null));
         let notes = told["matched"]["notes"].to_string();
         assert_eq!(
-            notes.contains("Paths are not kept"),
+            notes.contains("Paths are not stored"),
             fields["path"] == "/a/*"
         );
     }
@@ -156,15 +156,15 @@ async fn what_is_wrong_is_told_by_its_field() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     for (body, told) in [
-        (r#"{"action":"slow"}"#, "robot: say whom the rule is about"),
+        (r#"{"action":"slow"}"#, "robot: select visitors by robot"),
         (r#"{"action":"slwo","robot":"a"}"#, "did you mean slow?"),
         (
             r#"{"action":"serve","robot":"a"}"#,
-            "action: use one of pass, redirect",
+            "action: must be one of pass, redirect",
         ),
         (
             r#"{"action":"pass","robot":"a","status":403}"#,
-            "status: the action pass has none",
+            "status: not supported by the action pass",
         ),
         (
             r#"{"action":"refuse","robot":"a","status":200}"#,
@@ -172,15 +172,15 @@ async fn what_is_wrong_is_told_by_its_field() {
         ),
         (
             r#"{"action":"slow","robot":"a","requests":0}"#,
-            "requests: use a number from 1",
+            "requests: must be a number from 1",
         ),
         (
             r#"{"action":"slow","robot":"a","operator":"b"}"#,
-            "name one of robot",
+            "set only one of robot",
         ),
         (
             r#"{"action":"slow","visitors":"persons"}"#,
-            "visitors: \"persons\": use one of unlisted, nameless, people, all",
+            "visitors: \"persons\": must be one of unlisted, nameless, people, all",
         ),
         (
             r#"{"action":"slow","visitors":"peple"}"#,
@@ -202,10 +202,7 @@ async fn what_is_wrong_is_told_by_its_field() {
             r#"{"action":"slow","purpose":"serch"}"#,
             "did you mean search?",
         ),
-        (
-            r#"{"action":"slow","purpose":"shared"}"#,
-            "is no purpose of robots",
-        ),
+        (r#"{"action":"slow","purpose":"shared"}"#, "unknown purpose"),
         (r#"{"action":"slow","robot":"a","path":"x"}"#, "path: "),
         (
             r#"{"action":"slow","robot":"a","path":"/robots.txt"}"#,
@@ -213,19 +210,19 @@ async fn what_is_wrong_is_told_by_its_field() {
         ),
         (
             r#"{"action":"slow","robot":"a","site":"shop"}"#,
-            "site: there is no such site",
+            "site: unknown site",
         ),
         (
             r#"{"action":"slow","robot":"a","ends":"yesterday"}"#,
-            "ends: \"yesterday\" is no end",
+            "ends: \"yesterday\" is not an end time",
         ),
         (
             r#"{"action":"slow","robot":"a","ends":"2020-01-01T00:00Z"}"#,
-            "is over",
+            "is in the past",
         ),
         (
             r#"{"action":"slow","robot":"a\u0007"}"#,
-            "robot: it holds a control character",
+            "robot: contains a control character",
         ),
         (
             r#"{"action":"slow","robot":"a","redirect_url":"//evil.example"}"#,
@@ -350,7 +347,7 @@ async fn the_rule_beyond_the_last_is_refused() {
     let body = r#"{"action":"slow","robot":"a"}"#;
     let (status, told) = json(&client, Method::POST, "api/v1/rules", body).await;
     assert_eq!(status, StatusCode::CONFLICT, "{told}");
-    assert!(told.contains("There are 500 live rules already"), "{told}");
+    assert!(told.contains("There are already 500 live rules"), "{told}");
     let answer = client.post("rules", SLOW).await;
     assert_eq!(answer.status, StatusCode::CONFLICT);
 }

@@ -61,7 +61,7 @@ async fn a_wrong_password_begins_no_session() {
     let client = site.client();
     let refused = client.log_in("wrong").await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    assert!(refused.body.contains("That is not the password."));
+    assert!(refused.body.contains("Wrong password."));
     assert_eq!(refused.header("set-cookie"), "");
     assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
 }

@@ -103,7 +103,7 @@ async fn what_robots_were_redirected_from_and_nothing_describes_is_marked() {
     let names: Vec<_> = found.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["/other/*"], "people are not sent to heaven");
     let page = client.get("paths").await.text();
-    assert!(page.contains("Missing in heaven are paths"), "{page}");
+    assert!(page.contains("“Missing from heaven” marks paths"), "{page}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 const HOUR_MS: i64 = 60 * 60_000;
-const NOTHING: &str = "Nothing needs you.";
+const NOTHING: &str = "Nothing needs attention.";
 
 /// A site that people and well-known robots have come to, whose robot heaven has a page.
 async fn calm() -> (Site, Client) {
@@ -92,13 +92,13 @@ async fn certificates_are_told_of_before_they_end_and_when_they_cannot_be_ordere
     });
     says(
         &client,
-        "The certificate of &#60;b&#62;shop&#60;/b&#62; ends in 2 days.",
+        "The certificate of &#60;b&#62;shop&#60;/b&#62; expires in 2 days.",
     )
     .await;
-    says(&client, "The certificate of old.example has ended.").await;
+    says(&client, "The certificate of old.example has expired.").await;
     says(
         &client,
-        "5 orders in a row of a certificate for acme.example have failed; the log says why.",
+        "5 consecutive certificate orders for acme.example failed; see the log.",
     )
     .await;
 }
@@ -117,12 +117,12 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
     held.await.unwrap();
     says(
         &client,
-        "The pages of shop wait for you: a third of the pages is gone",
+        "The pages of shop are held for review: a third of the pages is gone",
     )
     .await;
     assert_eq!(
         told(&client).await,
-        serde_json::json!(["The pages of shop wait for you: a third of the pages is gone"])
+        serde_json::json!(["The pages of shop are held for review: a third of the pages is gone"])
     );
     let page = client.get("overview").await.body;
     assert!(page.contains("href=\"./site-robot?site=shop\""), "{page}");
@@ -133,7 +133,7 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
     site.store.descriptions().clear("shop").await.unwrap();
     says(
         &client,
-        "Robot heaven of shop has no page: the last run of its site robot described none.",
+        "Robot heaven of shop has no pages: the last run of the site robot described no pages.",
     )
     .await;
     // Robots are not sent there.
@@ -155,7 +155,7 @@ async fn pages_that_are_older_than_their_schedule_are_told() {
         .tell_times("shop", |ms| Some(ms + 24 * HOUR_MS));
     says(
         &client,
-        "The pages of shop were made 2 days ago; by its schedule the site robot should have come \
+        "The pages of shop were generated 2 days ago; the site robot was scheduled to run \
          twice since.",
     )
     .await;
@@ -168,7 +168,7 @@ async fn pages_that_are_older_than_their_schedule_are_told() {
     site.robot_runs.failed("shop", "no such host");
     says(
         &client,
-        "The last run of the site robot of shop broke off: no such host",
+        "The last run of the site robot of shop failed: no such host",
     )
     .await;
     ended_run(&site, NOW_MS).await;
@@ -181,7 +181,11 @@ async fn what_needs_somebody_is_said_before_any_request_was_counted() {
     let site = Plan::open().start().await;
     site.certificates
         .report_by(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
-    says(&site.client(), "The certificate of shop.example has ended.").await;
+    says(
+        &site.client(),
+        "The certificate of shop.example has expired.",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,7 +209,11 @@ async fn a_server_says_which_of_its_own_certificates_ends() {
     let server = Server::start(directory.path(), &["serve"]);
     let client = Client::of(server.admin.unwrap_or(server.addr));
     client.log_in(server.password.as_deref().unwrap()).await;
-    says(&client, "The certificate of soon.example ends in 3 days.").await;
+    says(
+        &client,
+        "The certificate of soon.example expires in 3 days.",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -70,7 +70,7 @@ async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_own_one() {
     ] {
         assert!(listed.contains(words), "{words:?} is not in {listed}");
     }
-    assert_eq!(listed.matches("this one").count(), 1, "{listed}");
+    assert_eq!(listed.matches("this instance").count(), 1, "{listed}");
     assert!(!answer.body.contains("<b>two"), "{}", answer.body);
     lease.release().await;
 }
@@ -128,7 +128,7 @@ async fn a_first_start_without_network_is_told() {
     let site = Plan::open().start().await;
     site.refresher.prepare(true).await.unwrap();
     let client = site.client();
-    let words = "the registry that comes with the program serves";
+    let words = "The bundled registry is in use.";
     assert!(client.get("overview").await.text().contains(words));
     site.refresh().await;
     assert!(!client.get("overview").await.text().contains(words));
@@ -190,7 +190,7 @@ async fn a_refresh_under_way_is_followed_without_a_script() {
     let again = client.post("refresh", &[]).await;
     assert_eq!(again.header("location"), "./refresh?note=busy");
     let told = client.get("refresh?note=busy").await.text();
-    assert!(told.contains("A refresh was running already"), "{told}");
+    assert!(told.contains("A refresh was already running"), "{told}");
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
     client.post("refresh", &[]).await;
     client.refresh_done().await;
     let page = client.get("refresh").await.text();
-    assert!(page.contains("What was downloaded is held back."), "{page}");
+    assert!(page.contains("The download is held for review."), "{page}");
     assert!(
         page.contains("the document has 80 robots, down from 100"),
         "{page}"
@@ -222,7 +222,7 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
     let overview = client.get("overview").await;
     let text = overview.text();
     assert!(
-        text.contains("What was downloaded of Web Robots Database is held back"),
+        text.contains("The download from Web Robots Database is held for review"),
         "{text}"
     );
     assert!(!text.contains("failed"), "{text}");
@@ -249,7 +249,7 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
         20
     );
     let overview = client.get("overview").await.text();
-    assert!(!overview.contains("is held back"), "{overview}");
+    assert!(!overview.contains("is held for review"), "{overview}");
     let again = client.post("refresh/accept", &fields).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
 }
@@ -280,7 +280,7 @@ async fn robots_are_searched_sorted_and_paged() {
         .get("registry?q=nobody&status=quarantined")
         .await
         .text();
-    assert!(none.contains("No robot fits."));
+    assert!(none.contains("No robots match."));
     let wrong = client.get("registry?sort=size").await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
 }
@@ -321,11 +321,7 @@ async fn the_answer_shows_where_the_user_agent_matched_and_what_follows() {
         .client()
         .get("identify?user_agent=Firefox&path=/")
         .await;
-    assert!(
-        person
-            .text()
-            .contains("No robot is known by that User-Agent")
-    );
+    assert!(person.text().contains("No robot matches this User-Agent"));
     let blank = site.client().get("identify").await.text();
     assert!(!blank.contains("No robot is known"));
 }
@@ -373,8 +369,8 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
     );
     assert!(site.detector.load().identify(b"XyzzyFetch/7").is_some());
     let page = client.get("robots/manual/xyzzy?note=added").await;
-    assert!(page.text().contains("The robot was added."));
-    assert!(page.text().contains("Remove this robot"));
+    assert!(page.text().contains("Robot added."));
+    assert!(page.text().contains("Remove robot"));
     for (_, fact) in &right[3..] {
         assert!(page.text().contains(fact), "{fact}");
     }
@@ -393,7 +389,9 @@ async fn a_robot_that_hits_a_browser_is_added_on_a_second_word_only() {
     let warned = client.post("robots/new", &robot).await;
     assert_eq!(warned.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(
-        warned.text().contains("That would match a browser"),
+        warned
+            .text()
+            .contains("This user agent would match a browser"),
         "{}",
         warned.text()
     );
@@ -410,7 +408,7 @@ async fn a_database_that_is_gone_is_told_and_does_no_more_harm() {
     let client = site.client();
     let page = client.get("overview").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(page.text().contains("The database does not answer."));
+    assert!(page.text().contains("The database does not respond."));
     let json = client.get("api/v1/status").await;
     assert_eq!(json.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(json.json()["code"], "database");

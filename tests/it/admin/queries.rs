@@ -43,13 +43,13 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
         ("api/v1/robots?%3Cscript%3E=1", "<script>"),
         (
             "api/v1/robots/web-robots-db/acme0001?q=1",
-            "takes no parameters",
+            "accepts no parameters",
         ),
-        ("api/v1/refreshes?page=2", "takes no parameters"),
-        ("api/v1/refreshes/1?page=2", "takes no parameters"),
-        ("api/v1/refresh?source=a", "takes no parameters"),
+        ("api/v1/refreshes?page=2", "accepts no parameters"),
+        ("api/v1/refreshes/1?page=2", "accepts no parameters"),
+        ("api/v1/refresh?source=a", "accepts no parameters"),
         ("api/v1/identify?useragent=a", "did you mean user_agent?"),
-        ("api/v1/sites?site=a", "takes no parameters"),
+        ("api/v1/sites?site=a", "accepts no parameters"),
         ("api/v1/site-robot?sites=a", "did you mean site?"),
         ("api/v1/site-robot/runs?limit=3", "site"),
         (
@@ -61,7 +61,7 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
         ("api/v1/verification?robots=a", "did you mean robot?"),
         (
             "api/v1/verification/ranges/refresh?x=a",
-            "takes no parameters",
+            "accepts no parameters",
         ),
         ("api/v1/robots-txt?hosts=a", "did you mean host?"),
         (
@@ -84,7 +84,7 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
     let answer = client
         .send(client.request(Method::DELETE, "api/v1/robots/manual/a?force=1"))
         .await;
-    assert_problem(&answer, 400, "unknown_parameter", "takes no parameters");
+    assert_problem(&answer, 400, "unknown_parameter", "accepts no parameters");
 }
 
 #[tokio::test]
@@ -126,8 +126,8 @@ async fn every_parameter_that_an_address_has_is_taken() {
 async fn a_page_that_is_not_there_is_refused() {
     let (_site, client) = open().await;
     for (query, words) in [
-        ("limit=0", "limit: use a number from 1 to 1000"),
-        ("limit=1001", "limit: use a number from 1 to 1000"),
+        ("limit=0", "limit: must be a number from 1 to 1000"),
+        ("limit=1001", "limit: must be a number from 1 to 1000"),
         ("limit=-1", "invalid digit"),
         ("limit=first", "invalid digit"),
         ("limit=99999999999999999999999", "number too large"),

@@ -164,7 +164,7 @@ async fn results_that_are_held_back_are_told_and_accepted_by_a_button() {
         (&why.into(), &true.into())
     );
     let page = client.get("site-robot").await;
-    assert!(page.text().contains("held back"), "{}", page.text());
+    assert!(page.text().contains("held for review"), "{}", page.text());
     assert!(page.body.contains("id=\"accept\"") && !page.body.contains("<b>"));
     let accepted = client.post("site-robot/accept", &[]).await;
     assert!(accepted.header("location").ends_with("note=accepted"));
@@ -181,7 +181,7 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
     let walk = Walk::of(&site);
     let client = site.logged_in().await;
     let page = client.get("site-robot").await;
-    assert!(page.text().contains("No run is under way."));
+    assert!(page.text().contains("No run is in progress."));
     assert!(page.body.contains("id=\"run\"") && !page.body.contains("id=\"pause\""));
 
     let begun = client.post("site-robot/run", &[]).await;
@@ -219,11 +219,11 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
     for (heaven, expected) in [
         (
             HeavenUse::Served,
-            "are described; robot heaven is made of them.",
+            "are described; robot heaven is generated from them.",
         ),
         (
             HeavenUse::Nothing,
-            "described; nothing is made of them: set heaven.source",
+            "described; they are not used: set heaven.source",
         ),
     ] {
         site.robot_runs.tell_heaven("default", heaven);
@@ -304,14 +304,14 @@ async fn a_person_watches_a_run_without_loading_the_page_again() {
 
     browser.find("#stop").await.click().await.unwrap();
     browser
-        .wait_for_text(standing, "finishes what it has begun")
+        .wait_for_text(standing, "finishes its current visits")
         .await;
     mark(&browser).await;
     walk.pages.add_permits(10);
     browser.wait_for_text(standing, "The run was stopped").await;
     assert_eq!(
         browser.find("#run").await.text().await.unwrap(),
-        "Go on with the run"
+        "Continue the run"
     );
     assert!(is_marked(&browser).await, "the page was loaded again");
 
@@ -320,7 +320,7 @@ async fn a_person_watches_a_run_without_loading_the_page_again() {
     mark(&browser).await;
     walk.pages.add_permits(1_000);
     browser
-        .wait_for_text(standing, "No run is under way.")
+        .wait_for_text(standing, "No run is in progress.")
         .await;
     let described = "a[href*=\"site-robot/descriptions\"]";
     browser.wait_for_text(described, "60 resources").await;
@@ -345,11 +345,7 @@ async fn a_run_that_was_stopped_goes_on_where_it_was() {
     let stopped = until(&client, |status| status["state"] == "stopped").await;
     let before = stopped["run"]["fetched"].as_u64().unwrap();
     let page = client.get("site-robot").await;
-    assert!(
-        page.text().contains("Go on with the run"),
-        "{}",
-        page.text()
-    );
+    assert!(page.text().contains("Continue the run"), "{}", page.text());
     client.post("site-robot/run", &[]).await;
     let done = until(&client, |status| status["state"] == "idle").await;
     assert_eq!(done["run"]["id"], stopped["run"]["id"]);
@@ -422,7 +418,7 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
 
     let explained = client.get(&format!("site-robot/explain?url={url}")).await;
     assert!(
-        explained.text().contains("It would be visited"),
+        explained.text().contains("The URL would be visited"),
         "{}",
         explained.text()
     );

@@ -199,33 +199,36 @@ async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
     for (path, told) in [
         (
             "overview?time=2h",
-            "time: use one of 1h, 24h, 7d, 30d, 90d, all",
+            "time must be one of 1h, 24h, 7d, 30d, 90d, all",
         ),
         ("overview?tme=7d", "did you mean time?"),
-        ("overview?by=site", "by: use one of purpose, decision"),
+        ("overview?by=site", "by must be one of purpose, decision"),
         ("robots?since=yesterday", "since: write 30m"),
         (
             "robots?since=2026-03-01&until=2026-02-01",
-            "since is later than until",
+            "since must be earlier than until",
         ),
         (
             "robots?sort=size",
-            "sort: use one of robot, purpose, requests",
+            "sort must be one of robot, purpose, requests",
         ),
-        ("robots?dir=up", "dir: use one of asc, desc"),
-        ("traffic?site=sohp", "site: use one of blog, shop"),
-        ("traffic?robot=nobody", "robot: use one of"),
-        ("traffic?verdict=true", "verdict: use one of verified"),
+        ("robots?dir=up", "dir must be asc or desc"),
+        ("traffic?site=sohp", "site must be one of blog, shop"),
+        ("traffic?robot=nobody", "robot must be one of"),
+        ("traffic?verdict=true", "verdict must be one of verified"),
         (
             "traffic?decision=block",
-            "decision: use one of pass, redirect",
+            "decision must be one of pass, redirect",
         ),
-        ("traffic?purpose=seach", "purpose: use one of"),
-        ("traffic?time=7d&since=2026-01-01", "leave it out"),
-        ("traffic/export?by=page", "by: use one of robot"),
+        ("traffic?purpose=seach", "purpose must be one of"),
+        ("traffic?time=7d&since=2026-01-01", "must not be combined"),
+        ("traffic/export?by=page", "by must be one of robot"),
         ("sites?sort=name", "parameter"),
-        ("robots/bundled/googlebot?robot=bingbot", "about one robot"),
-        ("api/v1/traffic?by=robot,page", "by: use one of robot"),
+        (
+            "robots/bundled/googlebot?robot=bingbot",
+            "on the page of one robot",
+        ),
+        ("api/v1/traffic?by=robot,page", "by must be one of robot"),
         ("api/v1/traffic/series?step=1", "parameter"),
     ] {
         let answer = client.get(path).await;
@@ -265,25 +268,25 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
     let page = client.get("overview").await;
     let text = page.text();
     assert!(
-        text.contains("ClaudeBot asks 2.4 times as much as in the 24 hours before."),
+        text.contains("ClaudeBot sent 2.4 times as many requests as in the previous 24 hours."),
         "{text}"
     );
-    assert!(text.contains("Nothing needs you."), "{text}");
+    assert!(text.contains("Nothing needs attention."), "{text}");
     assert!(text.contains("+140 %"), "{text}");
     let text = client.get("overview?time=1h").await.text();
-    assert!(text.contains("and not once in the hour before"), "{text}");
+    assert!(text.contains("and none in the previous hour"), "{text}");
     // Of all that is kept there is no time before.
     let text = client.get("overview?time=all").await.text();
-    assert!(!text.contains("times as much"), "{text}");
+    assert!(!text.contains("times as many"), "{text}");
     let spoofed = Visits {
         verdict: "spoofed",
         ..USUAL[4]
     };
     visits::add(&site.store, &[minute_of(&spoofed, NOW - 2, 14)]).await;
     let text = client.get("overview").await.text();
-    let words = "14 requests of impostors of Googlebot were seen, and 14 got the page.";
+    let words = "14 requests pretending to be Googlebot were seen, and 14 got the page.";
     assert!(text.contains(words), "{text}");
-    assert!(!text.contains("Nothing needs you."), "{text}");
+    assert!(!text.contains("Nothing needs attention."), "{text}");
 }
 
 #[tokio::test]
@@ -317,7 +320,7 @@ async fn times_are_shown_and_read_in_the_zone_of_the_administrator() {
     come(&site.store, USUAL, 0..30).await;
     let client = site.client();
     let text = client.get("overview").await.text();
-    assert!(text.contains("Times are Europe/Berlin."), "{text}");
+    assert!(text.contains("Times are in Europe/Berlin."), "{text}");
     assert!(text.contains("to 2026-03-01 13:01 CET"), "{text}");
     let json = client
         .get("api/v1/traffic?since=2026-03-01T10:00&until=2026-03-01T11:00")

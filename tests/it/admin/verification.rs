@@ -222,7 +222,7 @@ async fn robots_are_ordered_and_the_chart_narrowed_as_asked() {
     let narrowed = client.get("verification?robot=plainbot").await.text();
     assert!(narrowed.contains("Verdicts over 90 days: plainbot"));
     let nobody = client.get("verification?robot=%3Cscript%3E").await;
-    assert!(nobody.text().contains("No request in that time."));
+    assert!(nobody.text().contains("No requests in this period."));
     assert!(!nobody.body.contains("<script>"));
 }
 
@@ -233,8 +233,8 @@ async fn a_button_fetches_a_list_and_a_failure_leaves_the_last_copy() {
     let client = site.logged_in().await;
     let before = client.get("verification").await.text();
     assert!(before.contains("not fetched yet"), "{before}");
-    assert!(before.contains("No request of a robot was counted"));
-    assert!(before.contains("There was none in the last 30 days"));
+    assert!(before.contains("No robot requests were counted"));
+    assert!(before.contains("No spoofed requests in the last 30 days"));
     let path = "verification/ranges/refresh";
     let answer = client.post(path, &[("url", &lists.url)]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
@@ -303,10 +303,7 @@ async fn lists_are_fetched_for_programs_one_fetch_at_a_time() {
     assert_eq!(second.status, StatusCode::CONFLICT);
     assert_eq!(second.json()["code"], "busy");
     let page = client.get("verification").await.text();
-    assert!(
-        page.contains("Lists are being fetched: 0 of 1 done."),
-        "{page}"
-    );
+    assert!(page.contains("Fetching lists: 0 of 1 done."), "{page}");
 }
 
 #[tokio::test]
@@ -412,7 +409,7 @@ async fn a_person_sees_lists_come_and_which_of_them_do_not() {
     go(&browser, &site, "verification").await;
     browser.find("#fetch-all").await.click().await.unwrap();
     browser
-        .wait_for_text("#list-fetch", "Lists are being fetched: 1 of 2 done.")
+        .wait_for_text("#list-fetch", "Fetching lists: 1 of 2 done.")
         .await;
     browser.keep_screenshot("admin-verification-fetching").await;
     let mark = "window.isTheSamePage = true; document.querySelector('details').open = true;";

@@ -86,7 +86,7 @@ async fn names_are_suggested_by_how_they_begin() {
     assert!(
         wrong
             .text()
-            .contains("of: use one of robot, operator, visitor")
+            .contains("of must be one of robot, operator, visitor")
     );
     let guarded = Plan::default().start().await;
     let refused = guarded.client().get("api/v1/traffic/names?of=robot").await;

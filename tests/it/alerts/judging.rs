@@ -35,8 +35,8 @@ async fn impostors_are_told_above_a_number_the_most_first() {
     assert_eq!(
         found(10),
         [
-            "8 requests of impostors of b in the last hour.",
-            "3 requests of impostors of a in the last hour."
+            "8 requests pretending to be b in the last hour.",
+            "3 requests pretending to be a in the last hour."
         ]
     );
     assert_eq!(found(11), Vec::<String>::new());
@@ -55,7 +55,7 @@ async fn requests_against_robots_txt_count_where_they_are_carried_out_or_noted()
     let found = |above| judge(Watch::RobotsTxt { above }, &figures);
     assert_eq!(
         found(5),
-        ["6 requests of a against robots.txt in the last hour."]
+        ["6 requests of a violated robots.txt in the last hour."]
     );
     assert_eq!(found(6), Vec::<String>::new());
 }
@@ -69,7 +69,7 @@ async fn a_spike_is_far_over_the_usual_hour_and_over_a_floor() {
             "often",
             51,
             168,
-            "often asked 51 times in the last hour, and 10 times in its usual one.",
+            "often sent 51 requests in the last hour; 10 are usual.",
         ),
         ("often", 50, 168, ""),
         ("often", 51, 12, ""),
@@ -78,7 +78,7 @@ async fn a_spike_is_far_over_the_usual_hour_and_over_a_floor() {
             "new",
             41,
             168,
-            "new asked 41 times in the last hour; it did not come in the week before.",
+            "new sent 41 requests in the last hour and none in the week before.",
         ),
         ("new", 40, 168, ""),
     ] {
@@ -150,29 +150,29 @@ fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
     assert_eq!(
         judge(Watch::Refresh, &figures),
         [
-            "a could not be refreshed: why",
-            "b is held back until you accept it: why"
+            "could not refresh a: why",
+            "b is held for review until you accept it: why"
         ]
     );
     assert_eq!(
         judge(Watch::Heaven, &figures),
-        ["The pages of shop wait for you: a third is gone"]
+        ["The pages of shop are held for review: a third is gone"]
     );
     figures.differing = vec![("shop".to_owned(), 2, "https://shop.example/a".to_owned())];
     assert_eq!(
         judge(Watch::Parity, &figures),
         [
-            "2 pages of robot heaven say what the originals of shop do not, the first being \
+            "2 pages of robot heaven contain text missing from the originals on shop, first \
           https://shop.example/a"
         ]
     );
     assert_eq!(
         judge(Watch::Certificate { days: 14 }, &figures),
         [
-            "The certificate of over has ended.",
-            "The certificate of today ends today.",
-            "The certificate of soon ends in 13 days.",
-            "2 orders in a row of a certificate for never have failed; the log says why."
+            "The certificate of over has expired.",
+            "The certificate of today expires today.",
+            "The certificate of soon expires in 13 days.",
+            "2 consecutive certificate orders for never failed; see the log."
         ]
     );
 }

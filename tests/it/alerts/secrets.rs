@@ -63,7 +63,10 @@ async fn no_page_log_error_or_json_tells_them() {
         assert_no_secret(&arguments.join(" "), &told);
     }
     let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
-    assert!(log.contains("was not taken by http://127.0.0.1:"), "{log}");
+    assert!(
+        log.contains(" to http://127.0.0.1:") && log.contains("failed to deliver alert"),
+        "{log}"
+    );
     assert_no_secret("the log", &log);
 }
 
@@ -101,13 +104,10 @@ fn a_wrong_alert_is_told_with_its_line_and_without_its_address() {
             "name = 'a'\non = 'refresh'\nreport = 'weekly'\nurl = 'http://h/xyzzy'",
             "needs a name",
         ),
-        (
-            "name = 'a'\non = 'refresh'\nurl = 'h/xyzzy'",
-            "this is no URL",
-        ),
+        ("name = 'a'\non = 'refresh'\nurl = 'h/xyzzy'", "invalid URL"),
         (
             "name = 'a'\non = 'refresh'\nurl = 'ftp://h/xyzzy'",
-            "an address such as",
+            "a webhook URL such as",
         ),
         (
             "name = 'a'\non = 'refresh'\nurl = 'http://h/xyzzy'\nabove = 3",
@@ -115,7 +115,7 @@ fn a_wrong_alert_is_told_with_its_line_and_without_its_address() {
         ),
         (
             "name = 'a'\non = 'refresh'\nurl = 'http://h/xyzzy'\ntemplate = '{\"a\": \"{b}\"}'",
-            "no placeholder {b}",
+            "unknown placeholder {b}",
         ),
         (
             "name = 'a'\non = 'refresh'\nurl = 'http://h/xyzzy'\n[[alert]]\nname = 'a'\n\

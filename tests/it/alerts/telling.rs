@@ -31,7 +31,7 @@ async fn one_alert(url: &str) {
     let message = told[0].json();
     assert_eq!(message["event"], "firing");
     assert_eq!(message["on"], "impostor");
-    let finding = "11 requests of impostors of googlebot in the last hour.";
+    let finding = "11 requests pretending to be googlebot in the last hour.";
     assert_eq!(message["findings"][0], finding);
     let state = &store.alerts().list().await.unwrap()[0];
     assert!(state.is_firing && state.is_told);
@@ -158,8 +158,8 @@ async fn a_week_is_reported_on_monday_with_what_has_changed() {
     assert_eq!(message["event"], "report");
     let text = message["text"].as_str().unwrap();
     for line in [
-        "Robots asked 312 times (+56 %), people 0 times.",
-        "7 requests of impostors, 5 against robots.txt.",
+        "Robots sent 312 requests (+56 %), people 0.",
+        "7 requests of impostors, 5 violations of robots.txt.",
         "gptbot: 300 (+50 %)",
         "googlebot: 7",
     ] {

@@ -94,10 +94,13 @@ fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
         let (_, closed, _) = printed(CONFIG, &[proxy, "--standalone"]);
         let (_, open, _) = printed(&open, &[proxy, "--standalone"]);
         assert!(
-            closed.contains("away or slow: visitors are refused"),
+            closed.contains("unavailable or slow: visitors are refused"),
             "{closed}"
         );
-        assert!(open.contains("away or slow: visitors pass"), "{open}");
+        assert!(
+            open.contains("unavailable or slow: visitors pass"),
+            "{open}"
+        );
     }
 }
 
@@ -126,7 +129,7 @@ fn what_is_missing_for_a_file_is_told() {
         (
             CONFIG,
             &["traefik", "--standalone"],
-            "it needs addresses with ports",
+            "use addresses with ports",
         ),
         (
             CONFIG,
@@ -141,7 +144,7 @@ fn what_is_missing_for_a_file_is_told() {
         (
             &CONFIG.replace("unix:/run/robot-detection/", "unix:"),
             &["nginx", "--standalone"],
-            "the whole path",
+            "an absolute path",
         ),
     ] {
         let (code, file, error) = printed(config, arguments);
@@ -200,7 +203,10 @@ fn apache_s_files_name_the_program_and_what_rules_read() {
     }
     let open = CONFIG.replacen("[check]\n", "[check]\nfails = 'open'\n", 1);
     let (_, file, _) = printed(&open, &["apache"]);
-    assert!(file.contains("away or slow: visitors pass"), "{file}");
+    assert!(
+        file.contains("unavailable or slow: visitors pass"),
+        "{file}"
+    );
     assert!(
         !file.contains("R=503,L]\nRewriteCond %{ENV:ROBOT_DETECTION_STATUS} ."),
         "{file}"
@@ -229,6 +235,6 @@ fn files_for_kubernetes_need_addresses() {
         assert!(file.contains(part), "{proxy}: {file}");
         let (code, _, error) = printed(CONFIG, &[proxy]);
         assert_eq!(code, Some(2), "{proxy}");
-        assert!(error.contains("does not reach a Unix socket"), "{error}");
+        assert!(error.contains("does not support Unix sockets"), "{error}");
     }
 }

@@ -75,7 +75,7 @@ pub(super) async fn fill(store: &Store, now_ms: i64) {
             "admin",
             "login-failed",
             "from 198.51.100.23",
-            "3 wrong passwords since the last such entry",
+            "3 wrong passwords since the last entry",
         ),
     ] {
         let entry = AuditEntry {
@@ -304,7 +304,7 @@ async fn alerts(store: &Store, now_ms: i64) {
         is_firing: true,
         since_ms: now_ms - HOUR_MS,
         seen_ms: now_ms,
-        findings: "84 requests of impostors of googlebot in the last hour.".to_owned(),
+        findings: "84 requests pretending to be googlebot in the last hour.".to_owned(),
         is_told: true,
         told_ms: now_ms - HOUR_MS,
         ..AlertState::default()

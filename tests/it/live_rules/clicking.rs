@@ -68,7 +68,7 @@ impl Fleet {
         let page = admin(first, "overview");
         browser.client.goto(&page).await.unwrap();
         self.act(hand, ".ranks a[href*='bundled/googlebot']").await;
-        browser.wait_for_text("#done", "What is done with it").await;
+        browser.wait_for_text("#done", "Actions").await;
         browser.keep_screenshot("admin-robot-rules").await;
         self.act(hand, "#slow").await;
         browser
@@ -79,7 +79,7 @@ impl Fleet {
         self.act(hand, "#put").await;
         second.within_a_second(429);
         assert_ne!(second.robot().header("retry-after"), "");
-        browser.wait_for_text("[role=status]", "is in force").await;
+        browser.wait_for_text("[role=status]", "is active").await;
         browser.keep_screenshot("admin-rules").await;
         self.act(hand, "#undo").await;
         second.within_a_second(200);

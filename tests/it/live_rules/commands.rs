@@ -65,11 +65,7 @@ fn a_command_puts_a_rule_in_force_on_a_server_that_runs() {
 fn what_is_wrong_ends_with_two_and_what_fails_with_one() {
     let house = House::with_file("");
     for (arguments, code, told) in [
-        (
-            &["rules", "add", "slow"][..],
-            2,
-            "say whom the rule is about",
-        ),
+        (&["rules", "add", "slow"][..], 2, "select visitors by robot"),
         (
             &["rules", "add", "block", "--robot", "a"],
             2,
@@ -83,28 +79,24 @@ fn what_is_wrong_ends_with_two_and_what_fails_with_one() {
         (
             &["rules", "add", "pass", "--robot", "a", "--ends", "soon"],
             2,
-            "is no end",
+            "is not an end time",
         ),
         (
             &["rules", "add", "pass", "--robot", "a", "--site", "x"],
             2,
-            "there is no such site",
+            "unknown site",
         ),
-        (
-            &["rules", "pause", "--for", "long"],
-            2,
-            "is no length of time",
-        ),
+        (&["rules", "pause", "--for", "long"], 2, "is not a duration"),
         (
             &["rules", "add", "pass", "--robot", "gogglebot", "--dry-run"],
             0,
-            "No registry lists the robot gogglebot now; did you mean \"googlebot\"?",
+            "No registry lists the robot gogglebot; did you mean \"googlebot\"?",
         ),
         (&["rules", "remove", "7"], 1, "No live rule 7 is in force"),
         (
             &["rules", "restore", "7"],
             1,
-            "The live rule 7 cannot be restored",
+            "Live rule 7 cannot be restored",
         ),
     ] {
         let output = run(house.path(), arguments);

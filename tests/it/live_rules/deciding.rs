@@ -33,7 +33,7 @@ fn a_live_rule_comes_before_rules_and_lists_and_never_touches_people() {
             .iter()
             .any(|step| step["text"].as_str().unwrap().contains(words))
     };
-    assert!(says("(made by token console on 20"), "{steps:?}");
+    assert!(says("(created by token console on 20"), "{steps:?}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_rule_about_addresses_is_about_people_once_that_is_confirmed() {
     };
     assert_eq!(
         does(0),
-        "refuse everybody from 127.0.0.0/8, ::1 with 403 on /noted; only noted, as it is about people too"
+        "refuse everybody from 127.0.0.0/8, ::1 with 403 on /noted; recorded only, because it would affect people"
     );
     assert_eq!(
         does(3),
@@ -137,7 +137,10 @@ fn a_rule_of_a_site_is_about_that_site_and_stays_when_it_is_gone() {
     assert_eq!(ask("shop.example"), 200);
     let (_, told) = instance.json("GET", "rules", "");
     let note = told["live_rules"][0]["notes"][0].as_str().unwrap();
-    assert!(note.starts_with("There is no such site any more"), "{note}");
+    assert!(
+        note.starts_with("The rule's site no longer exists"),
+        "{note}"
+    );
     house.configure(&site);
     instance.json("POST", "reload", "");
     assert_eq!(ask("shop.example"), 403, "it is judged again");
@@ -158,7 +161,7 @@ fn a_rule_that_does_not_fit_a_site_is_left_out_there_and_told() {
     let (_, told) = instance.json("GET", "rules", "");
     let note = told["live_rules"][0]["notes"][0].as_str().unwrap();
     assert!(
-        note.contains("Left out on the site default: no redirect target"),
+        note.contains("Skipped on the site default: no redirect target"),
         "{note}"
     );
     let (status, told) = instance.json("POST", "rules", r#"{"action":"redirect","robot":"a"}"#);

@@ -20,7 +20,7 @@ async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there
     assert_eq!(told["rules"][0]["rule"], format!("live rule {id}"));
     let origin = told["rules"][0]["origin"].as_str().unwrap();
     assert!(
-        origin.starts_with("made by token console on 20"),
+        origin.starts_with("created by token console on 20"),
         "{origin}"
     );
     let (_, settings) = second.json("GET", "settings", "");

@@ -28,7 +28,7 @@ fn rules_of_the_file_are_in_force_while_the_database_is_away() {
     let server = house.serve();
     assert_eq!(server.get("/page", GOOGLEBOT).status, 403);
     assert!(
-        house.log().contains("live rules in force as "),
+        house.log().contains("live rules loaded from "),
         "{}",
         house.log()
     );
@@ -45,11 +45,11 @@ fn a_file_that_is_cut_off_or_of_another_database_is_told_and_left_out() {
         (whole.replace("refuse", "explode"), "action"),
         (
             whole.replace("robots.db", "other.db"),
-            "of another program or database",
+            "belongs to another program or database",
         ),
         (
             whole.replace("\"format\": 1", "\"format\": 2"),
-            "of another program or database",
+            "belongs to another program or database",
         ),
         (" ".repeat(3 << 20), "too large"),
     ] {
@@ -58,7 +58,7 @@ fn a_file_that_is_cut_off_or_of_another_database_is_told_and_left_out() {
         assert_eq!(server.get("/page", GOOGLEBOT).status, 200, "{told}");
         let log = house.log();
         assert!(
-            log.contains("live rules are left out until the database answers"),
+            log.contains("live rules are skipped until the database responds"),
             "{log}"
         );
         assert!(log.contains(told), "{log}");

@@ -26,7 +26,7 @@ fn assert_strangers_are_told_nothing(server: &Server) {
         let stranger = page(server, path, cookie);
         assert_eq!(stranger.status, 503);
         let text = stranger.text();
-        assert!(text.contains("has been away since"), "{text}");
+        assert!(text.contains("has been unavailable since"), "{text}");
         let is_told = text.contains("postgres:") || text.contains("Bundled");
         assert!(!is_told, "{text}");
     }
@@ -61,7 +61,10 @@ async fn nobody_waits_for_a_database_that_is_away() {
         let overview = page(&server, "overview", &cookie);
         assert_eq!(overview.status, 200, "{}", overview.text());
         let overview = overview.text();
-        assert!(overview.contains("The database is away"), "{overview}");
+        assert!(
+            overview.contains("The database became unavailable"),
+            "{overview}"
+        );
         let sources = page(&server, "sources", &cookie).text();
         assert!(sources.contains("Bundled registry"), "what memory has");
     }
@@ -79,7 +82,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
     wait_for(&server, "ok");
     eventually("the pages are whole again", || {
         let overview = page(&server, "overview", &cookie);
-        overview.status == 200 && !overview.text().contains("The database is away")
+        overview.status == 200 && !overview.text().contains("The database became unavailable")
     });
     assert!(
         site.log().contains("the database is back"),

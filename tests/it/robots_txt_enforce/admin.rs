@@ -79,8 +79,8 @@ async fn empty_states_say_what_to_do() {
     for words in [
         "No robots.txt is in force",
         "give the site a robots.txt",
-        "No robot is known to have asked for what its rules disallow",
-        "No robot is known to have come sooner",
+        "No recorded violations",
+        "No robot is known to have ignored its Crawl-delay",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -104,9 +104,9 @@ async fn the_page_shows_mode_text_and_violations() {
     }
     let page = fetch(&robots, "/robots-txt").await;
     for words in [
-        "Robots are held to robots.txt",
+        "robots.txt is enforced",
         "is answered 403",
-        "One that comes sooner than its Crawl-delay is counted",
+        "Requests earlier than the Crawl-delay are counted",
         "Disallow: /private/</li>",
         "line 3, group Googlebot",
         "on www.example.com",

@@ -114,7 +114,7 @@ async fn a_robot_refused_by_name_gets_the_answer_and_a_browser_is_never_touched(
         "googlebot",
         "Disallow: /about.html",
         "refused",
-        "Robots are held to robots.txt",
+        "robots.txt is enforced",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }

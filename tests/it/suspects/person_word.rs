@@ -116,7 +116,7 @@ async fn a_report_says_the_same_and_nothing_of_it_counts_where_a_line_is_wrong()
         (
             format!("{right}127.0.0 no x\n"),
             400,
-            "line 3: it begins with no address",
+            "line 3: the line must begin with an address",
         ),
         ("x".repeat(70_000), 413, "65536 bytes at most"),
         (String::new(), 400, "1 to 1000 visitors"),

@@ -1,4 +1,4 @@
-//! From a decision to what a proxy reads of it.
+//! Encoding of a decision as the response that a front proxy expects.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
@@ -8,8 +8,8 @@ use robot_detection_traffic::traffic::decision_word;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
-/// Headers of an answer that lets nobody pass, which nginx makes anew, in the order in which they
-/// are told; each with the word for it in the variables of nginx's file.
+/// Headers of a response to a visitor that does not pass, which nginx rebuilds in this order; each
+/// with its word in the variables of nginx's file.
 pub(super) const FOLDED: [(HeaderName, &str); 6] = [
     (header::LOCATION, "location"),
     (header::CACHE_CONTROL, "cache"),
@@ -19,32 +19,32 @@ pub(super) const FOLDED: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("accept-signature"), "sign"),
 ];
 
-/// What is said before those, and the text behind them.
+/// Field of the decision, which precedes the others, and the field of the text after them.
 pub(super) const DECIDED: &str = "decision";
 pub(super) const BECAUSE: &str = "cause";
 pub(super) const TEXT: &str = "text";
 
-/// Where nginx finds the page that it is to serve in place of another.
+/// Field with the page that nginx must serve directly.
 pub(super) const IN_PLACE: &str = "page";
 
-/// Bytes of most answers to nginx.
+/// Usual size of a response to nginx in bytes.
 const USUAL_BYTES: usize = 192;
 
-/// What nginx reads of its answer: a status and, each behind a tab, fields.
+/// Response for nginx: a status followed by tab-separated fields.
 struct Fields(Vec<u8>);
 
-/// What our own proxy would do with a request.
+/// Action that our own proxy would take for a request.
 #[derive(Debug)]
 pub enum Answered<B> {
-    /// Pass it on with these headers, and give its answer the others.
+    /// Pass the request with these headers, and add the others to its response.
     Passed(Response<B>),
-    /// Serve this page in place of the one that was asked for.
+    /// Serve this page directly instead of the requested page.
     InPlace(HeaderValue, Response<B>),
-    /// Give this answer; the text is its body's.
+    /// Send this response; the text is its body.
     Told(Response<B>, Bytes),
 }
 
-/// Says it as a proxy reads it; without an outcome, of a person's request.
+/// Returns the response for a proxy; without an outcome, the response for a person's request.
 pub fn answer<B: Default>(
     dialect: Dialect,
     answered: Answered<B>,
@@ -62,13 +62,13 @@ pub fn answer<B: Default>(
             *response.status_mut() = StatusCode::FOUND;
             let headers = response.headers_mut();
             headers.insert(header::LOCATION, page);
-            // The visitor gets this answer: the identity is for the site.
+            // The visitor gets this response, but the identity is for the site.
             headers.remove(IDENTIFICATION_HEADER);
             headers.remove(VERDICT_HEADER);
             (response, Some(Bytes::new()))
         }
         Answered::Told(mut response, text) => {
-            // Envoy takes such a status for a failure, and may let the request pass.
+            // Envoy treats such a status as a failure and might let the request pass.
             if dialect == Dialect::Envoy && response.status().is_server_error() {
                 *response.status_mut() = StatusCode::FORBIDDEN;
             }
@@ -87,7 +87,7 @@ pub fn answer<B: Default>(
     if dialect == Dialect::Apache {
         return response;
     }
-    // The visitor gets the answer as it is, unless the proxy makes a new one of it.
+    // The visitor gets this response unchanged, unless the proxy builds a new one from it.
     if !is_for_visitor || dialect == Dialect::Haproxy {
         let headers = response.headers_mut();
         join_lists(headers);
@@ -97,13 +97,13 @@ pub fn answer<B: Default>(
     response
 }
 
-/// Adds the decision, by which a proxy distinguishes an answer from the failure of a server between.
+/// Adds the decision, which distinguishes a response from the failure of a server in between.
 pub fn mark<B>(response: &mut Response<B>, decision: &'static str) {
     let decision = HeaderValue::from_static(decision);
     response.headers_mut().insert(DECISION, decision);
 }
 
-/// Says it to nginx, which drops body and status of an answer that lets nobody pass.
+/// Returns the response for nginx, which drops the body and status of a refusal.
 fn to_nginx<B: Default>(
     answered: Answered<B>,
     decision: &'static str,
@@ -130,10 +130,10 @@ fn to_nginx<B: Default>(
     response
 }
 
-/// Returns an answer whose only header holds all others and a text, for the line of Apache's map.
+/// Returns a response with one header for all others and a text, as a line for Apache's map.
 fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
     for name in headers.keys() {
-        // Lines of cookies are no list (RFC 9110 §5.3); the text has another type.
+        // Cookie lines are not a list (RFC 9110 §5.3), and the text has another type.
         if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
             let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let lines: Vec<_> = lines.collect();
@@ -146,7 +146,7 @@ fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) 
     fields.put_into(Response::default())
 }
 
-/// Reduces an answer to the two statuses that ingress-nginx does not take for a failure.
+/// Reduces a response to the two statuses that ingress-nginx does not treat as a failure.
 fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
     *response.status_mut() = if response.status().is_redirection() {
         StatusCode::UNAUTHORIZED
@@ -155,13 +155,13 @@ fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
     };
     *response.body_mut() = B::default();
     let headers = response.headers_mut();
-    // The visitor gets a redirect from our own listener, and nginx's page of a refusal.
+    // The visitor gets a redirect from our own listener, or nginx's page for a refusal.
     headers.remove(header::LOCATION);
     headers.remove(header::CONTENT_TYPE);
     response
 }
 
-/// Returns what [`answer`] says of a person whom nothing was decided about, made once.
+/// Returns the response of [`answer`] for a person without a decision, created once.
 pub fn plain_pass(dialect: Dialect) -> ReadyHead {
     let response = answer(dialect, Answered::Passed(Response::new(())), None);
     let (head, ()) = response.into_parts();
@@ -170,7 +170,7 @@ pub fn plain_pass(dialect: Dialect) -> ReadyHead {
     ReadyHead::new(head.status, headers.collect())
 }
 
-/// Turns an answer into one header.
+/// Folds a response into one header.
 fn folded<B: Default>(mut fields: Fields, mut response: Response<B>, text: &[u8]) -> Response<B> {
     *response.status_mut() = StatusCode::FORBIDDEN;
     *response.body_mut() = B::default();
@@ -209,8 +209,8 @@ impl Fields {
     }
 }
 
-/// Writes the lines of lists as one, which says the same (RFC 9110 §5.3): proxies take over one
-/// line of each name.
+/// Joins the lines of list headers into one equivalent line (RFC 9110 §5.3), because proxies copy
+/// only one line per name.
 fn join_lists(headers: &mut HeaderMap) {
     for name in [header::LINK, header::WWW_AUTHENTICATE] {
         let lines: Vec<&[u8]> = headers
@@ -226,7 +226,7 @@ fn join_lists(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns a text as one line; what no header may hold becomes a blank, and so does a tab.
+/// Returns a text as one line; tabs and invalid header characters become spaces.
 fn one_line(text: &[u8]) -> impl Iterator<Item = u8> {
     let text = text.trim_ascii().iter();
     text.map(|&byte| match byte {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nginx_is_told_by_headers_and_a_status_that_it_knows() {
+    fn nginx_gets_headers_and_a_status_it_understands() {
         let response = answer(Dialect::Nginx, told(), None);
         assert_eq!(response.status(), 403);
         let expected =
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_a_list_become_one() {
+    fn lines_of_a_list_are_joined() {
         let passed = Response::builder()
             .header("link", "</a>; rel=license")
             .header("link", "</b>; rel=next")
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn others_hand_the_answer_on() {
+    fn other_proxies_forward_the_response() {
         for dialect in [Dialect::Caddy, Dialect::Traefik, Dialect::Envoy] {
             let response = answer(dialect, told(), None);
             assert_eq!(response.status(), 402);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn envoy_gets_no_refusal_that_it_takes_for_a_failure() {
+    fn envoy_gets_no_refusal_that_looks_like_a_failure() {
         for (dialect, status) in [(Dialect::Envoy, 403), (Dialect::Caddy, 503)] {
             let unavailable = Response::builder().status(503).body(String::new());
             let told = Answered::Told(unavailable.unwrap(), Bytes::new());
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_in_place_is_nginx_s_to_serve_and_a_redirect_of_the_others() {
+    fn direct_page_is_served_by_nginx_and_redirected_by_others() {
         let in_place =
             || Answered::InPlace(HeaderValue::from_static("/heaven/"), Response::new(()));
         let response = answer(Dialect::Nginx, in_place(), None);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_passes_comes_with_the_reason() {
+    fn passing_request_includes_the_reason() {
         let passed = Answered::Passed(Response::new(()));
         let response = answer(Dialect::Envoy, passed, None);
         assert_eq!(response.status(), 200);

@@ -1,4 +1,4 @@
-//! From a proxy's question to the request that its visitor made.
+//! Reconstruction of the visitor's request from a proxy's query.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ const X_ORIGINAL_URL: HeaderName = HeaderName::from_static("x-original-url");
 const X_ORIGINAL_METHOD: HeaderName = HeaderName::from_static("x-original-method");
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
-/// Headers that ingress-nginx sets in its questions, apart from `X-Forwarded-*`.
+/// Headers that ingress-nginx sets in its queries, apart from `X-Forwarded-*`.
 const INGRESS_NGINX: [&str; 7] = [
     "x-original-url",
     "x-original-uri",
@@ -37,7 +37,7 @@ const INGRESS_NGINX: [&str; 7] = [
     "x-auth-request-redirect",
 ];
 
-/// Headers of this program's names that stay in a described request.
+/// Headers with this program's prefix that remain in a reconstructed request.
 const KEPT: [HeaderName; 5] = [
     PROBE_HEADER,
     REQUEST,
@@ -46,37 +46,37 @@ const KEPT: [HeaderName; 5] = [
     VERDICT_HEADER,
 ];
 
-/// Why a question describes no request.
+/// Reason why a query describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Misdescribed {
-    /// The proxy's file is at fault, or not the one that this program prints.
+    /// The proxy's file is wrong, or not the one printed by this program.
     #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
     Header(HeaderName, &'static str),
-    /// The visitor's request is one that no listener of this program takes.
+    /// The visitor's request is one that no listener of this program accepts.
     #[error("the visitor's request is not valid HTTP")]
     Request,
 }
 
-/// What a question says of the request that its visitor made.
+/// Description of the visitor's request in a query.
 struct Described {
     client: IpAddr,
-    /// `None`: nothing.
+    /// Whether the visitor used HTTPS; `None` if not specified.
     is_https: Option<bool>,
-    /// `None`: that of the question itself.
+    /// Method; `None` for the method of the query itself.
     method: Option<Method>,
     uri: Uri,
-    /// Host that the proxy has routed by, where `Host` is not that.
+    /// Host by which the proxy routed, if different from `Host`.
     host: Option<HeaderValue>,
 }
 
-/// Makes of a question the request that the visitor made.
+/// Turns a query into the visitor's request.
 ///
-/// `rest` is the part of the target after the endpoint's path. Traefik describes the visitor by a list of
-/// addresses, in which `proxies` are passed over.
+/// `rest` is the part of the target after the endpoint's path. Traefik describes the visitor by a
+/// list of addresses, of which trusted `proxies` are skipped.
 ///
 /// # Errors
 ///
-/// Fails where a header is missing, comes twice, or holds nothing of the kind.
+/// Fails if a header is missing, duplicated or invalid.
 pub fn describe(
     dialect: Dialect,
     rest: &str,
@@ -113,7 +113,7 @@ impl Described {
     fn in_one(headers: &HeaderMap) -> Result<Self, Misdescribed> {
         let line = once(headers, &REQUEST)?.ok_or(missing(&REQUEST))?;
         let mut parts = line.as_bytes().splitn(5, |byte| *byte == b' ');
-        let short = || Misdescribed::Header(REQUEST, "has not five parts");
+        let short = || Misdescribed::Header(REQUEST, "does not have five parts");
         let mut next = || parts.next().ok_or_else(short);
         let client = address(&REQUEST, next()?)?;
         let is_https = Some(is_https(next()?));
@@ -145,11 +145,11 @@ impl Described {
         })
     }
 
-    /// Reads the absolute URL that ingress-nginx sends; `Host` is the endpoint's own.
+    /// Parses the absolute URL from ingress-nginx; `Host` is the endpoint's own.
     fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, Misdescribed> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let url = sent(&X_ORIGINAL_URL)?.as_bytes();
-        let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "holds no URL");
+        let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "contains no URL");
         let mark = memchr::memmem::find(url, b"://").ok_or_else(no_url)?;
         let (scheme, rest) = url.split_at_checked(mark).unwrap_or_default();
         let rest = rest.get("://".len()..).unwrap_or_default();
@@ -167,7 +167,7 @@ impl Described {
         })
     }
 
-    /// It asks with the visitor's method and `Host`, and the visitor's path behind its own.
+    /// Envoy's query has the visitor's method and `Host`, and the visitor's path after its own.
     fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, Misdescribed> {
         let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
         if !rest.starts_with('/') {
@@ -184,30 +184,30 @@ impl Described {
     }
 }
 
-/// Returns the page that a proxy was told to serve in place of the one that was asked for.
+/// Returns the page that a proxy must serve directly instead of the requested page.
 ///
 /// # Errors
 ///
-/// Fails where the header is missing, comes twice, or names no page.
+/// Fails if the header is missing, duplicated or contains no page.
 pub fn take_page(headers: &HeaderMap) -> Result<Page, Misdescribed> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
-    Page::of_header(page).ok_or(Misdescribed::Header(PAGE, "names no page"))
+    Page::of_header(page).ok_or(Misdescribed::Header(PAGE, "contains no page"))
 }
 
-/// Page that is to be served in place of another.
+/// Page to serve directly instead of the requested page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Path and query.
     pub path: PathAndQuery,
-    /// Whether whoever is to get it is a suspect, who gets a copy of the page that he asked for.
+    /// Whether the visitor is a suspect, who gets a copy of the requested page.
     pub is_for_suspect: bool,
 }
 
 impl Page {
-    /// Query of the page that heaven has for a suspect: it has none of its own.
+    /// Query that marks the page for a suspect: heaven's pages have no query.
     const OF_SUSPECT: &str = "?suspect";
 
-    /// Returns the header by which a proxy asks for it.
+    /// Returns the header with which a proxy requests the page.
     pub fn header(&self) -> Option<HeaderValue> {
         let mark = if self.is_for_suspect {
             Self::OF_SUSPECT
@@ -227,7 +227,7 @@ impl Page {
     }
 }
 
-/// Returns the value of a header that may not come twice: one of them would be the visitor's.
+/// Returns the value of a header that must not be duplicated: one value would be the visitor's.
 fn once<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -236,7 +236,7 @@ fn once<'h>(
     let value = values.next();
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(Misdescribed::Header(name.clone(), "comes twice")),
+        Some(_) => Err(Misdescribed::Header(name.clone(), "is duplicated")),
     }
 }
 
@@ -244,7 +244,7 @@ fn missing(name: &HeaderName) -> Misdescribed {
     Misdescribed::Header(name.clone(), "is missing")
 }
 
-/// Reads an address, as it is or in brackets; nothing of a list, and no port.
+/// Parses a single address, with or without brackets; lists and ports are invalid.
 fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, Misdescribed> {
     let text = value.trim_ascii();
     let bare = text
@@ -252,13 +252,13 @@ fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, Misdescribed> {
         .and_then(|text| text.strip_suffix(b"]"));
     let text = str::from_utf8(bare.unwrap_or(text)).ok();
     let address = text.and_then(|text| text.parse().ok());
-    address.ok_or(Misdescribed::Header(name.clone(), "holds no address"))
+    address.ok_or(Misdescribed::Header(name.clone(), "contains no address"))
 }
 
-/// Returns the last address of Traefik's list that is not a trusted proxy's.
+/// Returns the last address in Traefik's list that is not a trusted proxy's.
 ///
-/// Traefik adds its peer at the end, behind the addresses that a trusted peer has sent. What is no
-/// address ends the search at the address before it, as for our own listeners.
+/// Traefik appends its peer to the addresses sent by a trusted peer. An invalid entry ends the
+/// search at the address after it, as for our own listeners.
 fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, Misdescribed> {
     let mut entries = list.rsplit(|byte| *byte == b',');
     let mut client = address(&X_FORWARDED_FOR, entries.next().unwrap_or_default())?;
@@ -272,7 +272,7 @@ fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, Misdesc
 }
 
 fn method(name: &HeaderName, value: &[u8]) -> Result<Method, Misdescribed> {
-    let no_method = |_| Misdescribed::Header(name.clone(), "holds no method");
+    let no_method = |_| Misdescribed::Header(name.clone(), "contains no method");
     Method::from_bytes(value).map_err(no_method)
 }
 
@@ -284,13 +284,13 @@ fn is_https(scheme: &[u8]) -> bool {
     [&b"https"[..], b"wss"].contains(&scheme)
 }
 
-/// Takes off what describes the request, so that the rest is what the visitor sent.
+/// Removes the description, so that the rest is what the visitor sent.
 ///
-/// By what it signs, and by nothing else, our own site robot is known: that stays. So do the names by
-/// which the site identifies a visitor: a visitor that sends them is refused.
+/// The headers that our own site robot signs remain, because they identify the robot. So do the
+/// names by which the site identifies a visitor: a visitor that sends them is refused.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
-        // The name stays: a map with the names of the next question is not built anew for it.
+        // The name stays, so that the map need not be rebuilt for the next query.
         *line = HeaderValue::from_static("");
     }
     let is_ours = |name: &&HeaderName| {
@@ -305,9 +305,9 @@ fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     }
 }
 
-/// Returns the host that the proxy has routed by, if `Host` does not name it, whatever its port.
+/// Returns the host by which the proxy routed if not that of `Host`, ignoring the port.
 ///
-/// The port stays then, as signatures cover it (RFC 9421 §2.2.3). Nothing and `-` are no host.
+/// Signatures cover the port (RFC 9421 §2.2.3), so it stays. An empty text and `-` are no host.
 fn other_host(headers: &HeaderMap, routed_by: &[u8]) -> Result<Option<HeaderValue>, Misdescribed> {
     let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
     if matches!(routed_by, b"" | b"-") || host.is_some_and(|host| is_host(host, routed_by)) {
@@ -332,13 +332,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn traefik_s_list_is_read_from_its_end_past_trusted_proxies() {
+    fn traefik_list_is_read_from_its_end_past_trusted_proxies() {
         let proxies = TrustedProxies::parse(["127.0.0.1", "198.51.100.0/24"]).unwrap();
         for (list, client) in [
             ("192.0.2.7", Some("192.0.2.7")),
             ("192.0.2.7, 127.0.0.1", Some("192.0.2.7")),
             ("192.0.2.7,198.51.100.1,127.0.0.1", Some("192.0.2.7")),
-            // The first address is the visitor's word.
+            // The visitor chooses the first address.
             ("203.0.113.9, 192.0.2.7, 198.51.100.1", Some("192.0.2.7")),
             ("203.0.113.9, 192.0.2.7", Some("192.0.2.7")),
             ("127.0.0.1", Some("127.0.0.1")),

@@ -1,46 +1,46 @@
-//! The proxies that ask, and the paths at which each of them does.
+//! Front proxies and the endpoint paths that they query.
 
 use axum::http::Uri;
 
-/// Where the endpoint's paths begin.
+/// Prefix of the endpoint's paths.
 const ROOT: &str = "/check/";
 
-/// Proxy, by the way in which it describes a request and reads a decision.
+/// Front proxy, with its way of describing a request and reading a decision.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
-    /// `auth_request`: 2xx lets pass, 401 and 403 do not; headers tell the rest.
+    /// `auth_request`: 2xx passes, 401 and 403 do not; headers contain the details.
     Nginx,
-    /// `forward_auth`: what is not 2xx is the answer to the visitor.
+    /// `forward_auth`: any response other than 2xx goes to the visitor.
     Caddy,
-    /// `forwardAuth`: the same, described by `X-Forwarded-*`, which it sets itself.
+    /// `forwardAuth`: like Caddy, described by `X-Forwarded-*`, which Traefik sets itself.
     Traefik,
-    /// The Lua file that this program prints: the same.
+    /// The Lua file printed by this program: like Caddy.
     Haproxy,
-    /// `ext_authz` over HTTP: the same; method and path are those of its request.
+    /// `ext_authz` over HTTP: like Caddy; the query has the visitor's method and path.
     Envoy,
-    /// The program of Apache's `RewriteMap`: each answer is one header, which it prints as a line.
+    /// The program of Apache's `RewriteMap`: prints the response's only header as a line.
     Apache,
-    /// `auth-url`: 200, 401 (a redirect, given by our own listener) or 403.
+    /// `auth-url`: 200, 401 (a redirect, served by our own listener) or 403.
     IngressNginx,
 }
 
-/// What is asked for at a path of the endpoint.
+/// Resource requested at a path of the endpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked<'a> {
     /// A decision; the rest of the path belongs to the visitor's request.
     Decision(Dialect, &'a str),
-    /// The page that is served in place of another one.
+    /// The page that is served directly instead of another.
     Page,
-    /// A report of the application about visitors.
+    /// An application's report about visitors.
     Report,
-    /// Whether the endpoint answers.
+    /// A health check of the endpoint.
     Health,
-    /// Nothing that is known.
+    /// An unknown resource.
     Nothing,
 }
 
 impl Dialect {
-    /// Every one of them, in the order of the documentation.
+    /// All dialects, in the order of the documentation.
     pub(crate) const ALL: [Self; 7] = [
         Self::Nginx,
         Self::Caddy,
@@ -51,7 +51,7 @@ impl Dialect {
         Self::IngressNginx,
     ];
 
-    /// Returns the word for it, in paths and commands.
+    /// Returns the word for paths and commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",
@@ -66,7 +66,7 @@ impl Dialect {
 }
 
 impl<'a> Asked<'a> {
-    /// Reads what a request to the endpoint asks for.
+    /// Parses the target of a request to the endpoint.
     pub fn of(uri: &'a Uri) -> Self {
         let target = uri.path_and_query().map_or("", |target| target.as_str());
         let Some(asked) = target.strip_prefix(ROOT) else {
@@ -77,7 +77,7 @@ impl<'a> Asked<'a> {
         let mut dialects = Dialect::ALL.into_iter();
         match dialects.find(|dialect| dialect.as_str() == word) {
             Some(Dialect::Envoy) => Self::Decision(Dialect::Envoy, rest),
-            // Caddy and nginx put the visitor's query behind the endpoint's path.
+            // Caddy and nginx append the visitor's query to the endpoint's path.
             Some(dialect) if !rest.starts_with('/') => Self::Decision(dialect, ""),
             None if word == "page" && !rest.starts_with('/') => Self::Page,
             None if word == "report" && rest.is_empty() => Self::Report,
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_proxy_has_a_path_of_its_own() {
+    fn each_proxy_has_its_own_path() {
         for (target, asked) in [
             ("/check/nginx", Asked::Decision(Dialect::Nginx, "")),
             ("/check/caddy", Asked::Decision(Dialect::Caddy, "")),

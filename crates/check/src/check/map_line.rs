@@ -1,9 +1,9 @@
-//! Lines between Apache's `RewriteMap` and the decision endpoint.
+//! Lines exchanged between Apache's `RewriteMap` and the decision endpoint.
 //!
-//! Apache's key is one line of fields with a tab between them: the number of the fields behind it,
-//! the visitor's address, the scheme, the request line as it came, `Host`, the server's name, and
-//! then each header that Apache hands over as `Name: value`. A visitor who sends a tab in a header
-//! changes the number of the fields, and is refused: no field can be forged.
+//! Apache's key is one line of tab-separated fields: the number of the following fields, the
+//! visitor's address, the scheme, the original request line, `Host`, the server's name, and each
+//! forwarded header as `Name: value`. A tab in a visitor's header changes the number of fields, and
+//! the key is refused, so no field can be forged.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,13 +14,13 @@ use ring::rand::SystemRandom;
 
 use super::{ANSWER, DECISION, Dialect, REQUEST};
 
-/// Length of a key, in bytes; a longer one is refused.
+/// Maximum length of a key in bytes; longer keys are refused.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// Headers of an answer that are looked at.
+/// Maximum number of parsed response headers.
 const MAX_HEADERS: usize = 64;
 
-/// Returns the HTTP request that asks the endpoint about the request in a key; `None`: refuse it.
+/// Returns the HTTP request that queries the endpoint for a key; `None` refuses the key.
 pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> {
     let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f;
     if line.len() > MAX_LINE_BYTES || line.iter().any(is_control) {
@@ -35,7 +35,7 @@ pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> 
     let scheme = text(fields.next()?).filter(|scheme| is_token(scheme.as_bytes()))?;
     let (method, target) = method_and_target(fields.next()?)?;
     let (host, server_name) = (fields.next()?, fields.next()?);
-    // Only a request of HTTP/1.0 names no host.
+    // Only an HTTP/1.0 request has no host.
     let host = if host.is_empty() { server_name } else { host };
 
     let mut question = format!("GET /check/{} HTTP/1.1\r\n", Dialect::Apache.as_str()).into_bytes();
@@ -57,7 +57,7 @@ pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> 
         if !is_token(name) {
             return None;
         }
-        // Apache writes nothing for a header that is missing.
+        // Apache writes an empty value for a missing header.
         if !value.is_empty() {
             add(name, &[value]);
         }
@@ -66,9 +66,9 @@ pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> 
     Some(question)
 }
 
-/// Returns the line for Apache in the head of the endpoint's answer, and the length of its body.
+/// Returns the line for Apache in a response's head, and the length of the response's body.
 ///
-/// A refusal by the endpoint without such a line becomes a line. An answer without a decision has no line.
+/// A refusal by the endpoint without a line becomes one. A response without a decision has none.
 pub fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut headers);
@@ -90,7 +90,7 @@ pub fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     (line.or_else(refused), length.unwrap_or_default())
 }
 
-/// Reads a request line; `None` where it is not of HTTP/1.0 or later.
+/// Parses a request line; returns `None` unless its version is HTTP/1.0 or later.
 fn method_and_target(line: &[u8]) -> Option<(Method, &[u8])> {
     let end = memchr::memmem::rfind(line, b" HTTP/")?;
     let line = line.get(..end)?;
@@ -109,31 +109,31 @@ fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok()
 }
 
-/// Header of the secret; `Authorization` is the visitor's.
+/// Header with the token; `Authorization` belongs to the visitor.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("x-robot-detection-token");
 
-/// Secret of the decision endpoint, compared in constant time.
+/// Token of the decision endpoint, compared in constant time.
 #[derive(Clone)]
 pub struct CheckToken {
-    /// Of this process alone, so that the time of a comparison tells nothing of the secret.
+    /// Random key of this process, so that comparison times reveal nothing about the token.
     key: hmac::Key,
     tag: hmac::Tag,
 }
 
 impl CheckToken {
-    /// Creates it from the secret.
+    /// Creates the comparison from the token.
     ///
     /// # Errors
     ///
-    /// Fails where the system has no random numbers.
+    /// Fails if the system provides no random numbers.
     pub fn new(secret: &[u8]) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
-            .map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
+            .map_err(|_| std::io::Error::other("the system provides no random numbers"))?;
         let tag = hmac::sign(&key, secret);
         Ok(Self { key, tag })
     }
 
-    /// Returns `true` if a request brings the secret, once.
+    /// Returns `true` if a request contains the token exactly once.
     pub fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut given = headers.get_all(TOKEN).iter();
         let (Some(secret), None) = (given.next(), given.next()) else {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_question_with_the_headers_that_were_sent() {
+    fn line_becomes_a_query_with_the_sent_headers() {
         let expected = "GET /check/apache HTTP/1.1\r\nHost: example.org\r\n\
             x-robot-detection-request: 192.0.2.7 https GET - /a%2fb?c\r\n\
             x-robot-detection-token: secret\r\nUser-Agent: Googlebot/2.1\r\n\r\n";
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_its_line_and_a_refusal_of_the_endpoint_is_one() {
+    fn response_becomes_its_line_and_so_does_a_refusal() {
         let line = |head: &str| line_from_answer(format!("{head}\r\n\r\n").as_bytes());
         let answered =
             "HTTP/1.1 200 OK\r\nX-Robot-Detection-Answer: 200\tdecision=pass\r\nContent-Length: 0";
@@ -231,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_line_is_a_bounded_question_or_refused(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_line_is_a_bounded_query_or_refused(line in proptest::collection::vec(any::<u8>(), 0..200)) {
             for line in [line.clone(), [LINE.as_bytes(), &line].concat()] {
                 if let Some(question) = question_from_line(&line, None) {
                     prop_assert!(question.len() < line.len() + 200);
@@ -250,7 +250,7 @@ mod token_tests {
     use super::*;
 
     #[test]
-    fn only_the_secret_itself_and_once_opens() {
+    fn only_a_single_matching_token_is_accepted() {
         let token = CheckToken::new(b"secret").unwrap();
         let is_in = |given: &[&'static str]| {
             let mut headers = HeaderMap::new();

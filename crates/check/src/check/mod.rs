@@ -1,12 +1,12 @@
-//! What other proxies ask: a request described by headers, and a decision as each of them reads it.
+//! Queries of front proxies: a request described by headers, and the decision in the proxy's
+//! format.
 //!
-//! A [`Dialect`] is one proxy's way to describe the request that it has taken in, and to be told
-//! what becomes of it. Everything here is a plain function from headers to headers; who decides
-//! stands elsewhere, and is the same that decides for this program's own proxy.
+//! A [`Dialect`] is one proxy's way of describing a request that it received and of reading the
+//! decision. This module consists of plain functions from headers to headers; the decision is made
+//! elsewhere, in the same way as for this program's own proxy.
 //!
-//! Nothing of the description is believed but what the proxy's file sets itself: one header with
-//! the address, of one address. A header that comes twice is an error, as one of the two is the
-//! visitor's.
+//! Only the part of the description that the proxy's file sets itself is trusted: one header from
+//! one address. A duplicated header is an error, because one of the two may be the visitor's.
 
 mod answer;
 mod described;
@@ -30,37 +30,37 @@ pub use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
 
 use axum::http::HeaderName;
 
-/// Header with the id of the robot that a request claims to come from.
+/// Header with the ID of the robot that a request claims to come from.
 pub const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 /// Header with the verdict on the claim.
 pub const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
-/// Headers that only this program, or a proxy that it trusts, may set.
+/// Headers that only this program or a trusted proxy may set.
 pub const IDENTITY_HEADERS: [HeaderName; 2] = [IDENTIFICATION_HEADER, VERDICT_HEADER];
 
-/// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
-/// target, with a blank between them.
+/// Header with which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
+/// target, separated by spaces.
 ///
-/// One line, as each header costs the proxy and this program more than what stands in it.
+/// It is one line because each header costs the proxy and this program more than its content.
 const REQUEST: HeaderName = HeaderName::from_static("x-robot-detection-request");
-/// Headers by which Envoy does, whose question has the visitor's own method and target.
+/// Header for Envoy, whose query has the visitor's own method and target.
 const CLIENT: HeaderName = HeaderName::from_static("x-robot-detection-client");
 const SCHEME: HeaderName = HeaderName::from_static("x-robot-detection-scheme");
-/// The page that a proxy was told to serve in place of the one that was asked for.
+/// Header with the page that a proxy must serve directly instead of the requested page.
 const PAGE: HeaderName = HeaderName::from_static("x-robot-detection-page");
 
-/// Headers by which it is told what was decided.
+/// Header with the decision, for the proxy.
 const DECISION: HeaderName = HeaderName::from_static("x-robot-detection-decision");
-/// The same in answers of the listener, to questions that are malformed or too large.
+/// Decision line in responses of the listener to malformed or oversized queries.
 pub const REFUSAL_LINE: &str = "x-robot-detection-decision: refuse\r\n";
 /// Connection options of the visitor's request, which proxies do not forward.
 const CONNECTION: HeaderName = HeaderName::from_static("x-robot-detection-connection");
 const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
-/// What nginx makes its answer of; one line, as it copies each header of every question's answer.
+/// Header from which nginx builds its response; one line, as nginx copies each header each time.
 const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");
 
-/// Path of our own listener to which ingress-nginx sends visitors that are to be redirected.
+/// Path of our own listener to which ingress-nginx redirects visitors.
 pub const REDIRECT_PATH: &str = "/robot-detection/redirect";
 
-/// What every header of this program's begins with; a visitor's are no description.
+/// Prefix of all headers of this program; a visitor's headers with it are not a description.
 pub const PREFIX: &str = "x-robot-detection";

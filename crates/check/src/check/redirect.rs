@@ -1,4 +1,4 @@
-//! The way on for visitors that ingress-nginx redirects: it knows one URL, and not the decision's.
+//! The redirect target for visitors of ingress-nginx, which supports only a fixed redirect URL.
 
 use axum::http::{
     HeaderValue,
@@ -8,12 +8,13 @@ use percent_encoding::percent_decode_str;
 
 use super::REDIRECT_PATH;
 
-/// Parameter with the URL that the visitor has requested.
+/// Parameter with the requested URL.
 const PARAMETER: &str = "rd=";
 
-/// Returns the URL in one such as `/robot-detection/redirect?rd=https://HOST/PAGE`, and its page.
+/// Returns the URL in a target such as `/robot-detection/redirect?rd=https://HOST/PAGE`, and its
+/// page.
 ///
-/// Only a page of the same host counts: a link cannot redirect visitors to another host.
+/// Only a page on the same host counts, so a link cannot redirect visitors to another host.
 pub fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuery)> {
     if uri.path() != REDIRECT_PATH {
         return None;
@@ -24,7 +25,7 @@ pub fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuer
     let rest = url.strip_prefix("https://");
     let rest = rest.or_else(|| url.strip_prefix("http://"))?;
     let (named, page) = rest.split_at(rest.find('/')?);
-    // This path would lead to itself.
+    // This path would redirect to itself.
     if !named.eq_ignore_ascii_case(host) || page.starts_with(REDIRECT_PATH) {
         return None;
     }
@@ -60,7 +61,7 @@ mod tests {
             let uri = format!("{REDIRECT_PATH}?rd={rd}").parse().unwrap();
             let found = requested_page(&uri, "example.org");
             assert_eq!(found.as_ref().map(|(_, page)| page.as_str()), page, "{rd}");
-            // As it is the way back, it names its host whatever the page looks like.
+            // The URL for the way back names its host, whatever the page looks like.
             let way_back = found.map(|(url, _)| url.to_str().unwrap().to_lowercase());
             assert!(way_back.is_none_or(|url| url.split('/').nth(2) == Some("example.org")));
         }

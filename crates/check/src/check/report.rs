@@ -1,34 +1,34 @@
-//! What an application behind another proxy says of its visitors: who is a person, and who is none.
+//! Reports of an application behind another proxy about which visitors are people.
 
 use std::{fmt::Write as _, net::IpAddr};
 
 use serde::Deserialize;
 
-/// Bytes of one report at most.
+/// Maximum size of a report in bytes.
 pub const MAX_REPORT_BYTES: usize = 64 << 10;
 
-/// Visitors of one report at most.
+/// Maximum number of visitors in a report.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Wrong entries that are told of.
+/// Maximum number of invalid entries named in the error.
 const MAX_TOLD: usize = 20;
 
-/// What is said of one visitor.
+/// Entry about one visitor.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Reported {
     /// Address of the visitor.
     pub address: IpAddr,
-    /// As the visitor sends it.
+    /// User-Agent that the visitor sends.
     #[serde(default)]
     pub user_agent: String,
-    /// Whether the visitor is taken for a person.
+    /// Whether the visitor is a person.
     pub person: YesNo,
-    /// Host of the site; only where there are several must it be said.
+    /// Host of the site; required only if there are several sites.
     pub host: Option<String>,
 }
 
-/// Word for a person.
+/// Whether a visitor is a person.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum YesNo {
@@ -38,7 +38,7 @@ pub enum YesNo {
     No,
 }
 
-/// Why a report is not taken, a line for each wrong entry.
+/// Error of an invalid report, with a line for each invalid entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WrongReport {
     text: String,
@@ -46,20 +46,20 @@ pub struct WrongReport {
 }
 
 impl WrongReport {
-    /// Adds what is wrong with an entry, of which the first has the number 1.
+    /// Adds the error of an entry; the first entry has the number 1.
     pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
         if self.wrong <= MAX_TOLD {
-            // A text takes whatever is written.
+            // Writing to a string never fails.
             let _ = writeln!(self.text, "line {number}: {reason}");
         }
     }
 
-    /// Returns what comes of the entries if none is wrong.
+    /// Returns a value if all entries are valid.
     ///
     /// # Errors
     ///
-    /// Fails with all that are.
+    /// Returns the errors of all invalid entries.
     pub fn or<T>(self, right: T) -> Result<T, String> {
         if self.wrong == 0 {
             return Ok(right);
@@ -70,22 +70,23 @@ impl WrongReport {
         } else {
             String::new()
         };
-        Err(format!("{}{more}nothing of it was taken\n", self.text))
+        Err(format!("{}{more}no entry was accepted\n", self.text))
     }
 }
 
-/// Reads a report: a JSON array, or a line for each visitor, as JSON or as
-/// `ADDRESS yes|no USER-AGENT`.
+/// Parses a report: a JSON array, or one line per visitor, as JSON or as `ADDRESS yes|no
+/// USER-AGENT`.
 ///
 /// # Errors
 ///
-/// Fails with each wrong entry and its number: of a report that is wrong in part nothing counts.
+/// Returns each invalid entry with its number; one invalid entry invalidates the whole report.
 pub fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
-    let text = std::str::from_utf8(body).map_err(|_| "the report is no UTF-8\n".to_owned())?;
+    let text =
+        std::str::from_utf8(body).map_err(|_| "the report is not valid UTF-8\n".to_owned())?;
     let text = text.trim();
     let entries = if text.starts_with('[') {
         let all: Vec<serde_json::Value> = serde_json::from_str(text)
-            .map_err(|error| format!("the report is no JSON: {error}\n"))?;
+            .map_err(|error| format!("the report is not valid JSON: {error}\n"))?;
         let entries = all.into_iter().zip(1..);
         let entry = |(value, number)| (number, of_json(serde_json::from_value(value)));
         entries.map(entry).collect::<Vec<_>>()
@@ -99,7 +100,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
     if entries.is_empty() || entries.len() > MAX_ENTRIES {
         let number = entries.len();
         return Err(format!(
-            "a report is about 1 to {MAX_ENTRIES} visitors, and this one about {number}\n"
+            "a report must have 1 to {MAX_ENTRIES} visitors, but this one has {number}\n"
         ));
     }
     let (mut reported, mut wrong) = (Vec::new(), WrongReport::default());
@@ -122,11 +123,11 @@ fn of_line(line: &str) -> Result<Reported, String> {
     let (word, user_agent) = rest.split_once(' ').unwrap_or((rest, ""));
     let address = address
         .parse()
-        .map_err(|_| "it begins with no address, as in: 192.0.2.7 no Mozilla/5.0 (…)")?;
+        .map_err(|_| "the line must begin with an address, as in: 192.0.2.7 no Mozilla/5.0 (…)")?;
     let person = match word {
         "yes" => YesNo::Yes,
         "no" => YesNo::No,
-        _ => return Err("behind the address stands neither yes nor no".to_owned()),
+        _ => return Err("yes or no must follow the address".to_owned()),
     };
     Ok(Reported {
         address,
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_write_a_report_says_the_same() {
+    fn all_report_formats_are_equivalent() {
         let expected = "192.0.2.7 No \"Chrome/156 x\" None; 2001:db8::1 Yes \"\" None";
         for body in [
             "192.0.2.7 no Chrome/156 x\n\n2001:db8::1 yes\n",
@@ -181,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_number_and_nothing_of_the_report_counts() {
+    fn invalid_entries_are_reported_by_number_and_invalidate_the_report() {
         for (body, parts) in [
             (
                 "192.0.2.7 no a\n192.0.2 no a\n192.0.2.8 maybe a",
                 &[
-                    "line 2: it begins with no address",
+                    "line 2: the line must begin with an address",
                     "line 3: behind",
-                    "nothing of it was taken",
+                    "no entry was accepted",
                 ][..],
             ),
             (
@@ -200,7 +201,7 @@ mod tests {
                 &["line 1: missing field `person`"],
             ),
             ("[1", &["no JSON"]),
-            ("", &["1 to 1000 visitors, and this one about 0"]),
+            ("", &["1 to 1000 visitors, but this one has 0"]),
             (&"192.0.2.7 no\n".repeat(1_001), &["about 1001"]),
             (&"x\n".repeat(30), &["line 20: ", "and 10 more"]),
         ] {

@@ -1,7 +1,7 @@
-//! Requests by which `doctor` finds out how a proxy asks, and whether it applies the answers.
+//! Probes with which `doctor` tests whether a proxy sends queries and applies the responses.
 //!
-//! Such a request has a signed token that is good once and for a minute. The server decides about it
-//! as about any other, but neither counts nor logs it: it stores what it saw, and `doctor` reads that.
+//! A probe has a signed token that is valid once and for a minute. The server decides as for any
+//! other request, but does not count or log a probe: it stores its observations for `doctor`.
 
 mod probes;
 mod token;

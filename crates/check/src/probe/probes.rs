@@ -1,4 +1,4 @@
-//! Takes probes at the doors, and stores what was seen of them.
+//! Accepts probes at the endpoint and the proxy, and stores observations about them.
 
 use std::{
     collections::HashMap,
@@ -20,27 +20,27 @@ use robot_detection_traffic::traffic::decision_word;
 
 use super::{PROBE_HEADER, ProbeKey, Purpose, token::Token};
 
-/// Most tokens that are remembered as used; more are refused.
+/// Maximum number of used tokens that are remembered; further tokens are refused.
 const MAX_USED: usize = 1_000;
-/// Most bytes that are kept of a header's value.
+/// Maximum number of stored bytes of a header's value.
 const MAX_VALUE_BYTES: usize = 200;
 
-/// Takes probes, each token once.
+/// Acceptor of probes that accepts each token once.
 #[derive(Debug)]
 pub struct Probes {
-    /// `None`: the database has not told the seed, so no token is valid.
+    /// Key of the tokens; `None` until the database has returned the seed.
     key: Option<ProbeKey>,
-    /// When used tokens expire, in seconds since 1970, by their ids.
+    /// Expiry of used tokens by ID, in seconds since 1970.
     used: Mutex<HashMap<String, i64>>,
     store: Store,
     clock: Clock,
-    /// Tokens of before may have been used.
+    /// Start of the process: earlier tokens may have been used before.
     started_ms: i64,
     runtime: Handle,
     tasks: TaskTracker,
 }
 
-/// A probe whose decision is awaited.
+/// Probe that waits for its decision.
 #[derive(Debug)]
 pub struct Probe {
     probes: Arc<Probes>,
@@ -50,7 +50,7 @@ pub struct Probe {
     note: Note,
 }
 
-/// Door at which a probe arrived.
+/// Component at which a probe arrived.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
@@ -60,28 +60,28 @@ pub enum Door {
     Proxy,
 }
 
-/// Note about a probe.
+/// Observation of a probe.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Note {
-    /// Door at which it arrived.
+    /// Component at which the probe arrived.
     pub door: Door,
     /// Address of the visitor.
     pub address: IpAddr,
     /// Path and query.
     pub target: String,
-    /// Names in lower case; long values are cut.
+    /// Headers with lowercase names; long values are truncated.
     pub headers: Vec<(String, String)>,
-    /// Word for the decision; empty: none was made.
+    /// Word for the decision; empty if no decision was made.
     pub decision: String,
     pub(crate) cause: String,
 }
 
-/// Error of a token that is forged, too old or used.
+/// Error of a token that is forged, expired or already used.
 #[derive(Debug)]
 pub struct ForgedToken;
 
 impl Probes {
-    /// Creates the keeper of probes.
+    /// Creates the acceptor of probes.
     pub fn new(seed: Option<[u64; 2]>, store: Store, clock: Clock, tasks: TaskTracker) -> Self {
         Self {
             key: seed.map(ProbeKey::new),
@@ -94,11 +94,11 @@ impl Probes {
         }
     }
 
-    /// Takes the token from a request, and notes the request; `None`: it has no token.
+    /// Removes the token from a request and records the request; returns `None` without a token.
     ///
     /// # Errors
     ///
-    /// Fails if the token is forged, too old or used.
+    /// Fails if the token is forged, expired or already used.
     #[inline]
     pub fn take(
         self: &Arc<Self>,
@@ -138,7 +138,7 @@ impl Probes {
         })))
     }
 
-    /// Takes the token of a reload; returns whether the reload is accepted, `None` if the token is wrong.
+    /// Uses the token of a reload; returns whether a held reload is accepted, or `None` if invalid.
     pub fn take_reload(&self, headers: &HeaderMap) -> Option<bool> {
         let token = headers.get(AUTHORIZATION)?.to_str().ok()?;
         match self.use_once(token.strip_prefix("Bearer ")?)?.purpose {
@@ -165,7 +165,7 @@ impl Probes {
 }
 
 impl Probe {
-    /// Stores what was seen and decided.
+    /// Stores the observations and the decision.
     pub fn store(self, outcome: Option<&Outcome>) {
         let Self {
             probes,
@@ -184,7 +184,7 @@ impl Probe {
             async move {
                 let text = serde_json::to_string(&note).unwrap_or_default();
                 if let Err(error) = store.probes().note(&id, &text, now_ms).await {
-                    warn!(%error, "cannot note a request of doctor: {error}");
+                    warn!(%error, "could not store a probe of doctor: {error}");
                 }
             },
             &probes.runtime,
@@ -192,7 +192,7 @@ impl Probe {
     }
 }
 
-/// Returns `false` for headers that hold secrets of the proxy's.
+/// Returns `false` for headers that contain secrets of the proxy.
 fn is_shown(name: &HeaderName) -> bool {
     !matches!(
         name.as_str(),
@@ -211,32 +211,29 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_token_is_good_once_and_for_a_minute() {
+    async fn token_is_valid_once_and_for_a_minute() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let (clock, seed) = (Clock::manual(1_000_000), Some([1, 2]));
         let probes = Probes::new(seed, store, clock, TaskTracker::new());
         let key_of_before = ProbeKey::new([1, 2]).token("0", Purpose::Answer, 990_000);
         assert!(
             probes.use_once(&key_of_before).is_none(),
-            "the process is new"
+            "the token is older than the process"
         );
         let key = |seed| ProbeKey::new(seed);
         let made = |seed, id: &str, at_ms| key(seed).token(id, Purpose::Answer, at_ms);
         probes.clock.advance(std::time::Duration::from_secs(100));
         let token = made([1, 2], "a", 1_100_000);
         assert!(probes.use_once(&token).is_some());
-        assert!(probes.use_once(&token).is_none(), "it comes again");
+        assert!(probes.use_once(&token).is_none(), "already used");
         assert!(probes.use_once(&made([1, 2], "b", 1_040_000)).is_some());
         for (wrong, why) in [
-            (made([1, 2], "c", 1_038_000), "it is too old"),
-            (made([1, 2], "d", 1_200_000), "it is from the future"),
-            (
-                made([1, 3], "e", 1_000_000),
-                "it is of another installation",
-            ),
-            (token.replace("a.", "f."), "it was changed"),
-            (token.replace("answer", "silence"), "it was changed"),
-            (String::new(), "it is empty"),
+            (made([1, 2], "c", 1_038_000), "expired"),
+            (made([1, 2], "d", 1_200_000), "from the future"),
+            (made([1, 3], "e", 1_000_000), "from another installation"),
+            (token.replace("a.", "f."), "changed"),
+            (token.replace("answer", "silence"), "changed"),
+            (String::new(), "empty"),
         ] {
             assert!(probes.use_once(&wrong).is_none(), "{why}: {wrong}");
         }

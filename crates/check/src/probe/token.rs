@@ -1,10 +1,10 @@
-//! Tokens that only programs with access to the database can make.
+//! Tokens that only programs with access to the database can create.
 
 use ring::hmac;
 
 use robot_detection_store::store::{Store, StoreError};
 
-/// Seconds for which a token is good.
+/// Validity of a token in seconds.
 const GOOD_FOR_S: i64 = 60;
 
 /// Key of an installation's tokens.
@@ -20,22 +20,22 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Returns when the token was made, in seconds since 1970.
+    /// Returns the creation time in seconds since 1970.
     pub(super) fn made_s(&self) -> i64 {
         self.expires_s - GOOD_FOR_S
     }
 }
 
-/// Use of a token.
+/// Purpose of a token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Purpose {
-    /// A request of `doctor`.
+    /// A probe of `doctor`.
     Answer,
-    /// The same, to which the endpoint does not answer.
+    /// A probe of `doctor` to which the endpoint does not respond.
     Silence,
     /// A reload of the configuration.
     Reload,
-    /// The same, also if it would be held back.
+    /// A reload of the configuration that is applied even if it would be held for review.
     AcceptedReload,
 }
 
@@ -54,7 +54,7 @@ impl Purpose {
 }
 
 impl ProbeKey {
-    /// Makes the key of the seed of an installation.
+    /// Derives the key from the seed of an installation.
     pub(crate) fn new(seed: [u64; 2]) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         Self(hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened()))
@@ -64,13 +64,13 @@ impl ProbeKey {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database fails.
     pub async fn of(store: &Store) -> Result<Self, StoreError> {
         let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self::new(store.pace().seed(random).await?))
     }
 
-    /// Makes a token; `id` is used once.
+    /// Creates a token; `id` must be unique.
     pub fn token(&self, id: &str, purpose: Purpose, now_ms: i64) -> String {
         let (expires_s, purpose) = (now_ms / 1_000 + GOOD_FOR_S, purpose.as_str());
         let signed = format!("{id}.{expires_s}.{purpose}");
@@ -78,7 +78,7 @@ impl ProbeKey {
         format!("{signed}.{}", hex::encode(mac))
     }
 
-    /// Reads a token; `None`: it is forged, or not good any more.
+    /// Parses a token; returns `None` if the token is forged or has expired.
     pub(super) fn read(&self, token: &str, now_ms: i64) -> Option<Token> {
         let (signed, mac) = token.rsplit_once('.')?;
         let mac = hex::decode(mac).ok()?;

@@ -1,4 +1,4 @@
-//! The log of changes: who did what, and a button that undoes it.
+//! Audit log of administrators' changes, with a button to undo a change.
 
 mod page;
 mod view;

@@ -1,4 +1,4 @@
-//! The page of changes, its JSON and its CSV.
+//! The audit log of changes as page, JSON and CSV.
 
 use askama::Template;
 use axum::{
@@ -22,7 +22,7 @@ use super::{
 };
 use robot_detection_operations::past_ms;
 
-/// Changes that the page shows; JSON and CSV have all.
+/// Maximum number of entries on the page; JSON and CSV contain all.
 const SHOWN: usize = 200;
 
 #[derive(Template)]
@@ -30,13 +30,13 @@ const SHOWN: usize = 200;
 struct ChangesPage {
     page: Page,
     changes: Vec<ChangeView>,
-    /// How many there are, in words.
+    /// Text with the total number of entries.
     all: String,
     events: Vec<String>,
     params: ChangeParams,
 }
 
-/// Filter of the changes.
+/// Filter parameters of the audit log.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ChangeParams {
@@ -45,7 +45,7 @@ pub(crate) struct ChangeParams {
     until: String,
 }
 
-/// Shows the changes, newest first.
+/// Shows the audit log, newest entry first.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<ChangeParams>,
@@ -63,26 +63,26 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns how many changes there are, and how many of them are shown.
+/// Returns a text with the number of entries and how many are shown.
 fn all(total: usize) -> String {
     match total {
         1 => "1 change".to_owned(),
         total if total > SHOWN => format!(
-            "{} changes; shown are the newest {SHOWN}, the file has all",
+            "{} changes; the newest {SHOWN} are shown, and the CSV file contains all",
             grouped(total as u64)
         ),
         total => format!("{total} changes"),
     }
 }
 
-/// Entries of the change log.
+/// Entries of the audit log.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ChangeList")]
 pub(crate) struct Changes {
     changes: Vec<ChangeView>,
 }
 
-/// Returns the changes as JSON.
+/// Returns the audit log as JSON.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ChangeParams>,
@@ -91,7 +91,7 @@ pub(crate) async fn json(
     Ok(Json(Changes { changes }))
 }
 
-/// Returns the changes as a file of CSV.
+/// Returns the audit log as a CSV file.
 pub(crate) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<ChangeParams>,
@@ -136,7 +136,7 @@ impl ChangeParams {
 }
 
 impl ChangesPage {
-    /// Returns the address of the file with what is shown.
+    /// Returns the URL of the CSV file with the current filter.
     fn export(&self) -> String {
         let ChangeParams {
             event,
@@ -148,7 +148,7 @@ impl ChangesPage {
     }
 }
 
-/// Returns a cell, which no spreadsheet takes for a formula.
+/// Returns a CSV cell that spreadsheets do not treat as a formula.
 fn cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let mark = if is_formula { "'" } else { "" };
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_no_formula_and_ends_where_it_ends() {
+    fn cell_is_quoted_and_not_a_formula() {
         assert_eq!(cell("a \"b\", c"), "\"a \"\"b\"\", c\"");
         assert_eq!(cell("=1+1"), "\"'=1+1\"");
     }

@@ -1,4 +1,4 @@
-//! Changes as the page, its JSON and its CSV show them.
+//! Audit log entries for the page, JSON and CSV.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::super::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::store::AuditEntry;
 
-/// Entries that are read at most: the log has no more.
+/// Maximum number of entries that are read: the log stores no more.
 const LIMIT: u64 = 10_000;
 
-/// Change that somebody made.
+/// Entry of the audit log.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Change")]
 pub(super) struct ChangeView {
@@ -24,26 +24,26 @@ pub(super) struct ChangeView {
     pub(super) undo: Option<Undo>,
 }
 
-/// What undoes a change, as long as it can be undone.
+/// Action that undoes a change, while possible.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Undo {
-    /// Removes a rule that was added.
+    /// Remove a rule that was added.
     Remove(i64),
-    /// Brings back a rule that was removed.
+    /// Restore a rule that was removed.
     Restore(i64),
     Resume,
 }
 
-/// Changes that are asked for.
+/// Filter for audit log entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChangeQuery {
-    /// Word of the event; empty: all.
+    /// Event to show; empty shows all.
     pub(super) event: String,
     pub(super) since_ms: Option<i64>,
     pub(super) until_ms: Option<i64>,
 }
 
-/// What can be undone now.
+/// State that decides which changes can be undone now.
 struct Undoable {
     in_force: BTreeSet<i64>,
     removed: BTreeSet<i64>,
@@ -51,7 +51,7 @@ struct Undoable {
 }
 
 impl ChangeQuery {
-    /// Returns the changes, newest first, and the words of all events of that time.
+    /// Returns the matching entries, newest first, and the events that occur in the period.
     pub(super) async fn load(
         &self,
         state: &AdminState,
@@ -122,7 +122,7 @@ impl Undo {
         }
     }
 
-    /// Returns the path of the form that undoes it.
+    /// Returns the path of the form that undoes the change.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Remove(_) => "rules/remove",
@@ -131,7 +131,7 @@ impl Undo {
         }
     }
 
-    /// Returns the number of the rule, if it is about one.
+    /// Returns the ID of the rule to remove or restore, if any.
     pub(super) fn id(self) -> Option<i64> {
         match self {
             Self::Remove(id) | Self::Restore(id) => Some(id),
@@ -140,7 +140,7 @@ impl Undo {
     }
 }
 
-/// Leaves the button at the last change alone that it would undo.
+/// Keeps the undo button only on the newest entry that it would undo.
 fn offer_once(views: &mut [ChangeView]) {
     let mut offered = Vec::new();
     for view in views {

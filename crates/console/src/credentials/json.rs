@@ -1,4 +1,4 @@
-//! Tokens and sessions as JSON.
+//! API tokens and login sessions as JSON.
 
 use axum::{
     Extension, Json,

@@ -1,4 +1,4 @@
-//! Tokens of programs and sessions of browsers, as a page and as JSON.
+//! API tokens and browser sessions, as a page and as JSON.
 
 mod json;
 mod page;

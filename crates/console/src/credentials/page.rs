@@ -1,4 +1,4 @@
-//! The page of tokens and sessions.
+//! The page for API tokens and login sessions.
 
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
@@ -26,9 +26,9 @@ struct AccessPage {
     tokens: Vec<Token>,
     sessions: Vec<AdminSession>,
     form: MakeToken,
-    /// Field that is wrong, and why.
+    /// Errors in the fields of the form.
     errors: Vec<Invalid>,
-    /// Name of a token that was just made, and its secret.
+    /// Name and secret of the token that was just created.
     made: Option<(String, String)>,
     note: Option<&'static str>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct KeyForm {
     key: String,
 }
 
-/// Form without fields of its own.
+/// Form without fields other than the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(crate) struct NoFields {}
 
@@ -61,9 +61,9 @@ pub(crate) async fn show(
     Params(params): Params<NoteParams>,
 ) -> Result<Response, Problem> {
     let note = match &*params.note {
-        "token-ended" => Some("The token has ended."),
-        "session-ended" => Some("The session has ended."),
-        "sessions-ended" => Some("All other sessions have ended."),
+        "token-ended" => Some("Token revoked."),
+        "session-ended" => Some("Session ended."),
+        "sessions-ended" => Some("All other sessions ended."),
         _ => None,
     };
     let mut answer = AccessPage::new(&state, &session, page).await?;
@@ -71,9 +71,9 @@ pub(crate) async fn show(
     Ok(html(&answer))
 }
 
-/// Makes a token, and shows it this once.
+/// Creates a token and shows its secret this one time.
 ///
-/// The response is the page itself: a redirect would have to carry the secret in its address.
+/// Responds with the page itself: a redirect would have the secret in its URL.
 pub(crate) async fn make_token(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -142,7 +142,7 @@ impl AccessPage {
         })
     }
 
-    /// Returns what is wrong with a field.
+    /// Returns the error message of a field.
     fn error(&self, field: &str) -> &str {
         Invalid::of(field, &self.errors)
     }

@@ -1,4 +1,4 @@
-//! Which requests are meant.
+//! Filter for stored requests.
 
 use serde::Deserialize;
 
@@ -7,10 +7,10 @@ use robot_detection_layer::suspect::Reason;
 use robot_detection_store::store::{ANY_REASON, Evidence, EvidenceQuery};
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
-/// Longest name of a site or a robot that is looked for.
+/// Longest name of a site or a robot in a filter.
 const MAX_NAME_CHARS: usize = 200;
 
-/// What requests have to have in common; what is empty says nothing.
+/// Conditions that requests must meet; empty fields match all requests.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 pub(crate) struct EvidenceFilter {
     #[serde(default)]
@@ -21,17 +21,17 @@ pub(crate) struct EvidenceFilter {
     pub(super) decision: String,
     #[serde(default)]
     pub(super) verdict: String,
-    /// Code of a reason, or the word for any.
+    /// Code of a suspicion reason, or the word for any reason.
     #[serde(default)]
     pub(super) suspect: String,
 }
 
 impl EvidenceFilter {
-    /// Returns it with names of bounded length.
+    /// Returns the filter with names truncated to the maximum length.
     ///
     /// # Errors
     ///
-    /// Fails where a word is none, and tells all.
+    /// Returns a message with the valid words if a word is unknown.
     pub(super) fn checked(mut self) -> Result<Self, Problem> {
         known("decision", &self.decision, &decision_words())?;
         known("verdict", &self.verdict, &verdict_words())?;
@@ -66,12 +66,12 @@ impl EvidenceFilter {
         }
     }
 
-    /// Returns `true` if it leaves something out.
+    /// Returns `true` if the filter excludes any request.
     pub(super) fn is_narrowed(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Returns the query of an address that means the same, with its `?`.
+    /// Returns the filter as a query string, including `?`.
     pub(super) fn address_query(&self) -> String {
         let parts = [
             ("site", &self.site),
@@ -88,19 +88,19 @@ impl EvidenceFilter {
     }
 }
 
-/// Returns the word for any reason that makes a suspect, and the code of each.
+/// Returns the codes of suspicion reasons, preceded by the word for any reason.
 pub(crate) fn reason_words() -> Vec<&'static str> {
     let codes = Reason::ALL.iter().map(|reason| reason.code());
     [ANY_REASON].into_iter().chain(codes).collect()
 }
 
-/// Refuses a word that is none of those that are known.
+/// Refuses a word that is not in the list of valid words.
 pub(super) fn known(name: &str, word: &str, words: &[&str]) -> Result<(), Problem> {
     if word.is_empty() || words.contains(&word) {
         return Ok(());
     }
     Err(Problem::invalid(format!(
-        "{name}: use one of {}",
+        "{name} must be one of {}",
         words.join(", ")
     )))
 }

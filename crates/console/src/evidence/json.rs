@@ -1,4 +1,4 @@
-//! What is kept, as JSON and CSV.
+//! Stored evidence as JSON and CSV.
 
 use axum::{
     Json,
@@ -19,7 +19,7 @@ use robot_detection_store::store::{EVIDENCE_EVENTS, EvidenceQuery};
 use robot_detection_traffic::summary::csv_row;
 use robot_detection_traffic::traffic::Moment;
 
-/// Parameters of the address.
+/// Query parameters of the evidence endpoint.
 pub(crate) const PARAMETERS: &[&str] = &[
     "since", "until", "site", "robot", "decision", "verdict", "event", "suspect", "limit",
     "cursor", "format",
@@ -55,7 +55,7 @@ const COLUMNS: [&str; 25] = [
     "explain",
 ];
 
-/// Query of the address, beside what [`EvidenceFilter`] has.
+/// Query of the evidence endpoint, in addition to [`EvidenceFilter`].
 #[derive(Debug, Deserialize)]
 pub(crate) struct EvidenceParams {
     #[serde(default)]
@@ -68,7 +68,7 @@ pub(crate) struct EvidenceParams {
     format: String,
 }
 
-/// Request that is kept, with its id.
+/// Stored request with its ID.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Evidence")]
 struct KeptView {
@@ -77,19 +77,19 @@ struct KeptView {
     request: EvidenceView,
 }
 
-/// A page of evidence.
+/// Page of stored requests.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct EvidencePage {
-    /// Newest first.
+    /// Stored requests, newest first.
     evidence: Vec<KeptView>,
     /// Cursor of the next page; absent on the last page.
     next: Option<String>,
     kept_days: u32,
-    /// Requests lost because the queue was full.
+    /// Number of requests lost because the queue was full.
     lost: u64,
 }
 
-/// Returns evidence, the last first; 422 where a parameter is wrong.
+/// Returns stored requests, newest first; 422 if a parameter is not valid.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<EvidenceParams>,
@@ -99,7 +99,7 @@ pub(crate) async fn json(
     let query = params.query(&filter.checked()?, &paging, state.now_ms())?;
     known("format", &params.format, &["json", "csv"])?;
     let traffic = &state.operations().traffic;
-    // What was decided before the question is in the answer.
+    // Includes decisions made before the request.
     traffic.catch_up().await;
     let found = state.operations().store.evidence().list(&query).await?;
     let is_last = (found.len() as u64) < query.limit;
@@ -150,13 +150,13 @@ impl EvidenceParams {
     }
 }
 
-/// Returns the rows as a file for spreadsheets.
+/// Returns the rows as a CSV file.
 fn csv(rows: &[KeptView]) -> Response {
     let mut text = csv_row(COLUMNS.map(str::to_owned));
     for row in rows {
         text.push_str(&csv_row(cells(row.id, &row.request)));
     }
-    // As an attachment, so that a browser saves text that others have written, and renders none.
+    // As an attachment, so that a browser saves the third-party text and does not render it.
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (

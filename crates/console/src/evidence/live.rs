@@ -1,4 +1,4 @@
-//! The page of the last decisions.
+//! The page of live decisions.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -17,7 +17,7 @@ use crate::{
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
-/// Rows that the page has at first.
+/// Number of rows on the initial page.
 const ROWS: usize = 50;
 
 #[derive(Template)]
@@ -27,15 +27,15 @@ struct LivePage {
     filter: EvidenceFilter,
     sites: Vec<String>,
     rows: Vec<EvidenceView>,
-    /// Requests of people that have passed.
+    /// Number of human requests that passed.
     people: u64,
-    /// Requests that found no room in the evidence.
+    /// Number of requests lost because the evidence queue was full.
     lost: u64,
-    /// Number of the last decision that the rows tell, if they tell it.
+    /// Number of the last decision included in the rows, or the last decision before them.
     last: u64,
 }
 
-/// Shows the last decisions of this instance, and what is kept of before.
+/// Shows the last decisions of this instance, followed by older stored requests.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(filter): Params<EvidenceFilter>,
@@ -43,7 +43,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let filter = filter.checked()?;
     let traffic = &state.operations().traffic;
-    // Before the rows: what comes in between is told twice rather than never.
+    // Read before the rows: decisions made in between appear twice rather than never.
     let last = traffic.last_decision();
     let (live, since_ms) = traffic.look(0);
     let live = live.iter().rev().map(|row| &*row.decided);
@@ -68,7 +68,7 @@ pub(crate) async fn show(
 }
 
 impl LivePage {
-    /// Returns the words for decisions, and whether each is the one that is asked for.
+    /// Returns the decision words, and whether each is selected in the filter.
     fn decisions(&self) -> Vec<(&'static str, bool)> {
         let words = decision_words().into_iter();
         words
@@ -76,7 +76,7 @@ impl LivePage {
             .collect()
     }
 
-    /// Returns the same of reasons that make a suspect.
+    /// Returns the suspicion reasons, and whether each is selected in the filter.
     fn reasons(&self) -> Vec<(&'static str, bool)> {
         let words = reason_words().into_iter();
         words
@@ -84,7 +84,7 @@ impl LivePage {
             .collect()
     }
 
-    /// Returns the same of verdicts.
+    /// Returns the verdict words, and whether each is selected in the filter.
     fn verdicts(&self) -> Vec<(&'static str, bool)> {
         let words = verdict_words().into_iter();
         words
@@ -93,7 +93,7 @@ impl LivePage {
     }
 }
 
-/// Returns what is kept of before somebody looked; while the database is away, nothing.
+/// Returns stored requests from before a time; none while the database is unavailable.
 async fn kept_before(
     state: &AdminState,
     filter: &EvidenceFilter,
@@ -132,7 +132,7 @@ mod tests {
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
 
     #[test]
-    fn hostile_text_is_shown_as_text() {
+    fn hostile_text_is_escaped() {
         let text = HOSTILE.to_owned();
         let evidence = Evidence {
             robot: text.clone(),
@@ -177,6 +177,6 @@ mod tests {
             text.matches("&#60;script&#62;alert").count() >= 10,
             "{text}"
         );
-        assert!(!text.contains(" style="), "the pages allow no inline style");
+        assert!(!text.contains(" style="), "inline styles are not allowed");
     }
 }

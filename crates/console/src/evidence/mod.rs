@@ -1,7 +1,7 @@
-//! What was not simply passed, request by request: kept ones, and decisions as they come.
+//! Stored evidence and live decisions: requests that did not simply pass, one by one.
 //!
-//! `api/v1/evidence` tells what is kept, as JSON or CSV; the page *Live* shows the decisions of this
-//! instance, those that pass included, and goes on by server-sent events.
+//! `api/v1/evidence` returns stored requests as JSON or CSV; the *Live* page shows all decisions of
+//! this instance, including passes, and is updated by server-sent events.
 
 mod filter;
 mod json;

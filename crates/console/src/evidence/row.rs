@@ -1,4 +1,4 @@
-//! One request as page, JSON, CSV and stream tell it.
+//! One request for page, JSON, CSV and event stream.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,19 +6,19 @@ use serde::Serialize;
 use crate::{Moment, page::encode};
 use robot_detection_store::store::{BrokenRule, Evidence};
 
-/// Request of which more is told than its place in a sum.
+/// Request with the details of its decision.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct EvidenceView {
     pub(super) at: Moment,
     pub(super) event: String,
     pub(super) site: String,
     pub(super) kind: String,
-    /// `None` for people.
+    /// ID of the robot; `None` for a person.
     pub(super) robot: Option<String>,
     pub(super) verdict: String,
     pub(super) decision: String,
     pub(super) cause: String,
-    /// `None`: another proxy has answered.
+    /// Response status; `None` if another proxy responded.
     pub(super) status: Option<u16>,
     pub(super) method: String,
     pub(super) host: String,
@@ -26,16 +26,16 @@ pub(super) struct EvidenceView {
     pub(super) address: Option<String>,
     pub(super) user_agent: String,
     pub(super) referrer: Option<String>,
-    /// Evidence of an impostor.
+    /// Evidence that exposes an impostor.
     pub(super) proof: Option<String>,
     pub(super) robots_txt: Option<BrokenView>,
-    /// Codes of the reasons why the visitor was suspect.
+    /// Codes of the reasons for suspicion.
     pub(super) suspect: Vec<String>,
-    /// Address of the page that explains the decision, from the top of the router.
+    /// Link to the page that explains the decision, relative to the console's root.
     pub(super) explain: String,
 }
 
-/// What was broken of robots.txt, as it stood then.
+/// Violated part of robots.txt, as in force at the time.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 #[schemars(rename = "RobotsTxtViolation")]
@@ -83,7 +83,7 @@ impl EvidenceView {
         }
     }
 
-    /// Returns who asked: a robot's id, or the kind of visitor.
+    /// Returns the robot's ID, or the kind of visitor.
     pub(super) fn who(&self) -> &str {
         self.robot.as_deref().unwrap_or(&self.kind)
     }

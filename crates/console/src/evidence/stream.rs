@@ -1,4 +1,4 @@
-//! Decisions as they come: server-sent events (HTML Standard §9.2).
+//! Live decisions as server-sent events (HTML Standard §9.2).
 
 use std::{
     convert::Infallible,
@@ -24,27 +24,27 @@ use super::{filter::EvidenceFilter, row::EvidenceView};
 use crate::{fields::Params, problem::Problem, session, state::AdminState};
 use robot_detection_traffic::traffic::Viewing;
 
-/// Time from one look at the decisions to the next.
+/// Interval between checks for new decisions.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Looks after which something is sent in any case: a proxy closes a connection that is silent.
+/// Number of checks after which an event is always sent, because proxies close idle connections.
 const HEARTBEAT: u32 = 20;
 
-/// Looks after which it is asked whether the session has ended.
+/// Number of checks between checks for the end of the session.
 const SESSION: u32 = 10;
 
-/// Rows of one look; of more the last ones are sent, and how many there were.
+/// Maximum number of rows per event; if there are more, only the last rows and the total are sent.
 const MAX_ROWS: usize = 60;
 
-/// Query of the address, beside what [`EvidenceFilter`] has.
+/// Query of the event stream, in addition to [`EvidenceFilter`].
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamParams {
-    /// Number of the decision behind which is told.
+    /// Number of the decision after which to start.
     #[serde(default)]
     after: u64,
 }
 
-/// Stream of one viewer.
+/// Event stream of one viewer.
 struct Stream {
     state: AdminState,
     filter: EvidenceFilter,
@@ -55,12 +55,12 @@ struct Stream {
     _viewing: Viewing,
 }
 
-/// Body whose parts come through a channel.
+/// Response body whose data comes from a channel.
 struct EventBody {
     parts: mpsc::Receiver<Bytes>,
 }
 
-/// Sends decisions until the viewer goes, his session ends, or the program does.
+/// Sends decisions until the viewer disconnects, the session ends or the server stops.
 pub(crate) async fn events(
     State(state): State<AdminState>,
     Params(params): Params<StreamParams>,
@@ -73,12 +73,12 @@ pub(crate) async fn events(
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too_many_viewers",
-            "As many look at live decisions as may. Close one of the pages.",
+            "Too many live pages are open. Close one of them.",
         )
     })?;
     let (sender, parts) = mpsc::channel(1);
     let stream = Stream {
-        // Of a program that was started anew, numbers begin anew.
+        // After a restart, decisions are numbered from the start again.
         after: resumed(&headers)
             .unwrap_or(params.after)
             .min(state.operations().traffic.last_decision()),
@@ -92,7 +92,7 @@ pub(crate) async fn events(
     state.operations().tasks.spawn(stream.run());
     let kind = [
         (header::CONTENT_TYPE, "text/event-stream"),
-        // nginx would hold events back until there are enough.
+        // Otherwise nginx would buffer the events.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     Ok((kind, Body::new(EventBody { parts })).into_response())
@@ -103,7 +103,7 @@ impl Stream {
         let stop = self.state.admin().stop.clone();
         stop.run_until_cancelled(async {
             let mut every = time::interval(EVERY);
-            // A viewer who was slow gets the rows of the time at once, not one look after another.
+            // A viewer that was slow gets the missed rows in one event, not in a series of them.
             every.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
             let mut silent = HEARTBEAT;
             for look in 1_u32.. {
@@ -119,7 +119,7 @@ impl Stream {
                     None => ":\n\n".to_owned(),
                 };
                 silent = 0;
-                // The viewer has gone.
+                // The viewer has disconnected.
                 if self.sender.send(part.into()).await.is_err() {
                     return;
                 }
@@ -128,7 +128,7 @@ impl Stream {
         .await;
     }
 
-    /// Returns what is new as an event.
+    /// Returns the new decisions as an event.
     fn look(&mut self) -> Option<String> {
         let traffic = &self.state.operations().traffic;
         let (rows, _) = traffic.look(self.after);
@@ -146,14 +146,14 @@ impl Stream {
         let rows: Vec<_> = rows.map(|row| EvidenceView::new(row, now_ms)).collect();
         let lost = traffic.lost_evidence();
         let data = json!({ "rows": rows, "skipped": skipped, "people": people, "lost": lost });
-        // JSON has no line breaks of its own.
+        // The JSON contains no line breaks.
         Some(format!("id: {}\nevent: rows\ndata: {data}\n\n", self.after))
     }
 
     async fn is_allowed(&self) -> bool {
         match &self.session {
             Some(session) => session::is_open(&self.state, session).await,
-            // The application has let them in.
+            // The application has granted access.
             None => true,
         }
     }
@@ -172,7 +172,7 @@ impl http_body::Body for EventBody {
     }
 }
 
-/// Returns where a browser was when its connection broke off.
+/// Returns the last event ID of a browser that reconnects.
 fn resumed(headers: &HeaderMap) -> Option<u64> {
     headers.get("last-event-id")?.to_str().ok()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The form of a live rule.
+//! The form for a live rule.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use robot_detection_operations::{
     live_rules::{RuleFields, Surroundings},
 };
 
-/// Fields of the form, which has those of all actions.
+/// Fields of the form, including those of all actions.
 pub(super) const FIELDS: [&str; 15] = [
     "name",
     "action",
@@ -30,18 +30,18 @@ pub(super) const FIELDS: [&str; 15] = [
     "ends",
 ];
 
-/// Live rule as a form sends it; what is empty was not written.
+/// Live rule as sent by a form; empty fields count as missing.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RuleForm(BTreeMap<String, String>);
 
 impl RuleForm {
-    /// Returns the text of a field.
+    /// Returns the trimmed text of a field.
     pub(super) fn get(&self, field: &str) -> &str {
         self.0.get(field).map_or("", |text| text.trim())
     }
 
-    /// Returns the fields that the action has.
+    /// Returns the fields that the selected action supports.
     pub(super) fn fields(&self) -> Result<RuleFields, Invalid> {
         let action = self.get("action");
         let mut json = Map::new();
@@ -60,7 +60,7 @@ impl RuleForm {
                 "status" | "requests" | "per_seconds" => {
                     let number = text.parse::<u16>();
                     number
-                        .map_err(|_| Invalid::new(field, "write a whole number"))?
+                        .map_err(|_| Invalid::new(field, "enter a whole number"))?
                         .into()
                 }
                 "people" => true.into(),
@@ -73,7 +73,7 @@ impl RuleForm {
     }
 }
 
-/// Returns what rules are judged by; refuses where live rules are turned off.
+/// Returns the context for evaluating rules; refuses if live rules are turned off.
 pub(super) fn surroundings<'s>(
     state: &'s AdminState,
     visitor: &Visitor,
@@ -82,7 +82,7 @@ pub(super) fn surroundings<'s>(
     Ok(state.operations().surroundings(state.caller_as(visitor)))
 }
 
-/// Refuses what cannot be done as live rules are turned off.
+/// Refuses the request if live rules are turned off.
 pub(super) fn check_enabled(state: &AdminState) -> Result<(), Refusal> {
     if state.operations().live_rules.is_enabled() {
         return Ok(());

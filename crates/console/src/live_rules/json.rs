@@ -1,4 +1,4 @@
-//! Live rules for programs.
+//! JSON API for live rules.
 
 use axum::{
     Extension, Json,
@@ -23,14 +23,14 @@ use robot_detection_operations::live_rules::{
     self, AddedRule, NewPause, Outcome, PauseState, RuleFields, Rules,
 };
 
-/// Whether nothing is to be changed.
+/// Whether to only preview the change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DryRun {
     pub(crate) dry_run: bool,
 }
 
-/// Returns the rules in force: those of all sites, or of one.
+/// Returns the rules in force of all sites or of one site.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     Params(of): Params<SiteParam>,
@@ -40,7 +40,7 @@ pub(crate) async fn list_json(
     if !of.site.is_empty() {
         among.sites.retain(|(name, _)| *name == of.site);
         if among.sites.is_empty() {
-            return Err(Problem::not_found("There is no such site."));
+            return Err(Problem::not_found("This site does not exist."));
         }
     }
     let live = &operations.live_rules;
@@ -51,7 +51,7 @@ pub(crate) async fn list_json(
     )))
 }
 
-/// Adds a rule, or returns what it would have touched.
+/// Adds a rule, or returns the requests it would have affected.
 pub(crate) async fn add_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -64,7 +64,7 @@ pub(crate) async fn add_json(
     Ok(answer(&state, &page, added).await)
 }
 
-/// Adds a rule by its name, or replaces the one that has it.
+/// Creates or replaces a rule by name.
 pub(crate) async fn put_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -90,7 +90,7 @@ async fn answer(state: &AdminState, page: &Page, added: AddedRule) -> Response {
     }
 }
 
-/// Ends a rule, by its ID or name.
+/// Removes a rule by its ID or name.
 pub(crate) async fn remove_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -103,7 +103,7 @@ pub(crate) async fn remove_json(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Restores a rule.
+/// Restores a removed rule.
 pub(crate) async fn restore_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -116,7 +116,7 @@ pub(crate) async fn restore_json(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the pause in force.
+/// Returns the state of the pause.
 pub(crate) async fn pause_state_json(State(state): State<AdminState>) -> Json<PauseState> {
     let set = state.operations().live_rules.load();
     let pause = live_rules::pause_of(state.now_ms(), &set);
@@ -135,7 +135,7 @@ pub(crate) async fn pause_json(
     Ok(Json(paused))
 }
 
-/// Ends the pause; one that is over already is no error.
+/// Ends the pause; succeeds even if enforcement is not paused.
 pub(crate) async fn resume_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

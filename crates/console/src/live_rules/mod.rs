@@ -1,4 +1,4 @@
-//! Live rules, and the pause of all enforcement: pages, forms and JSON.
+//! Live rules and the pause of all enforcement: pages, forms and JSON.
 
 mod form;
 mod json;

@@ -1,4 +1,4 @@
-//! The list of rules, and the way to another one.
+//! Pages for listing, creating and removing live rules.
 
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
@@ -28,10 +28,10 @@ struct RulesPage {
     page: Page,
     of: SelectedSite,
     live: Vec<LiveRuleView>,
-    /// Of the site, live ones first.
+    /// Rules of the site, live rules first.
     rules: Vec<RuleView>,
     is_enabled: bool,
-    /// What was done just now, and the rule by whose number it is undone.
+    /// Note about the last action, with the ID of its rule.
     note: Option<Note>,
 }
 
@@ -53,10 +53,10 @@ struct ConfirmPage {
     added: AddedRule,
 }
 
-/// What was done just now.
+/// Note about the last action.
 struct Note {
     text: String,
-    /// Path of the form that undoes it, and the button's word.
+    /// Path of the form that undoes the action, and the button's label.
     undo: Option<(&'static str, &'static str)>,
     id: i64,
 }
@@ -68,13 +68,13 @@ pub(crate) struct NoteParams {
     id: i64,
 }
 
-/// Number of the rule that a form is about.
+/// ID of the rule that a form changes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct RuleIdForm {
     id: RuleId,
 }
 
-/// Number as a form writes it: texts, which a flattened struct would not read as numbers.
+/// ID parsed from text: a flattened struct would not parse form values as numbers.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct RuleId(i64);
@@ -108,7 +108,7 @@ pub(crate) async fn list(
     })
 }
 
-/// Shows the form.
+/// Shows the rule form.
 pub(crate) async fn form(
     State(state): State<AdminState>,
     Params(form): Params<RuleForm>,
@@ -118,7 +118,7 @@ pub(crate) async fn form(
     Ok(html(&NewRulePage::new(&state, page, form, Vec::new())))
 }
 
-/// Shows what the rule would have touched, before it is in force.
+/// Shows the requests that the rule would have affected, before it is activated.
 pub(crate) async fn confirm(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -131,7 +131,7 @@ pub(crate) async fn confirm(
     }
 }
 
-/// Puts a rule in force on every instance.
+/// Activates a rule on every instance.
 pub(crate) async fn add(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -158,7 +158,7 @@ async fn save(
     live_rules::add(&among, &form.fields()?, is_dry_run).await
 }
 
-/// Ends a rule at once.
+/// Removes a rule with immediate effect.
 pub(crate) async fn remove(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -172,7 +172,7 @@ pub(crate) async fn remove(
     Ok(to_list(&page, "removed", id))
 }
 
-/// Restores a rule.
+/// Restores a removed rule.
 pub(crate) async fn restore(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -211,13 +211,13 @@ pub(crate) async fn resume(
     Ok(page.location.see_other("rules"))
 }
 
-/// Leads back to the list, which tells what was done with a rule.
+/// Redirects to the list, which shows a note about the action.
 fn to_list(page: &Page, done: &str, id: i64) -> Response {
     let list = format!("rules?note={done}&id={id}");
     page.location.see_other(&list)
 }
 
-/// Shows the form again with what is wrong.
+/// Shows the form again with its errors.
 fn refused(
     state: &AdminState,
     page: Page,
@@ -249,7 +249,7 @@ impl NewRulePage {
 }
 
 impl ConfirmPage {
-    /// Returns the fields of the form, which the next form sends on.
+    /// Returns the form's fields, which are passed on to the next form.
     fn fields(&self) -> [(&'static str, &str); FIELDS.len()] {
         FIELDS.map(|field| (field, self.form.get(field)))
     }
@@ -260,15 +260,15 @@ impl Note {
         let id = params.id;
         let is_there = live.iter().any(|rule| rule.id == id);
         let (word, undo) = match &*params.note {
-            "added" => ("in force on every instance", Some(("remove", "Undo"))),
-            "restored" => ("in force again", Some(("remove", "Undo"))),
+            "added" => ("active on every instance", Some(("remove", "Undo"))),
+            "restored" => ("active again", Some(("remove", "Undo"))),
             "removed" => ("removed", Some(("restore", "Undo"))),
             _ => return None,
         };
-        // The address may be opened again, when something else was done since.
+        // The URL may be opened again after the rule has changed.
         let is_still_so = is_there == (params.note != "removed");
         is_still_so.then(|| Self {
-            text: format!("The live rule {id} is {word}."),
+            text: format!("Live rule {id} is {word}."),
             undo,
             id,
         })

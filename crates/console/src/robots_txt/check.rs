@@ -1,4 +1,4 @@
-//! The tester: whether a robot may fetch a URL, and what would be done.
+//! The tester: checks whether a robot may fetch a URL, and explains the decision.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,33 +15,33 @@ use robot_detection_layer::policy::{Enforcer, Request};
 use robot_detection_operations::decisions::DecisionView;
 use robot_detection_robots_txt::{ForRobot, RobotsTxt};
 
-/// Longest robot, URL and host that are examined.
+/// Maximum length of the robot, URL and host to check.
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(in super::super) struct CheckParams {
-    /// Id, product token, or a whole User-Agent.
+    /// ID, product token or full User-Agent.
     #[serde(default)]
     pub(super) robot: String,
-    /// Path, or absolute URL.
+    /// Path or absolute URL.
     #[serde(default)]
     pub(super) url: String,
-    /// Host of a path; that of an absolute URL counts before it.
+    /// Host for a path; an absolute URL overrides it.
     #[serde(default)]
     pub(super) host: String,
 }
 
-/// Verdict of robots.txt, and the decision on the request.
+/// Verdict of robots.txt and the decision for the request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(in super::super) struct CheckResult {
     pub(super) robot: String,
-    /// Whom the robot is taken for, as a sentence.
+    /// Sentence about the robot that the entered text identifies.
     #[serde(rename = "identified_as")]
     pub(super) taken_for: String,
     pub(super) host: Option<String>,
     /// Path with its query.
     pub(super) url: String,
-    /// Verdict of the file; `None` where there is no file.
+    /// Verdict of the file; `None` without a file.
     pub(super) robots_txt: Option<VerdictView>,
     #[serde(flatten)]
     pub(super) decided: DecisionView,
@@ -51,24 +51,24 @@ pub(in super::super) struct CheckResult {
 #[schemars(rename = "RobotsTxtResult")]
 pub(in super::super) struct VerdictView {
     pub(super) allowed: bool,
-    /// Line of the rule that decided.
+    /// Line of the deciding rule.
     pub(super) line: Option<usize>,
     pub(super) rule: Option<String>,
-    /// Line at which its group begins.
+    /// Line where its group begins.
     pub(super) group_line: Option<usize>,
-    /// No group names the robot, so that those of `*` count (RFC 9309 §2.2.1).
+    /// Whether no group names the robot, so that the `*` group applies (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,
     pub(super) crawl_delay_seconds: Option<f64>,
 }
 
-/// Robot that an entered text stands for.
+/// Robot that the entered text identifies.
 enum RobotName<'d> {
     Claim(Claim<'d>),
-    /// A name that detection does not know, to be looked up in the file.
+    /// Name unknown to detection, to be looked up in the file.
     Name,
 }
 
-/// Checks a URL against the file in force, and decides on the request as for a visitor.
+/// Checks a URL against the file in force and decides as for a visitor's request.
 pub(super) fn check(
     state: &AdminState,
     question: &CheckParams,
@@ -77,7 +77,7 @@ pub(super) fn check(
     let lengths = [&question.robot, &question.url, &question.host].map(String::len);
     if lengths.iter().any(|&length| length > MAX_BYTES) {
         return Err(Problem::invalid(
-            "Robot, URL and host may have 16 KiB each.",
+            "Robot, URL and host are limited to 16 KiB each.",
         ));
     }
     let robot = question.robot.trim();
@@ -113,7 +113,7 @@ pub(super) fn check(
 }
 
 impl<'d> RobotName<'d> {
-    /// Looks up an id, then a product token, then the claim of a User-Agent.
+    /// Looks up an ID, then a product token, then the claim of a User-Agent.
     fn new(detector: &'d Detector, text: &str) -> Self {
         let robots = detector.robots().iter();
         let named = robots
@@ -126,7 +126,7 @@ impl<'d> RobotName<'d> {
                     token.is_some_and(|token| token.eq_ignore_ascii_case(text))
                 })
             });
-        // Without a pattern detection never names the robot: the text is then read as a User-Agent.
+        // A robot without patterns is never detected: its text is parsed as a User-Agent.
         if let Some(robot) = named
             && let Some(pattern) = robot.patterns.first()
         {
@@ -156,22 +156,22 @@ impl<'d> RobotName<'d> {
                 let id = &robot.id;
                 match robot.token() {
                     Ok(token) if token.is_published() => format!(
-                        "It is the robot {id}, which robots.txt calls {}.",
+                        "Robot {id}, named {} in robots.txt.",
                         token.as_str()
                     ),
                     Ok(token) => format!(
-                        "It is the robot {id}, of which no registry says what robots.txt calls it: its name {} stands for that.",
+                        "Robot {id}; no registry lists its product token for robots.txt, so its name {} is used.",
                         token.as_str()
                     ),
-                    Err(_) => format!("It is the robot {id}, for which robots.txt has no name."),
+                    Err(_) => format!("Robot {id}, which has no name for robots.txt."),
                 }
             }
             Self::Claim(Claim::Unlisted(_) | Claim::Signed(_)) => {
-                "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
+                "Unlisted robot; robots.txt is searched for the names in its User-Agent."
                     .to_owned()
             }
             Self::Claim(Claim::Nameless | Claim::Shared(_) | Claim::Person) | Self::Name => {
-                "Detection knows no robot by that, so a visitor with this User-Agent is taken for a person; robots.txt is asked about the name."
+                "No known robot. A visitor with this User-Agent counts as a person; robots.txt is checked for this name."
                     .to_owned()
             }
         }
@@ -201,7 +201,7 @@ fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
         Some(("http" | "https", rest)) => {
             let end = rest.find(['/', '?']).unwrap_or(rest.len());
             let (authority, target) = rest.split_at_checked(end).unwrap_or((rest, ""));
-            // A user and password before the host are no part of it (RFC 3986 §3.2.1).
+            // User and password before the host are not part of the host (RFC 3986 §3.2.1).
             let typed = authority.rsplit_once('@');
             (Some(typed.map_or(authority, |(_, host)| host)), target)
         }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_or_a_whole_url_may_be_typed() {
+    fn path_or_full_url_is_accepted() {
         for (url, host, expected) in [
             ("/a?b=c#d", "", (None, "/a?b=c")),
             ("a", "x.example", (Some("x.example"), "/a")),

@@ -1,4 +1,4 @@
-//! Violations of robots.txt by day, as far as they are kept.
+//! Violations of robots.txt by day, from stored evidence.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use robot_detection_store::store::ViolationDay;
 
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
-/// Days that are shown, the current one included: evidence is kept as long by default.
+/// Number of days shown, including today: evidence is stored as long by default.
 const DAYS: i64 = 30;
 
-/// Violations of a day in UTC.
+/// Violations on one day in UTC.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ViolationDay")]
 pub(super) struct DayView {
-    /// Such as `2026-03-01`.
+    /// Date such as `2026-03-01`.
     pub(super) day: String,
     pub(super) refused: u64,
-    /// Requests that got what they asked for.
+    /// Violations that were only reported.
     pub(super) reported: u64,
 }
 
-/// The last days, the oldest first; none where nothing is kept of them.
+/// Violations by day, oldest first; empty if violations are not stored.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
 pub(super) struct ViolationDays {
@@ -32,7 +32,7 @@ pub(super) struct ViolationDays {
 }
 
 impl ViolationDays {
-    /// Reads those of a site; while the database is away there are none.
+    /// Reads the violations on a site by day; none while the database is unavailable.
     pub(super) async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
         let site = if site.is_empty() { DEFAULT_SITE } else { site };
         let last = state.now_ms().div_euclid(DAY_MS);

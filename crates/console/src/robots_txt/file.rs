@@ -1,4 +1,4 @@
-//! Files in force, and their lines.
+//! The robots.txt files in force and their lines.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,17 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::RobotsFiles;
 use robot_detection_robots_txt::{RobotsTxt, Warning};
 
-/// Most lines that a page shows; a robots.txt of 500 KiB may have tens of thousands.
+/// Maximum number of lines on a page; a robots.txt of 500 KiB may have tens of thousands.
 const MAX_LINES: usize = 1_000;
 
-/// Most characters of a line that a page shows.
+/// Maximum number of characters of a line on a page.
 const MAX_LINE_CHARS: usize = 300;
 
-/// File of one host, or of all that have none of their own.
+/// The robots.txt of one host, or of all hosts without their own file.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotsTxtFile")]
 pub(super) struct FileView {
-    /// The host; none: every host without a file of its own.
+    /// Host of the file; `None` for all hosts without their own file.
     pub(super) host: Option<String>,
     pub(super) dialect: &'static str,
     pub(super) bytes: usize,
@@ -27,7 +27,7 @@ pub(super) struct FileView {
     pub(super) warnings: Vec<WarningView>,
 }
 
-/// Warning about what robots may read in another way than it is meant.
+/// Warning about a line that robots may interpret differently than intended.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotsTxtWarning")]
 pub(super) struct WarningView {
@@ -36,7 +36,7 @@ pub(super) struct WarningView {
 }
 
 impl WarningView {
-    /// Returns the warnings but those about names that robots of the registry use.
+    /// Returns the warnings, except those about names used by registered robots.
     pub(super) fn all(file: &RobotsTxt, detector: &Detector) -> Vec<Self> {
         let view = |warning: &Warning| Self {
             line: warning.line,
@@ -52,7 +52,7 @@ impl WarningView {
     }
 }
 
-/// Lines of a file that a page shows.
+/// Excerpt of a file's lines.
 #[derive(Clone, Debug)]
 pub(super) struct Excerpt {
     pub(super) lines: Vec<LineView>,
@@ -64,7 +64,7 @@ pub(super) struct Excerpt {
 pub(super) struct LineView {
     pub(super) number: usize,
     pub(super) text: String,
-    /// It is the line that decided.
+    /// Whether this line decided.
     pub(super) is_marked: bool,
 }
 
@@ -81,7 +81,7 @@ impl FileView {
     }
 }
 
-/// Returns every file in the order of the hosts, first that of all others.
+/// Returns the files sorted by host; the file for all other hosts comes first.
 pub(super) fn sorted(files: &RobotsFiles) -> Vec<(Option<&str>, &RobotsTxt)> {
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_by_key(|(host, _)| *host);
@@ -89,7 +89,7 @@ pub(super) fn sorted(files: &RobotsFiles) -> Vec<(Option<&str>, &RobotsTxt)> {
 }
 
 impl Excerpt {
-    /// Returns the lines around the one that is marked, else the first ones.
+    /// Returns the lines around the marked line, or the first lines.
     pub(super) fn new(file: &RobotsTxt, marked: Option<usize>) -> Self {
         let total = lines(file.as_bytes()).count();
         let first = marked.map_or(0, |line| line.saturating_sub(MAX_LINES / 2));
@@ -119,7 +119,7 @@ impl Excerpt {
     }
 }
 
-/// Splits at CR, LF and CRLF, as the lines of a robots.txt are counted.
+/// Splits at CR, LF and CRLF, in the same way as lines of a robots.txt are counted.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_rule_is_the_line_that_is_marked() {
+    fn line_of_the_deciding_rule_is_marked() {
         for text in [
             "User-agent: *\nDisallow: /a\nDisallow: /b",
             "User-agent: *\r\nDisallow: /a\r\nDisallow: /b\r\n",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_shown_around_the_mark() {
+    fn long_file_is_shown_around_the_marked_line() {
         let text = "Disallow: /a\n".repeat(5_000) + &"x".repeat(9_999);
         let empty = file("");
         assert!(Excerpt::new(&empty, None).lines.is_empty());

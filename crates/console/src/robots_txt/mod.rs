@@ -1,4 +1,4 @@
-//! The robots.txt in force: its text, a tester, and violations.
+//! The robots.txt in force: its text, a tester and its violations.
 
 mod check;
 mod days;

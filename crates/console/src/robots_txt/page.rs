@@ -1,4 +1,4 @@
-//! The page and its JSON.
+//! The robots.txt page and its JSON.
 
 use std::ptr;
 
@@ -24,10 +24,10 @@ use super::{
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
 
-/// Most hosts that the page names.
+/// Maximum number of hosts on the page.
 const MAX_HOSTS: usize = 200;
 
-/// Most violations of a kind that the page shows.
+/// Maximum number of violations of each kind on the page.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
@@ -42,17 +42,17 @@ struct RobotsTxtPage {
     checked: Option<CheckResult>,
     violations: ViolationsView,
     days: ViolationDays,
-    /// What robots.txt decided; `None` while the database is away.
+    /// Decisions by robots.txt over time; `None` while the database is unavailable.
     history: Option<History>,
-    /// Link to who fetched the file.
+    /// Link to the robots that fetched the file.
     fetches: String,
-    /// Days for which violations are kept; 0: they are not.
+    /// Number of days for which violations are stored; 0 if they are not.
     kept_days: u32,
-    /// Violations that are kept and not shown.
+    /// Number of stored violations that the page omits.
     more: usize,
 }
 
-/// How robots are held to robots.txt.
+/// Enforcement of robots.txt as text.
 struct ModeView {
     is_on: bool,
     heading: &'static str,
@@ -65,7 +65,7 @@ struct HostView {
     is_shown: bool,
 }
 
-/// The file that the page shows.
+/// File shown on the page.
 struct ShownFile {
     label: String,
     dialect: &'static str,
@@ -74,7 +74,7 @@ struct ShownFile {
     warnings: Vec<WarningView>,
 }
 
-/// Shows the files, the tester with its answer, and the violations.
+/// Shows the files, the tester with its result, and the violations.
 pub(in super::super) async fn show(
     State(state): State<AdminState>,
     Params(question): Params<CheckParams>,
@@ -121,7 +121,7 @@ pub(in super::super) async fn show(
     }))
 }
 
-/// The robots.txt in force, and its violations.
+/// The robots.txt in force and its violations.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in super::super) struct RobotsTxtState {
     enforce: &'static str,
@@ -132,7 +132,7 @@ pub(in super::super) struct RobotsTxtState {
     violation_days: ViolationDays,
 }
 
-/// Returns the same as JSON.
+/// Returns the robots.txt state as JSON.
 pub(in super::super) async fn json(
     State(state): State<AdminState>,
     of: SelectedSite,
@@ -153,7 +153,7 @@ pub(in super::super) async fn json(
     }))
 }
 
-/// Answers a question as JSON.
+/// Checks a URL and returns the result as JSON.
 pub(in super::super) async fn check_json(
     State(state): State<AdminState>,
     Params(question): Params<CheckParams>,
@@ -166,9 +166,9 @@ impl ModeView {
     fn new(settings: Enforcement, has_file: bool) -> Self {
         let heading = match settings.rules {
             _ if !has_file => "No robots.txt is in force",
-            Enforce::Off => "Robots are not held to robots.txt",
-            Enforce::Report => "Violations of robots.txt are reported",
-            Enforce::On => "Robots are held to robots.txt",
+            Enforce::Off => "robots.txt is not enforced",
+            Enforce::Report => "Violations of robots.txt are reported only",
+            Enforce::On => "robots.txt is enforced",
         };
         Self {
             is_on: has_file && settings.rules == Enforce::On,
@@ -180,30 +180,28 @@ impl ModeView {
 
 fn rules_text(settings: Enforcement) -> &'static str {
     match (settings.rules, settings.refusal) {
-        (Enforce::Off, _) => "What a rule disallows is not looked at.",
+        (Enforce::Off, _) => "Disallow rules are ignored.",
         (Enforce::Report, _) | (Enforce::On, Refusal::Pass) => {
-            "A robot that asks for what its rules disallow gets it, and is counted."
+            "Requests for disallowed paths pass and are counted."
         }
-        (Enforce::On, Refusal::TooManyRequests) => {
-            "A robot that asks for what its rules disallow is answered 429."
-        }
+        (Enforce::On, Refusal::TooManyRequests) => "Requests for disallowed paths get status 429.",
         (Enforce::On, Refusal::Redirect) => {
-            "A robot that asks for what its rules disallow is redirected to robot heaven."
+            "Requests for disallowed paths are redirected to robot heaven."
         }
-        (Enforce::On, _) => "A robot that asks for what its rules disallow is answered 403.",
+        (Enforce::On, _) => "Requests for disallowed paths get status 403.",
     }
 }
 
 fn delay_text(settings: Enforcement) -> &'static str {
     match settings.crawl_delay {
-        Enforce::Off => "Crawl-delay is not looked at.",
-        Enforce::Report => "One that comes sooner than its Crawl-delay is counted.",
-        Enforce::On => "One that comes sooner than its Crawl-delay is answered 429.",
+        Enforce::Off => "Crawl-delay is ignored.",
+        Enforce::Report => "Requests earlier than the Crawl-delay are counted.",
+        Enforce::On => "Requests earlier than the Crawl-delay get status 429.",
     }
 }
 
 impl ShownFile {
-    /// Returns the file of a host, else the first; `None` without any.
+    /// Returns the file of a host, or the first file; `None` if there are no files.
     fn new(
         files: &RobotsFiles,
         host: Option<&str>,
@@ -211,7 +209,7 @@ impl ShownFile {
         detector: &Detector,
     ) -> Option<Self> {
         let of_host = files.of(host);
-        // Beside the answer for one host, the file of another one would mislead.
+        // Showing another host's file next to a result would be misleading.
         let file = match checked {
             Some(_) => of_host,
             None => of_host.or_else(|| sorted(files).first().map(|(_, file)| *file)),
@@ -241,7 +239,7 @@ fn hosts(files: &RobotsFiles, shown: Option<&ShownFile>) -> Vec<HostView> {
 fn label(files: &RobotsFiles, host: Option<&str>) -> String {
     match host {
         Some(host) => host.to_owned(),
-        None if files.iter().count() == 1 => "every host".to_owned(),
+        None if files.iter().count() == 1 => "all hosts".to_owned(),
         None => "all other hosts".to_owned(),
     }
 }

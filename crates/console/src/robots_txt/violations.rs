@@ -9,16 +9,16 @@ use super::super::{DEFAULT_SITE, Moment, page::encode, problem::Problem, state::
 use robot_detection_layer::detect::UNLISTED;
 use robot_detection_store::store::{BrokenRule, KeptViolation};
 
-/// Most that are read.
+/// Maximum number of violations that are read.
 const MAX_VIOLATIONS: u64 = 2_000;
 
-/// Violations as the page and its JSON show them.
+/// Violations for the page and its JSON.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Violations")]
 pub(super) struct ViolationsView {
-    /// Requests for what a rule disallows.
+    /// Requests for disallowed paths.
     pub(super) rules: Vec<RuleView>,
-    /// Requests that came sooner than `Crawl-delay` asks.
+    /// Requests that came earlier than `Crawl-delay` allows.
     pub(super) delays: Vec<DelayView>,
 }
 
@@ -42,26 +42,26 @@ pub(super) struct DelayView {
     pub(super) seen: ViolationView,
 }
 
-/// Robot, number and times of a violation.
+/// Robot, count and times of a violation.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ViolationView {
     pub(super) robot: String,
     pub(super) host: String,
     pub(super) hits: u64,
     pub(super) refused: u64,
-    /// "reported", "refused", or "some refused".
+    /// Enforcement: "reported", "refused" or "some refused".
     pub(super) mode: &'static str,
     pub(super) first: Moment,
     pub(super) last: Moment,
     pub(super) last_path: String,
     pub(super) last_user_agent: String,
-    /// Page of robots that shows it; empty: it is listed nowhere.
+    /// Link to the robot's page; empty if the robot is not listed.
     #[serde(skip)]
     pub(super) link: String,
 }
 
 impl ViolationsView {
-    /// Reads those of a site; while the database is away there are none.
+    /// Reads the violations on a site; none while the database is unavailable.
     pub(super) async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
         let site = if site.is_empty() { DEFAULT_SITE } else { site };
         state.operations().traffic.catch_up().await;
@@ -136,7 +136,7 @@ fn seconds_of(ms: u64) -> f64 {
     Duration::from_millis(ms).as_secs_f64()
 }
 
-/// Returns seconds, if there are any.
+/// Returns a duration in seconds.
 pub(super) fn seconds(duration: Option<Duration>) -> Option<f64> {
     duration.map(|duration| duration.as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! Buttons of the page: run, pause, resume, stop, accept and clear.
+//! Buttons of the site robot's page: run, pause, resume, stop, accept and clear.
 
 use askama::Template;
 use axum::{
@@ -57,7 +57,7 @@ macro_rules! actions {
             of: RobotSite,
         ) -> Result<Response, Problem> {
             if !control_run(&state, &of.name, $action).await? {
-                return Err(Problem::conflict("no_run", "No run of the site is open."));
+                return Err(Problem::conflict("no_run", "The site has no open run."));
             }
             let (status, _) = StatusView::load(&state, &of.name).await?;
             Ok((StatusCode::ACCEPTED, Json(status)).into_response())
@@ -66,13 +66,13 @@ macro_rules! actions {
 }
 
 actions! {
-    "Begins a run, or goes on with one that was stopped" run run_json None;
+    "Starts a run, or continues a stopped run" run run_json None;
     "Pauses the run" pause pause_json Some(RunCommand::Pause);
-    "Goes on with a paused run" resume resume_json Some(RunCommand::Run);
+    "Resumes a paused run" resume resume_json Some(RunCommand::Run);
     "Stops the run" stop stop_json Some(RunCommand::Stop);
 }
 
-/// Accepts the held results, then shows the page.
+/// Accepts the quarantined results, then shows the page.
 pub(crate) async fn accept(
     State(state): State<AdminState>,
     page: Page,
@@ -87,7 +87,7 @@ pub(crate) async fn accept(
     ))
 }
 
-/// Accepts the held results for a program; 409 if there are none.
+/// Accepts the quarantined results for a program; 409 if there are none.
 pub(crate) async fn accept_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
@@ -96,14 +96,14 @@ pub(crate) async fn accept_json(
     if !ask_to_accept(&state, &of.name).await? {
         return Err(Problem::conflict(
             "not_held",
-            "No results of the site are held back.",
+            "No results of the site are held for review.",
         ));
     }
     let (status, _) = StatusView::load(&state, &of.name).await?;
     Ok((StatusCode::ACCEPTED, Json(status)).into_response())
 }
 
-/// Shows the page that asks to confirm before everything is forgotten.
+/// Shows the page that confirms a reset.
 pub(crate) async fn confirm(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -119,7 +119,7 @@ pub(crate) async fn confirm(
     }))
 }
 
-/// Forgets descriptions, URLs and runs of a site.
+/// Deletes the descriptions, URLs and runs of a site.
 pub(crate) async fn clear(
     State(state): State<AdminState>,
     page: Page,
@@ -127,7 +127,7 @@ pub(crate) async fn clear(
 ) -> Result<Response, Problem> {
     let of = RobotSite::find(&state, &form.site).await?;
     forget(&state, &of.name).await?;
-    // Without descriptions, a site that has no robot here is unknown afterwards.
+    // Without descriptions, a site without a robot here becomes unknown.
     let is_offered = state.operations().robot_runs.offered().contains(&of.name);
     let site = if is_offered { &*of.name } else { "" };
     Ok(redirect_to_site(&page, site, "cleared"))
@@ -141,7 +141,7 @@ pub(crate) struct Cleared {
     descriptions: u64,
 }
 
-/// Forgets descriptions, URLs and runs of a site for a program.
+/// Deletes the descriptions, URLs and runs of a site for a program.
 pub(crate) async fn clear_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
@@ -152,7 +152,7 @@ pub(crate) async fn clear_json(
     Ok(Json(Cleared { site, descriptions }))
 }
 
-/// Pages that have changed.
+/// Changed pages to fetch again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangedPages {
@@ -169,8 +169,8 @@ pub(crate) struct ToldPages {
     pages: usize,
 }
 
-/// Has pages asked for again that have changed; 422 for one that the robot does not visit, 429 for
-/// more than 1,000 an hour.
+/// Queues changed pages for another visit; 422 for a page that the robot does not visit, 429 for
+/// more than 1,000 pages per hour.
 pub(crate) async fn changed_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<ChangedPages>,
@@ -178,7 +178,7 @@ pub(crate) async fn changed_json(
     let of = RobotSite::find(&state, &body.site).await?;
     let operations = state.operations();
     let robot = operations.robot_runs.robot(&of.name).ok_or_else(|| {
-        let message = "This process has no robot for the site; tell the one that has it, or run \
+        let message = "This process has no robot for the site; notify the process that has it, or run \
                        robot-detection site-robot refresh there.";
         Problem::conflict("no_robot", message)
     })?;
@@ -192,7 +192,8 @@ pub(crate) async fn changed_json(
         .robot_runs
         .tell_changed(&of.name, &urls, operations.clock.now_ms())
     {
-        let message = "More than 1,000 pages were told of within an hour; a whole run takes them.";
+        let message =
+            "More than 1,000 pages were submitted within an hour; start a full run instead.";
         return Err(Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too_many",
@@ -203,7 +204,7 @@ pub(crate) async fn changed_json(
     Ok((StatusCode::ACCEPTED, Json(ToldPages { site, pages })))
 }
 
-/// Requests a run, or a state of the open one; returns `true` if there is one to change.
+/// Requests a run or a state of the open run; returns `true` if there was a run to change.
 async fn control_run(
     state: &AdminState,
     site: &str,
@@ -216,7 +217,7 @@ async fn control_run(
                 "This process has no robot for the site; configure one, or run it elsewhere.";
             return Err(Problem::conflict("no_robot", message));
         }
-        info!(site, "an administrator asked for a run of the site robot");
+        info!(site, "an administrator requested a run of the site robot");
         return Ok(true);
     };
     let is_told = operations
@@ -226,7 +227,7 @@ async fn control_run(
         .await?;
     if is_told {
         if let Some(robot) = operations.robot_runs.robot(site) {
-            // It would read the request from the database within a second; this is immediate.
+            // The robot polls the database every second; its handle takes effect immediately.
             let handle = robot.handle();
             match wanted {
                 RunCommand::Run => handle.resume(),
@@ -235,12 +236,12 @@ async fn control_run(
             }
         }
         let word = wanted.as_str();
-        info!(site, "an administrator told the site robot to {word}");
+        info!(site, "an administrator requested the site robot to {word}");
     }
     Ok(is_told)
 }
 
-/// Requests that the held results are accepted; returns `true` if there are any.
+/// Requests that the quarantined results be accepted; returns `true` if there are any.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {
@@ -263,7 +264,7 @@ async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
     if status.running {
         return Err(Problem::conflict(
             "running",
-            "A run is under way, which would bring descriptions back. Stop it first.",
+            "A run is in progress and would add descriptions again. Stop the run first.",
         ));
     }
     let cleared = state.operations().store.frontier().clear_site(site).await?;

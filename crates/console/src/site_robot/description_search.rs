@@ -1,4 +1,4 @@
-//! Search for descriptions by the beginning of URL, path or title.
+//! Search for descriptions by the beginning of the URL, path or title.
 
 use url::Url;
 
@@ -7,14 +7,14 @@ use robot_detection_store::store::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery,
 };
 
-/// Search text, and the entry after which the page begins.
+/// Search text and position of a page of results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DescriptionSearch {
-    /// How a URL, a path or a title begins; empty: all, by URL.
+    /// Beginning of a URL, path or title; empty lists all by URL.
     pub(super) begins: String,
-    /// Key and URL of the last entry of the page before.
+    /// Key and URL of the last entry on the previous page.
     pub(super) after: Option<(String, String)>,
-    /// Descriptions on a page.
+    /// Maximum number of descriptions on a page.
     pub(super) limit: usize,
 }
 
@@ -56,7 +56,7 @@ impl DescriptionSearch {
         let after = if let Some((_, url)) = &self.after {
             url.as_str()
         } else {
-            // The cursor excludes the text itself, which may be a whole URL.
+            // The cursor excludes the search text itself, which may be a full URL.
             if let Some(exact) = store.descriptions().find(site, begins).await? {
                 entries.push(DescriptionEntry {
                     url: exact.description.url().to_owned(),
@@ -70,7 +70,7 @@ impl DescriptionSearch {
         };
         let query = DescriptionQuery::new(site)
             .after(DescriptionCursor::behind_url(after))
-            // One more than a page shows tells whether another page follows.
+            // Reads one entry more than a page shows, to detect whether another page follows.
             .limit(u32::try_from(self.limit + 1).unwrap_or(u32::MAX));
         let found = store.descriptions().entries(&query).await?;
         let found = found.into_iter();
@@ -118,7 +118,7 @@ impl DescriptionPage {
     }
 }
 
-/// Returns scheme, host and port of the first description.
+/// Returns the scheme, host and port of the first description.
 async fn first_origin(state: &AdminState, site: &str) -> Result<Option<String>, Problem> {
     let query = DescriptionQuery::new(site).limit(1);
     let first = state

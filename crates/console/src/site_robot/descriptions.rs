@@ -1,4 +1,4 @@
-//! The resource descriptions of a site, and one of them with all attributes.
+//! The resource descriptions of a site, and the page for one description.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -20,7 +20,7 @@ use robot_detection_operations::{Paging, cursor};
 use robot_detection_site_robot::heaven::HeavenSettings;
 use robot_detection_store::store::StoredDescription;
 
-/// Most characters of a value that a page shows; JSON has all of them.
+/// Maximum number of characters of a value on a page; JSON contains all.
 const MAX_VALUE_CHARS: usize = 20_000;
 
 #[derive(Template)]
@@ -31,9 +31,9 @@ struct ListPage {
     target: &'static str,
     begins: String,
     descriptions: Vec<EntryView>,
-    /// First page, where this is another one.
+    /// Link to the first page, unless this is the first.
     first: Option<String>,
-    /// Page of those that follow.
+    /// Link to the next page.
     next: Option<String>,
 }
 
@@ -69,16 +69,16 @@ struct EntryView {
     modified: Moment,
 }
 
-/// Description with all attributes.
+/// Description with all its attributes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Description")]
 struct DescriptionView {
     url: String,
     title: String,
-    /// The URL, if a browser may follow it: an imported one may be `javascript:`.
+    /// URL of the original if safe to link: an imported description may have a `javascript:` URL.
     #[serde(skip)]
     original: Option<String>,
-    /// Page of robot heaven, where this process serves heaven for the site.
+    /// URL of the heaven page, if this process serves heaven for the site.
     heaven: Option<String>,
     first_seen: Moment,
     modified: Moment,
@@ -90,7 +90,7 @@ struct DescriptionView {
 struct AttributeView {
     name: String,
     value: String,
-    /// Characters that the page leaves out.
+    /// Number of characters that the page omits.
     #[serde(skip)]
     left_out: usize,
 }
@@ -120,7 +120,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// A page of descriptions.
+/// Page of descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct DescriptionList {
     site: String,
@@ -129,7 +129,7 @@ pub(crate) struct DescriptionList {
     next: Option<String>,
 }
 
-/// A description.
+/// Response with one description.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct OneDescription {
     site: String,
@@ -228,8 +228,7 @@ impl DescriptionView {
             .descriptions()
             .find(site, url)
             .await?;
-        let stored =
-            stored.ok_or_else(|| Problem::not_found("There is no description of this URL."))?;
+        let stored = stored.ok_or_else(|| Problem::not_found("This URL has no description."))?;
         let sites = state.operations().sites.load();
         let of_site = sites.iter().find(|known| known.name == site);
         let heaven = of_site.and_then(|site| site.heaven.as_ref());
@@ -274,7 +273,7 @@ impl AttributeView {
     }
 }
 
-/// Returns the URL of the page of heaven, on the host of the original.
+/// Returns the URL of the heaven page, on the host of the original.
 fn heaven_page(url: &str, path: &str) -> Option<String> {
     let settings = HeavenSettings::new(url).ok()?.path(path);
     Some(format!("{}{}", settings.site(), settings.link(url)))
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_shown_as_text() {
+    fn hostile_text_is_escaped() {
         let mut description = view("javascript:alert(1)//<script>alert");
         assert_eq!((&description.original, &description.heaven), (&None, &None));
         description
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_leads_to_its_page_of_heaven() {
+    fn description_links_to_its_heaven_page() {
         let view = view("https://www.example.com:8443/a/b.html");
         let page = "https://www.example.com:8443/robot-heaven/a/b.html";
         assert_eq!(view.heaven.as_deref(), Some(page));

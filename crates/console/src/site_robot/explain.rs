@@ -1,4 +1,4 @@
-//! Explains why a URL is visited and described, or not.
+//! Explains why the site robot visits and describes a URL, or not.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -30,11 +30,11 @@ struct ExplainPage {
 #[schemars(rename = "UrlExplanation")]
 struct ExplanationView {
     url: String,
-    /// It would be visited.
+    /// Whether the URL would be visited.
     #[serde(rename = "would_visit")]
     visited: bool,
     steps: Vec<StepView>,
-    /// Result of the last visit; `None` where the URL was never found.
+    /// Result of the last visit; `None` if no run has found the URL.
     #[serde(rename = "last_visit")]
     known: Option<LastVisitView>,
 }
@@ -60,7 +60,7 @@ struct LastVisitView {
     fetched: Option<Moment>,
 }
 
-/// Shows the form, and the explanation of a URL.
+/// Shows the form and the explanation of a URL.
 pub(crate) async fn explain(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -80,7 +80,7 @@ pub(crate) async fn explain(
     }))
 }
 
-/// Why a URL is described, or not.
+/// Explanation why a URL is described or not.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ExplainedUrl")]
 pub(crate) struct Explained {
@@ -88,7 +88,7 @@ pub(crate) struct Explained {
     explained: ExplanationView,
 }
 
-/// Explains a URL for a program.
+/// Returns the explanation of a URL as JSON.
 pub(crate) async fn explain_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -103,13 +103,13 @@ pub(crate) async fn explain_json(
 
 async fn explained(state: &AdminState, site: &str, url: &str) -> Result<ExplanationView, Problem> {
     let Some(robot) = state.operations().robot_runs.robot(site) else {
-        let message = "This process has no robot for the site that could explain anything.";
+        let message = "This process has no site robot for the site, so it cannot explain URLs.";
         return Err(Problem::not_found(message));
     };
     match robot.explain(url).await {
         Ok(explanation) => Ok(ExplanationView::new(explanation, state.now_ms())),
         Err(error) => {
-            warn!(%error, site, "a URL cannot be explained: {error}");
+            warn!(%error, site, "could not explain a URL: {error}");
             Err(Problem::internal("the site robot cannot explain a URL"))
         }
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_text_is_shown_as_text() {
+    fn hostile_text_is_escaped() {
         const HOSTILE: &str = "<script>alert('x')</script>\"&";
         let hostile = || HOSTILE.to_owned();
         let page = ExplainPage {

@@ -1,4 +1,4 @@
-//! The site robot: its run under way, its earlier runs, and its descriptions.
+//! The site robot: its current run, its earlier runs and its descriptions.
 
 mod actions;
 mod description_search;

@@ -1,4 +1,4 @@
-//! The page of the site robot: state, live progress, history.
+//! The site robot's page: state, live progress and history.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -26,7 +26,7 @@ struct RobotPage {
     runs: Vec<RunView>,
     note: &'static str,
     can_explain: bool,
-    /// Use of the descriptions in words, and whether they are unused.
+    /// Text about the use of the descriptions, and whether they are unused.
     heaven: Option<(String, bool)>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct NoteParams {
     note: String,
 }
 
-/// Shows the state of the run, and the outcomes of the last ones.
+/// Shows the state of the run and the outcomes of recent runs.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -47,9 +47,9 @@ pub(crate) async fn show(
     let can_explain = state.operations().robot_runs.robot(&of.name).is_some();
     let heaven = state.operations().robot_runs.heaven(&of.name);
     let note = match params.note.as_str() {
-        "cleared" => "Descriptions, URLs and runs of the site are forgotten.",
-        "accepted" => "The results that were held back come into force.",
-        "none" => "There is no such run any more, so nothing was done.",
+        "cleared" => "Descriptions, URLs and runs of the site were deleted.",
+        "accepted" => "The results that were held for review are being published.",
+        "none" => "The run no longer exists, so nothing was changed.",
         _ => "",
     };
     Ok(html(&RobotPage {
@@ -73,7 +73,7 @@ pub(crate) async fn json(
     Ok(Json(status))
 }
 
-/// The last runs of a site robot.
+/// Recent runs of a site robot.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RunList")]
 pub(crate) struct Runs {
@@ -81,7 +81,7 @@ pub(crate) struct Runs {
     runs: Vec<RunView>,
 }
 
-/// Returns the last runs as JSON.
+/// Returns the recent runs as JSON.
 pub(crate) async fn runs_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -103,8 +103,11 @@ mod tests {
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
 
     #[test]
-    #[expect(clippy::too_many_lines, reason = "all that a page shows")]
-    fn hostile_text_is_shown_as_text() {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "includes everything that a page shows"
+    )]
+    fn hostile_text_is_escaped() {
         let at = Moment::new(0, 0);
         let run = RunView {
             id: 1,

@@ -1,4 +1,4 @@
-//! The site whose robot a page is about.
+//! Selection of the site for the site robot's pages.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use crate::{
     state::AdminState,
 };
 
-/// Site whose robot a page is about; an extractor.
+/// Site selected for a page of the site robot; an extractor.
 ///
-/// It is the one that the query names as `site`, else the first that has a
-/// robot or descriptions. The name is empty where there is none.
+/// The site that the query names as `site`, otherwise the first with a site robot or descriptions.
+/// The name is empty if there is none.
 #[derive(Clone, Debug)]
 pub(crate) struct RobotSite {
     pub(super) name: String,
@@ -28,12 +28,12 @@ struct SiteParam {
 }
 
 impl RobotSite {
-    /// Finds a site by its name; the empty one means the first.
+    /// Finds a site by its name; the empty name selects the first site.
     pub(super) async fn find(state: &AdminState, wanted: &str) -> Result<Self, Problem> {
         let operations = state.operations();
         let mut names = operations.robot_runs.offered();
         let described = operations.store.descriptions().sites().await?.into_iter();
-        // Also sites without a robot here: another process may have it, and this one show its work.
+        // Includes sites whose robot runs in another process, to show its results.
         for name in described.chain(operations.store.frontier().run_sites().await?) {
             if !names.contains(&name) {
                 names.push(name);
@@ -45,7 +45,7 @@ impl RobotSite {
             wanted.to_owned()
         } else {
             return Err(Problem::not_found(
-                "No site of that name has a site robot or descriptions.",
+                "No site with this name has a site robot or descriptions.",
             ));
         };
         let choice = |name: &String| ChoiceView {
@@ -61,7 +61,7 @@ impl RobotSite {
         })
     }
 
-    /// Returns the query that names the site; empty where there is no other.
+    /// Returns the query that selects the site; empty if it is the only site.
     pub(super) fn query(&self) -> String {
         if self.choices.is_empty() {
             return String::new();
@@ -69,7 +69,7 @@ impl RobotSite {
         self.named()
     }
 
-    /// Returns the query that names the site.
+    /// Returns the query that selects the site.
     pub(super) fn named(&self) -> String {
         query(&self.name)
     }

@@ -9,64 +9,64 @@ use crate::{Moment, duration_text, problem::Problem, state::AdminState};
 use robot_detection_site_robot::site_robot::{Progress, RobotState};
 use robot_detection_store::store::{DifferingPage, RunCommand, RunCounts, RunState, StoredRun};
 
-/// Runs that are shown.
+/// Number of runs shown.
 const HISTORY: u32 = 20;
 
-/// Pages that say more than their originals that are shown.
+/// Number of heaven pages shown that contain text missing from their originals.
 const DIFFERING: u32 = 20;
 
-/// State of a site's run, and what the page may do with it.
+/// State of a site's run, and the actions that the page offers.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "the page asks each by itself"
+    reason = "templates query each flag separately"
 )]
 #[schemars(rename = "SiteRobotStatus")]
 pub(crate) struct StatusView {
     pub(super) site: String,
     pub(super) state: RunStatus,
-    /// State in one line.
+    /// State as one line of text.
     pub(super) text: &'static str,
-    /// It may change by itself.
+    /// Whether the state may change without user action.
     pub(super) running: bool,
     pub(super) can_run: bool,
     pub(super) can_pause: bool,
     pub(super) can_resume: bool,
     pub(super) can_stop: bool,
-    /// The held results can be accepted from here.
+    /// Whether the quarantined results can be accepted from this process.
     pub(super) can_accept: bool,
-    /// Why the results of the last run are held back.
+    /// Reason why the results of the last run are held for review.
     pub(super) held: Option<String>,
     /// Question that must be answered before new pages are published.
     pub(super) question: Option<String>,
-    /// Another start resumes the run that was stopped.
+    /// Whether another start continues the stopped run.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
-    /// Descriptions that are kept and not shown.
+    /// Number of stored descriptions that are hidden.
     pub(super) hidden: u64,
-    /// Pages that did not answer the last run, and are still shown.
+    /// Number of pages that did not respond in the last run but are still shown.
     pub(super) missing: u64,
-    /// Pages that say what their originals do not.
+    /// Heaven pages with text that their originals lack.
     pub(super) parity: ParityView,
-    /// Why the last run did not begin or broke off.
+    /// Reason why the last run did not start or failed.
     pub(super) failure: Option<String>,
-    /// The run under way, or the last one.
+    /// Current or last run.
     pub(super) run: Option<RunView>,
     pub(super) live: Option<LiveView>,
 }
 
-/// What came of comparing pages with their originals.
+/// Result of comparing heaven pages with their originals.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Parity")]
 pub(super) struct ParityView {
     pub(super) compared: u64,
     pub(super) differing: u64,
     pub(super) withdrawn: u64,
-    /// Those that say more for the longest time.
+    /// Differing pages, longest-standing difference first.
     pub(super) pages: Vec<DifferingView>,
 }
 
-/// Page that says what its original does not.
+/// Heaven page with text that its original lacks.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ParityDifference")]
 pub(super) struct DifferingView {
@@ -88,12 +88,12 @@ pub(super) enum RunStatus {
     Stopped,
 }
 
-/// Run under way, or an earlier one.
+/// Current or earlier run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Run")]
 pub(super) struct RunView {
     pub(super) id: i64,
-    /// "running", "stopped", "finished", "held", "abandoned".
+    /// Outcome: "running", "stopped", "finished", "held" or "abandoned".
     pub(super) outcome: &'static str,
     pub(super) started: Moment,
     pub(super) finished: Option<Moment>,
@@ -104,13 +104,13 @@ pub(super) struct RunView {
     pub(super) counts: RunCounts,
 }
 
-/// What the robot of this process does at the moment.
+/// Current activity of this process's site robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RunProgress")]
 pub(super) struct LiveView {
-    /// "running", "paused", "stopping".
+    /// State: "running", "paused" or "stopping".
     pub(super) state: &'static str,
-    /// Answers a second, with one decimal.
+    /// Responses per second, with one decimal.
     pub(super) rate: String,
     pub(super) waiting: usize,
     pub(super) active: usize,
@@ -119,7 +119,7 @@ pub(super) struct LiveView {
     pub(super) hosts: Vec<HostView>,
 }
 
-/// Host that is visited.
+/// Host that is being visited.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "HostProgress")]
 pub(super) struct HostView {
@@ -130,7 +130,7 @@ pub(super) struct HostView {
 }
 
 impl StatusView {
-    /// Loads the state of a site's run, and its last runs, the newest first.
+    /// Loads the state of a site's run, and its recent runs, newest first.
     pub(super) async fn load(
         state: &AdminState,
         site: &str,
@@ -214,38 +214,38 @@ impl ParityView {
 }
 
 impl RunStatus {
-    /// Returns the state that follows from what is requested of a run and what the robot here does.
+    /// Returns the state that follows from the requested state and the activity of the local robot.
     fn new(wanted: Option<RunCommand>, live: RobotState, is_asked_for: bool) -> Self {
         match (wanted, live) {
-            // The database shows a requested run only once it has begun.
+            // The database contains a requested run only after it has started.
             (_, RobotState::Idle) if is_asked_for => Self::Starting,
             (None, RobotState::Idle) => Self::Idle,
-            // Nothing runs here, and a process elsewhere that has it ends at the same word of the
-            // database.
+            // No robot runs here, and a robot in another process stops on the same database
+            // command.
             (Some(RunCommand::Stop), RobotState::Idle) => Self::Stopped,
             (Some(RunCommand::Stop), _) => Self::Stopping,
-            // Visits under way still end, which for the page makes no difference.
+            // Visits in progress still finish, which makes no difference for the page.
             (Some(RunCommand::Pause), _) => Self::Paused,
             (Some(RunCommand::Run) | None, _) => Self::Running,
         }
     }
 
-    /// Returns the state in words; of another process only the requested state is known.
+    /// Returns the state as text; for another process, only the requested state is known.
     fn text(self, is_elsewhere: bool) -> &'static str {
         match self {
-            Self::Idle => "No run is under way.",
+            Self::Idle => "No run is in progress.",
             Self::Starting => "The run is starting.",
             Self::Running if is_elsewhere => {
-                "A run is under way in another process, or was cut off."
+                "A run is in progress in another process, or was interrupted."
             }
             Self::Running => "The robot is visiting pages.",
             Self::Paused => "The run is paused.",
-            Self::Stopping => "The robot finishes what it has begun, and stops.",
-            Self::Stopped => "The run was stopped; it can go on where it was.",
+            Self::Stopping => "The robot finishes its current visits, then stops.",
+            Self::Stopped => "The run was stopped and can be continued.",
         }
     }
 
-    /// Returns the word for it.
+    /// Returns the state's word in JSON.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -275,7 +275,7 @@ impl RunView {
         }
     }
 
-    /// Returns the counts as tiles: key in JSON, heading, value.
+    /// Returns the counts as tiles: key in JSON, heading and value.
     pub(super) fn tiles(&self) -> [(&'static str, &'static str, u64); 9] {
         [
             ("found", "Found", self.counts.found),
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wanted_and_what_is_done_tell_where_a_run_stands() {
+    fn run_status_follows_from_request_and_activity() {
         use RobotState as Live;
         use RunCommand::{Pause, Run, Stop};
         for (wanted, live, is_asked_for, expected) in [
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_of_counts_are_their_names() {
+    fn count_headings_match_their_names() {
         let run = RunView {
             id: 1,
             outcome: "finished",

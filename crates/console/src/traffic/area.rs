@@ -1,6 +1,6 @@
-//! Charts over time: stacked areas, and small lines.
+//! Charts over time: stacked areas and sparklines.
 //!
-//! They need neither inline styles nor a script, which the pages' Content-Security-Policy forbids.
+//! The charts need neither inline styles nor scripts, which the Content-Security-Policy forbids.
 
 use std::fmt::Write as _;
 
@@ -10,50 +10,50 @@ use robot_detection_traffic::traffic::{Course, Line};
 
 use super::{marks::ChangeMarks, number::short};
 
-/// Size of the drawing in units of the picture.
+/// Size of the drawing in SVG units.
 const WIDTH: u64 = 760;
 const HEIGHT: u64 = 220;
-/// Room above for the number, and below for the times.
+/// Space above for the maximum, and below for the times.
 const TOP: u64 = 18;
 const BOTTOM: u64 = 24;
 const LEFT: u64 = 6;
 const RIGHT: u64 = 6;
-/// Groups that have a colour of their own: more could not be told apart.
+/// Number of groups with their own colour: more colours could not be distinguished.
 const COLOURS: usize = 6;
-/// Times below it.
+/// Number of time labels below the chart.
 const LABELS: usize = 5;
-/// Size of a small line.
+/// Size of a sparkline.
 const SPARK_WIDTH: u64 = 120;
 const SPARK_HEIGHT: u64 = 28;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Stacked areas, with the table of what they show.
+/// Stacked area chart with its data table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AreaChart {
     pub(crate) view_box: String,
     pub(crate) ground: u64,
     pub(crate) right: u64,
-    /// The highest sum, for people, and where its line is.
+    /// Highest sum as text, and the position of its line.
     pub(crate) most: String,
     pub(crate) top: u64,
     pub(crate) layers: Vec<LayerView>,
-    /// Beginning and width of what leads to a step of which only a part was counted.
+    /// Position and width of the segments of incomplete steps.
     pub(crate) partial: Vec<(u64, u64)>,
     pub(crate) labels: Vec<LabelView>,
     pub(crate) rows: Vec<StepView>,
-    /// What is shown, in a sentence.
+    /// Description of the chart in one sentence.
     pub(crate) words: String,
-    /// Changes of that time.
+    /// Changes during the period.
     pub(crate) changes: ChangeMarks,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct LayerView {
     pub(crate) name: String,
-    /// Link to what it counts; empty: none.
+    /// Link to the counted requests; empty if none.
     pub(crate) link: String,
-    /// Number of its colour.
+    /// Colour number.
     pub(crate) colour: usize,
     pub(crate) path: String,
     pub(crate) total: String,
@@ -63,25 +63,25 @@ pub(crate) struct LayerView {
 pub(crate) struct LabelView {
     pub(crate) x: u64,
     pub(crate) text: String,
-    /// "start", "middle" or "end".
+    /// Text anchor: "start", "middle" or "end".
     pub(crate) anchor: &'static str,
 }
 
-/// Row of the table: one step, and what each layer has in it.
+/// Table row: one time step with the figure of each layer.
 #[derive(Clone, Debug)]
 pub(crate) struct StepView {
     pub(crate) time: String,
     pub(crate) figures: Vec<u64>,
 }
 
-/// What an area is called, and leads to.
+/// Label and link of an area.
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) link: String,
 }
 
 impl AreaChart {
-    /// Creates the chart of lines, the largest first; those without a colour are put together.
+    /// Creates the chart from lines, largest first; lines without a colour are combined.
     pub(super) fn new(
         lines: &[Line],
         course: &Course,
@@ -168,18 +168,18 @@ impl AreaChart {
         }
     }
 
-    /// Marks changes on its time axis.
+    /// Adds marks for changes to the time axis.
     pub(super) fn marked(self, changes: ChangeMarks) -> Self {
         Self { changes, ..self }
     }
 
-    /// Returns `true` if there is nothing to draw.
+    /// Returns `true` if there is no data to draw.
     pub(crate) fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
 }
 
-/// Returns where a time is on the axis: at its ends what is beyond them.
+/// Returns the position of a time on the axis, clamped to its ends.
 pub(super) fn place(at_ms: i64, course: &Course) -> u64 {
     let last = i64::try_from(course.steps).unwrap_or(i64::MAX) - 1;
     let length = course
@@ -196,7 +196,7 @@ fn words(layers: &[(Named, Vec<u64>, u64)], times: &[String], most: u64) -> Stri
     let first = times.first().map_or("", String::as_str);
     let last = times.last().map_or("", String::as_str);
     format!(
-        "Requests over time, stacked: {}. From {first} to {last}, at most {} in a step. The table below has the figures.",
+        "Requests over time, stacked: {}. From {first} to {last}, at most {} per interval. The table below contains the figures.",
         names.join(", "),
         short(most)
     )
@@ -244,7 +244,7 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(length).min(length)
 }
 
-/// Returns the ends of the axis where a step is not whole: the chart rises or falls there.
+/// Returns the segments of incomplete steps, in which the chart rises or falls at its ends.
 fn partial(course: &Course) -> Vec<(u64, u64)> {
     let last = course.steps.saturating_sub(1);
     let ends = [
@@ -285,7 +285,7 @@ fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
     places.into_iter().filter_map(label).collect()
 }
 
-/// Returns the time of a step: days are those of UTC, as they are kept.
+/// Returns the time of a step; days are in UTC, as stored.
 fn step_text(start: i64, course: &Course, zone: TimeZone) -> String {
     let day = 24 * 60;
     let at_ms = start.saturating_mul(MINUTE_MS);
@@ -300,7 +300,7 @@ fn step_text(start: i64, course: &Course, zone: TimeZone) -> String {
     at.format(form).to_string()
 }
 
-/// Returns the points of a small line over the steps.
+/// Returns the points of a sparkline.
 pub(super) fn spark(steps: &[u64]) -> String {
     let most = steps.iter().copied().max().unwrap_or_default();
     let last = steps.len().saturating_sub(1) as u64;
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn areas_stand_on_each_other_and_the_highest_fills_the_height() {
+    fn areas_are_stacked_and_the_highest_fills_the_height() {
         let chart = chart(&[line("a", &[10, 20]), line("b", &[0, 20])]);
         assert_eq!(chart.layers[0].path, "M6 152L754 107L754 196L6 196Z");
         assert_eq!(chart.layers[1].path, "M6 152L754 18L754 107L6 152Z");
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn more_groups_than_colours_are_put_together() {
+    fn groups_without_a_colour_are_combined() {
         let lines: Vec<_> = (0..10)
             .map(|number| line(&number.to_string(), &[1, 2]))
             .collect();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn no_figure_leaves_the_picture() {
+    fn figures_stay_inside_the_chart() {
         for lines in [
             vec![],
             vec![line("a", &[u64::MAX])],

@@ -1,4 +1,4 @@
-//! The bar of filters above every page of traffic.
+//! The filter bar above the traffic pages.
 
 use crate::state::AdminState;
 use robot_detection_layer::registry::Purpose;
@@ -9,27 +9,27 @@ use super::{
     question::{AskedTime, TIMES, TrafficQuestion},
 };
 
-/// The bar: plain links and a form, which need no script.
+/// The filter bar: plain links and forms that need no script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarView {
-    /// Page that the forms lead to, from the top of the router.
+    /// Page that the forms submit to, relative to the console's root.
     pub(crate) page: String,
     pub(crate) times: Vec<PresetView>,
-    /// Parameters that the form of filters keeps: the time, and what the page has of its own.
+    /// Parameters that the filter form keeps: the period and the page's own parameters.
     pub(crate) kept_by_filters: Vec<(&'static str, String)>,
-    /// Parameters that the form of times keeps.
+    /// Parameters that the period form keeps.
     pub(crate) kept_by_range: Vec<(&'static str, String)>,
     pub(crate) selects: Vec<SelectView>,
     pub(crate) inputs: Vec<InputView>,
-    /// What else is filtered by, each with the link that ends it.
+    /// Filters without a form field, each with a link that removes it.
     pub(crate) others: Vec<(String, String)>,
-    /// Link to the same without any filter; empty where there is none.
+    /// Link to the page without filters; empty if there are none.
     pub(crate) clear: String,
     pub(crate) since: String,
     pub(crate) until: String,
-    /// A time of the administrator's own is shown.
+    /// Whether a custom period is shown.
     pub(crate) is_range: bool,
-    /// The time that is shown, and that before.
+    /// The shown period, and the previous period.
     pub(crate) shown: String,
     pub(crate) before: String,
 }
@@ -46,7 +46,7 @@ pub(crate) struct PresetView {
 pub(crate) struct SelectView {
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
-    /// Value, what it is called, and whether it is chosen.
+    /// Value, label, and whether the choice is selected.
     pub(crate) choices: Vec<(String, String, bool)>,
 }
 
@@ -55,17 +55,17 @@ pub(crate) struct InputView {
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
     pub(crate) value: String,
-    /// Names that it suggests, as the JSON calls them; empty: none.
+    /// Kind of suggested names, as in the JSON API; empty for no suggestions.
     pub(crate) names: &'static str,
 }
 
-/// Filters that the forms have fields for.
+/// Filters with a form field.
 const FIELDS: &[&str] = &[
     "site", "robot", "operator", "purpose", "verdict", "decision",
 ];
 
 impl BarView {
-    /// Creates the bar of a page; `own` are parameters that the page has beside these.
+    /// Creates the bar of a page; `own` contains the page's additional parameters.
     pub(super) fn new(
         page: &str,
         own: &[(&'static str, &str)],
@@ -124,7 +124,7 @@ fn with<'p>(own: &[(&'p str, &'p str)], other: &[(&'p str, &'p str)]) -> Vec<(&'
     own.iter().chain(other).copied().collect()
 }
 
-/// Returns the filters that the forms have no fields for.
+/// Returns the filters without a form field.
 fn others(page: &str, own: &[(&str, &str)], question: &TrafficQuestion) -> Vec<(String, String)> {
     let filters = question.filters().into_iter();
     filters
@@ -201,7 +201,7 @@ fn select(
     let all = [(String::new(), "All".to_owned(), chosen.is_none())];
     let choices = words.into_iter().map(|word| {
         let name = match &*word {
-            NONE_KNOWN => "not known".to_owned(),
+            NONE_KNOWN => "unknown".to_owned(),
             word => word.to_owned(),
         };
         let is_chosen = chosen == Some(&word);

@@ -1,22 +1,22 @@
-//! Figures beside those of the time before.
+//! Changes of figures from the previous period.
 
 use super::number::grouped;
 
-/// Change against the time before.
+/// Change from the previous period.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct ChangeView {
-    /// "+12 %", "new", "gone"; empty where nothing is compared.
+    /// Text such as "+12 %", "new" or "gone"; empty without a comparison.
     pub(crate) text: String,
-    /// "up", "down" or "same".
+    /// Direction: "up", "down" or "same".
     pub(crate) kind: &'static str,
-    /// The figure before, in full.
+    /// Exact figure of the previous period.
     pub(crate) before: String,
-    /// By which rows are sorted, in per mille.
+    /// Sort key of rows, in per mille.
     pub(super) weight: i128,
 }
 
 impl ChangeView {
-    /// Compares; `before` is `None` where nothing was kept then.
+    /// Compares two figures; `before` is `None` if no data was stored for the previous period.
     pub(super) fn new(now: u64, before: Option<u64>) -> Self {
         let Some(before) = before else {
             return Self::default();
@@ -42,7 +42,7 @@ impl ChangeView {
 
 fn told(mille: i128) -> String {
     match mille {
-        // "+3140 %" is harder to read than what it means.
+        // A factor is easier to read than "+3140 %".
         mille if mille >= 10_000 => format!("\u{d7}\u{202f}{}", mille / 1_000 + 1),
         mille if mille.abs() < 10 => "\u{b1}0\u{202f}%".to_owned(),
         mille if mille > 0 => format!("+{}\u{202f}%", mille / 10),
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_told_as_people_do() {
+    fn changes_are_formatted_for_readers() {
         for (now, before, text, kind) in [
             (0, 0, "\u{2013}", "same"),
             (5, 0, "new", "up"),

@@ -1,4 +1,4 @@
-//! The page that every figure leads to: requests of a kind, over time and by what they have in common.
+//! The requests page, to which every figure links: requests over time and by group.
 
 use askama::Template;
 use axum::{
@@ -27,7 +27,7 @@ use super::{
     question::by,
 };
 
-/// Rows of the page; CSV and JSON have all.
+/// Maximum number of rows on the page; CSV and JSON contain all.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
@@ -41,16 +41,16 @@ struct TrafficPage {
     chart: AreaChart,
     by: &'static str,
     table: TableView,
-    /// What it may be added up by, with its link and whether it is.
+    /// Groupings, each with its link and whether it is selected.
     groupings: Vec<(&'static str, String, bool)>,
 }
 
-/// Table of figures, with the links to the same as CSV and JSON.
+/// Table of figures with links to its CSV and JSON.
 #[derive(Debug)]
 pub(crate) struct TableView {
     pub(crate) columns: Vec<&'static str>,
     pub(crate) rows: Vec<RowView>,
-    /// Rows that the page leaves out.
+    /// Number of rows that the page omits.
     pub(crate) more: usize,
     pub(crate) csv: String,
     pub(crate) json: String,
@@ -59,17 +59,17 @@ pub(crate) struct TableView {
 #[derive(Debug)]
 pub(crate) struct RowView {
     pub(crate) cells: Vec<String>,
-    /// Page about what the row is of; empty: there is none.
+    /// Link to the page about the row's subject; empty if none.
     pub(crate) link: String,
     pub(crate) requests: FigureView,
     pub(crate) share: String,
-    /// Length of its bar, of 100.
+    /// Length of its bar, at most 100.
     pub(crate) width: u64,
     pub(crate) bytes: FigureView,
     pub(crate) change: ChangeView,
 }
 
-/// Shows the page.
+/// Shows the requests page.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -102,7 +102,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Sends one table as CSV.
+/// Returns one table as CSV.
 pub(crate) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -123,7 +123,7 @@ pub(crate) async fn download(
 }
 
 impl TableView {
-    /// Leaves out the first column, where the page says it already.
+    /// Removes the first column if the page already shows its value.
     pub(super) fn drop_first_column(&mut self) {
         self.columns.drain(..1);
         for row in &mut self.rows {
@@ -132,7 +132,7 @@ impl TableView {
     }
 }
 
-/// Returns the chart of what is added up.
+/// Returns the chart of the grouped figures.
 pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaChart {
     let course = traffic.course();
     let lines = figures.lines(by, &course);
@@ -145,7 +145,7 @@ pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaCha
     })
 }
 
-/// Returns the table of what is added up.
+/// Returns the table of the grouped figures.
 pub(super) fn table(
     traffic: &Traffic,
     known: &KnownRobots<'_>,
@@ -165,7 +165,7 @@ pub(super) fn table(
     }
 }
 
-/// Returns the rows with most requests.
+/// Returns the rows with the most requests.
 pub(super) fn rows(
     traffic: &Traffic,
     known: &KnownRobots<'_>,
@@ -200,7 +200,7 @@ pub(super) fn rows(
         .collect()
 }
 
-/// Returns the page of a robot that is known; of other things there is none.
+/// Returns the link to the page of a known robot; empty for other rows.
 fn page_of(traffic: &Traffic, known: &KnownRobots<'_>, cells: &[Option<String>], by: By) -> String {
     let id = cells.first().and_then(Option::as_deref);
     let robot = id
@@ -214,7 +214,7 @@ fn hits_of(rows: &Rows, cells: &[Option<String>]) -> u64 {
     found.map_or(0, |row| row.count.hits)
 }
 
-/// Returns a length of at most 100, and at least 1 of what is there.
+/// Returns a bar length from 1 to 100; 0 for no requests.
 pub(super) fn width(part: u64, most: u64) -> u64 {
     let scaled = u128::from(part) * 100 / u128::from(most.max(1));
     u64::try_from(scaled)
@@ -222,7 +222,7 @@ pub(super) fn width(part: u64, most: u64) -> u64 {
         .max(u64::from(part > 0))
 }
 
-/// Returns the columns that people see: of a robot its name and operator.
+/// Returns the columns shown on pages: for robots, their name, operator and purpose.
 fn columns(all: &[&'static str], by: By) -> Vec<&'static str> {
     match by {
         By::Robot => vec!["robot", "operator", "purpose"],
@@ -242,7 +242,7 @@ fn cells(all: &[Option<String>], by: By) -> Vec<String> {
             cell(2).unwrap_or_default(),
             cell(3).unwrap_or_default(),
         ],
-        By::Operator | By::Purpose => vec![cell(0).unwrap_or_else(|| "not known".to_owned())],
+        By::Operator | By::Purpose => vec![cell(0).unwrap_or_else(|| "unknown".to_owned())],
         _ => all
             .iter()
             .map(|cell| cell.clone().unwrap_or_else(none))

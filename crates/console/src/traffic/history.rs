@@ -1,4 +1,4 @@
-//! Charts of other pages: what is kept of their matter, over months.
+//! Charts of the last months on pages other than the traffic pages.
 
 use crate::{page::Page, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::Kind;
@@ -14,23 +14,23 @@ use super::{
     question::TrafficQuestion,
 };
 
-/// Time that is shown: what changed since the last few deployments.
+/// Period of the charts, which spans several deployments.
 const TIME: &str = "90d";
 
-/// Chart of another page, with the link to its figures.
+/// Chart on another page, with the link to its figures.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) chart: AreaChart,
-    /// From the top of the router.
+    /// Link relative to the console's root.
     pub(crate) link: String,
-    /// What the chart is stacked by.
+    /// Grouping of the stacked areas.
     pub(crate) by: &'static str,
 }
 
-/// Layers of a chart: requests by one word of theirs.
+/// Layers of a chart: requests by one of their words.
 #[derive(Clone, Copy)]
 struct Layers {
-    /// Parameter for the word.
+    /// Query parameter for the word.
     by: &'static str,
     words: &'static [&'static str],
     word_of: fn(&TrafficKey) -> &str,
@@ -49,7 +49,7 @@ const ROBOTS_TXT: Layers = Layers {
 };
 
 impl History {
-    /// Reads the verdicts on listed robots, or on one; while the database is away there is none.
+    /// Loads the verdicts on listed robots or one robot; none while the database is unavailable.
     pub(crate) async fn verdicts(
         state: &AdminState,
         robot: Option<&str>,
@@ -63,7 +63,7 @@ impl History {
         Self::load(state, params, page, VERDICTS).await
     }
 
-    /// Reads what a site's robots.txt decided, carried out or noted in a dry run.
+    /// Loads the decisions by a site's robots.txt, enforced or recorded in a dry run.
     pub(crate) async fn robots_txt(
         state: &AdminState,
         site: &str,
@@ -98,7 +98,7 @@ impl History {
         layers: Layers,
     ) -> Result<Self, Problem> {
         let question = TrafficQuestion::parse(params, state.admin().time_zone)?;
-        // Names are not checked: of one that nothing has, the page shows that nobody came.
+        // Names are not checked: the page shows no requests for an unknown name.
         let traffic = Traffic::read(state, question, None).await?;
         let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.operations().detector.load();
@@ -119,7 +119,7 @@ impl History {
 }
 
 impl Layers {
-    /// Returns the requests of each word over time, where there is any.
+    /// Returns the requests of each word over time, omitting words without requests.
     fn lines(self, figures: &Figures<'_>, course: &Course) -> Vec<Line> {
         let count = |hits| Count { hits, bytes: 0 };
         let line = |word: &&str| {

@@ -1,4 +1,4 @@
-//! Figures as JSON.
+//! Traffic figures as JSON.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct TrafficSeries {
     until: String,
     by: &'static str,
     step_minutes: i64,
-    /// When each step began.
+    /// Start time of each step.
     #[serde(rename = "steps")]
     began: Vec<String>,
     lines: Vec<SeriesLine>,
@@ -41,7 +41,7 @@ struct SeriesLine {
     about: Map<String, Value>,
 }
 
-/// Returns the totals, and an array for each of the groupings that `by` lists; all by default.
+/// Returns the totals and an array for each grouping in `by`; all groupings by default.
 pub(crate) async fn figures(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,

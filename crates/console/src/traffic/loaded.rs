@@ -1,4 +1,4 @@
-//! The traffic of a page, read.
+//! The traffic of a page, loaded from the database.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -20,26 +20,26 @@ use super::{
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Most names that an error lists, and that a field suggests.
+/// Maximum number of names in an error and in suggestions.
 const MAX_NAMES: usize = 20;
 
-/// Traffic that a page shows: some time, and the same length of time before.
+/// Traffic that a page shows: a period, and the previous period of the same length.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(super) question: TrafficQuestion,
     series: TrafficSeries,
-    /// Minutes that are told of.
+    /// Minutes of the shown period.
     pub(super) told: Range<i64>,
-    /// Those before, where everything of them was kept.
+    /// Minutes of the previous period, if fully recorded.
     pub(super) before: Option<Range<i64>>,
-    /// The first day of which anything was kept.
+    /// First day with stored traffic.
     pub(super) first: Option<i64>,
     pub(super) zone: TimeZone,
     pub(super) now_ms: i64,
 }
 
 impl Traffic {
-    /// Reads the traffic that parameters ask for.
+    /// Loads the traffic selected by the parameters.
     pub(super) async fn load(state: &AdminState, params: &TrafficParams) -> Result<Self, Problem> {
         let zone = state.admin().time_zone;
         let question = TrafficQuestion::parse(params, zone)?;
@@ -48,7 +48,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Reads that of one robot, hour by hour where hours are kept if the chart asks for it.
+    /// Loads one robot's traffic, by the hour if stored and requested by the chart.
     pub(super) async fn of_robot(
         state: &AdminState,
         params: &TrafficParams,
@@ -62,7 +62,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Reads that of a question, whose names are not checked.
+    /// Loads traffic for a question without checking its names.
     pub(super) async fn read(
         state: &AdminState,
         question: TrafficQuestion,
@@ -71,12 +71,11 @@ impl Traffic {
         let (store, now_ms) = (&state.operations().store, state.now_ms());
         let first = store.traffic().first_day().await?;
         let minutes = question.times.within(first, now_ms);
-        let minutes =
-            minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
+        let minutes = minutes.ok_or_else(|| wrong("since must be earlier than until"))?;
         let told = told(&minutes, now_ms);
         let length = told.end - told.start;
         let before = told.start - length..told.start;
-        // Of a time that was kept in part only, every robot would seem to come more often now.
+        // Compared with a partly recorded period, every robot would appear to increase.
         let is_whole = first.is_some_and(|first| first <= before.start) && length > 0;
         let span = Course::span(&minutes);
         let longest = most.map_or(span, |most| most.min(span));
@@ -95,7 +94,7 @@ impl Traffic {
         })
     }
 
-    /// Refuses names that nothing has: a page of zeros would look as if nobody had come.
+    /// Refuses unknown names: a page of zeros would suggest that there were no visitors.
     fn check_names(&self, state: &AdminState) -> Result<(), Problem> {
         let detector = state.operations().detector.load();
         let names = Names::of(self, state, &detector);
@@ -115,12 +114,12 @@ impl Traffic {
         Ok(())
     }
 
-    /// Returns the figures that are asked for.
+    /// Returns the figures that match the filter.
     pub(super) fn figures<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         self.filtered(0, &self.question.filter, robots)
     }
 
-    /// Returns those of the time before, where it is compared with.
+    /// Returns the figures of the previous period, if comparable.
     pub(super) fn figures_before<'d>(&'d self, robots: &KnownRobots<'d>) -> Option<Figures<'d>> {
         let filter = &self.question.filter;
         self.before
@@ -128,7 +127,7 @@ impl Traffic {
             .map(|_| self.filtered(1, filter, robots))
     }
 
-    /// Returns those of robots, unless other visitors are asked for.
+    /// Returns the figures of robots, unless the filter selects other visitors.
     pub(super) fn robots_only<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         let mut filter = self.question.filter.clone();
         filter.visitors.get_or_insert_with(|| "robots".to_owned());
@@ -147,13 +146,13 @@ impl Traffic {
         }
     }
 
-    /// Returns the steps of its charts.
+    /// Returns the time steps of the charts.
     pub(super) fn course(&self) -> Course {
         let part = self.series.parts.first();
         part.map_or_else(Course::default, |part| Course::new(&self.told, &part.steps))
     }
 
-    /// Returns the names of the sites, for the choices of the filters.
+    /// Returns the names of the sites, for the filter choices.
     pub(super) fn sites(&self, state: &AdminState) -> BTreeSet<String> {
         let sites = state.operations().sites.load();
         let mut names = sites.iter().map(|site| site.name.clone()).collect();
@@ -163,7 +162,7 @@ impl Traffic {
         names
     }
 
-    /// Returns a minute as people write it where the page is read.
+    /// Returns a minute as text in the pages' time zone.
     pub(super) fn exact(&self, minute: i64) -> String {
         self.zone.exact(minute.saturating_mul(MINUTE_MS))
     }
@@ -176,7 +175,7 @@ pub(crate) struct NamesAnswer {
     names: Vec<String>,
 }
 
-/// Returns the names that begin with a text, for the fields of a page's filters.
+/// Returns the names that begin with a text, as suggestions for a page's filters.
 pub(crate) async fn names(
     State(state): State<AdminState>,
     Params(asked): Params<NamesParams>,
@@ -191,14 +190,14 @@ pub(crate) async fn names(
             names.robots.insert(PEOPLE.to_owned());
             names.robots
         }
-        _ => return Err(wrong("of: use one of robot, operator, visitor")),
+        _ => return Err(wrong("of must be one of robot, operator, visitor")),
     };
     let is_meant = |name: &String| name.to_lowercase().starts_with(&begun);
     let names: Vec<_> = names.into_iter().filter(is_meant).take(MAX_NAMES).collect();
     Ok(Json(NamesAnswer { names }))
 }
 
-/// Question for names.
+/// Query for names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct NamesParams {
@@ -206,7 +205,7 @@ pub(crate) struct NamesParams {
     q: String,
 }
 
-/// Names that filters may have.
+/// Names that filters may contain.
 #[derive(Debug, Default)]
 struct Names {
     sites: BTreeSet<String>,
@@ -236,7 +235,7 @@ impl Names {
     }
 }
 
-/// Inserts a name, of which thousands of keys have the same.
+/// Inserts a name without cloning duplicates, of which there are thousands.
 fn insert(names: &mut BTreeSet<String>, name: &String) {
     if !names.contains(name) {
         names.insert(name.clone());
@@ -250,7 +249,7 @@ fn unknown(key: &str, known: &BTreeSet<String>) -> String {
         more => format!(" and {more} more"),
     };
     if listed.is_empty() {
-        return format!("{key}: there is none yet, so leave it out");
+        return format!("{key} has no values yet; omit it");
     }
-    format!("{key}: use one of {}{more}", listed.join(", "))
+    format!("{key} must be one of {}{more}", listed.join(", "))
 }

@@ -8,33 +8,33 @@ use super::{area::place, loaded::Traffic};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Changes that are listed; the page of changes has all.
+/// Maximum number of listed changes; the audit log contains all.
 const MOST: u64 = 20;
-/// Marks nearer to each other than this, in units of the picture, would lie on each other.
+/// Distance in SVG units below which marks are combined.
 const APART: u64 = 9;
-/// Changes that the tooltip of a mark names.
+/// Maximum number of changes in a mark's tooltip.
 const NAMED: usize = 3;
 
-/// Changes of the time of a chart.
+/// Changes during the period of a chart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeMarks {
     pub(crate) marks: Vec<MarkView>,
-    /// The last changes, newest first.
+    /// Most recent changes, newest first.
     pub(crate) changes: Vec<MarkedChange>,
-    /// Changes of that time.
+    /// Number of changes in the period.
     pub(crate) total: u64,
-    /// Link to all of them.
+    /// Link to all changes of the period.
     pub(crate) link: String,
 }
 
-/// Mark on the axis, of changes that are close to each other.
+/// Mark on the axis for one or more nearby changes.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkView {
     pub(crate) x: u64,
     pub(crate) title: String,
 }
 
-/// Change as a row of the list below.
+/// Change as a row of the list below the chart.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkedChange {
     pub(crate) time: String,
@@ -45,7 +45,7 @@ pub(crate) struct MarkedChange {
 }
 
 impl ChangeMarks {
-    /// Reads the changes of the time that some traffic is of.
+    /// Loads the changes of a traffic period.
     pub(super) async fn load(state: &AdminState, traffic: &Traffic) -> Result<Self, Problem> {
         let [since_ms, until_ms] = [traffic.told.start, traffic.told.end].map(ms);
         let store = &state.operations().store;
@@ -76,7 +76,7 @@ impl ChangeMarks {
         }
     }
 
-    /// Returns `true` if there are more changes than are listed.
+    /// Returns `true` if there are more changes than listed.
     pub(crate) fn is_cut(&self) -> bool {
         self.total > self.changes.len() as u64
     }
@@ -90,13 +90,13 @@ fn minute_of(entry: &AuditEntry) -> i64 {
     entry.at_ms.div_euclid(MINUTE_MS)
 }
 
-/// Returns the link to the changes of some minutes.
+/// Returns the link to the changes between two minutes.
 fn link(since: i64, until: i64) -> String {
     let [since, until] = [since, until].map(|minute| encode(&rfc3339(ms(minute))));
     format!("changes?since={since}&until={until}")
 }
 
-/// Returns the marks from left to right; those that are too close to one are told by it.
+/// Returns the marks from left to right; nearby changes share one mark.
 fn marks(
     newest_first: &[AuditEntry],
     course: &Course,
@@ -156,19 +156,19 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_stands_at_its_time_between_the_steps() {
+    fn mark_is_placed_at_its_time_between_steps() {
         let told = |minute: i64| titles(&[minute * MINUTE_MS])[0].0;
         assert_eq!(told(100), 6);
         assert_eq!(told(150), 6 + 748 / 2);
         assert_eq!(told(200), 6 + 748);
-        // The last step lasts as long as the others, and is drawn as the point of its beginning.
+        // The last step is as long as the others, but drawn as a point at its start.
         assert_eq!(told(209), 6 + 748);
-        // Where whole hours are told, the axis may begin later than what is asked for.
+        // With whole hours, the axis may start before the requested period.
         assert_eq!(told(99), 6);
     }
 
     #[test]
-    fn marks_that_would_lie_on_each_other_become_one() {
+    fn overlapping_marks_are_combined() {
         let minutes = [120, 120, 121, 121, 180].map(|minute| minute * MINUTE_MS);
         let told = titles(&minutes);
         assert_eq!(told.len(), 2);

@@ -1,4 +1,4 @@
-//! Paths that robots were sent away from, and that robot heaven has no page of.
+//! Redirected paths that have no page in robot heaven.
 
 use url::Url;
 
@@ -6,16 +6,16 @@ use crate::{page::encode, problem::Problem, state::AdminState};
 
 use super::paths_table::RowView;
 
-/// Descriptions of a site, looked at by path.
+/// Descriptions of a site, searchable by path.
 pub(super) struct Described<'s> {
     state: &'s AdminState,
     site: &'s str,
-    /// Scheme, host and port of its pages.
+    /// Scheme, host and port of the site's pages.
     origin: Url,
 }
 
 impl<'s> Described<'s> {
-    /// Creates it; `None` where nothing of the site is described.
+    /// Creates the search; returns `None` if the site has no descriptions.
     pub(super) async fn of(state: &'s AdminState, site: &'s str) -> Result<Option<Self>, Problem> {
         let first = state
             .operations()
@@ -31,7 +31,7 @@ impl<'s> Described<'s> {
         }))
     }
 
-    /// Marks rows that robots were redirected from and nothing is described of.
+    /// Marks rows with redirected robots whose paths have no description.
     pub(super) async fn mark(&self, rows: &mut [RowView]) -> Result<(), Problem> {
         for row in rows {
             if row.figure.robots() > 0
@@ -45,10 +45,10 @@ impl<'s> Described<'s> {
         Ok(())
     }
 
-    /// Returns `true` if a URL is described that one of the beginnings is of, or is it.
+    /// Returns `true` if any described URL equals or starts with one of the beginnings.
     async fn has_any(&self, beginnings: &[Beginning]) -> Result<bool, Problem> {
         for beginning in beginnings {
-            // Encoded as URLs of descriptions are, whatever the robot has written.
+            // Encoded in the same way as URLs of descriptions, however the robot encoded the path.
             let Ok(url) = self.origin.join(&beginning.text) else {
                 continue;
             };
@@ -68,33 +68,33 @@ impl<'s> Described<'s> {
         Ok(false)
     }
 
-    /// Returns the link to the search for what is described below a path.
+    /// Returns the link to the search for descriptions below a path.
     fn link(&self, path: &str) -> String {
         let (site, begins) = (encode(self.site), encode(path.trim_end_matches('*')));
         format!("site-robot/descriptions?site={site}&q={begins}")
     }
 }
 
-/// How the path of a described URL begins.
+/// Beginning of the path of a described URL.
 #[derive(Debug, Eq, PartialEq)]
 struct Beginning {
     text: String,
-    /// It is all of the URL.
+    /// Whether the text is the full URL.
     is_whole: bool,
 }
 
-/// Returns how URLs begin that a row is about; `None` of a pattern that no beginning says.
+/// Returns the beginnings of a row's URLs; `None` for a pattern without a fixed beginning.
 fn beginnings(name: &str) -> Option<Vec<Beginning>> {
     let beginning = |text: &str, is_whole| Beginning {
         text: text.to_owned(),
         is_whole,
     };
-    // With two slashes it would be another host's.
+    // A path that starts with two slashes would name another host.
     if !name.starts_with('/') || name.starts_with("//") {
         return None;
     }
     match name.split_once('*') {
-        // Of a path the query is not kept.
+        // Queries are not stored with paths.
         None => Some(vec![
             beginning(name, true),
             beginning(&format!("{name}?"), false),
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_has_a_beginning_is_looked_for() {
+    fn patterns_without_a_beginning_are_not_searched() {
         let told = |name: &str| {
             let all = beginnings(name)?.into_iter();
             Some(all.map(|one| one.text).collect::<Vec<_>>())

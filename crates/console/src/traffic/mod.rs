@@ -1,7 +1,7 @@
-//! Pages of the traffic: who came, and what was done with them.
+//! Traffic pages: visitors, their requests and the decisions.
 //!
-//! Every page reads a [`Traffic`] that its query names, and shows figures of it; JSON and CSV
-//! write the same ones.
+//! Each page loads the [`Traffic`] that its query selects and shows its figures; JSON and CSV
+//! contain the same figures.
 
 mod area;
 mod bar;

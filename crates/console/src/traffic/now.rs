@@ -1,4 +1,4 @@
-//! The first page: what happens now, and whether it needs anybody.
+//! The overview: current traffic, and problems that need attention.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -30,10 +30,10 @@ use super::{
     sentences::{Sentence, sentences},
 };
 
-/// Robots that are shown.
+/// Number of robots shown.
 const TOP_ROBOTS: usize = 8;
 
-/// What the chart is stacked by.
+/// Groupings of the chart.
 const STACKED: &[By] = &[By::Purpose, By::Decision];
 
 #[derive(Template)]
@@ -41,30 +41,30 @@ const STACKED: &[By] = &[By::Purpose, By::Decision];
 struct NowPage {
     page: Page,
     sources: Vec<SourceView>,
-    /// What needs somebody beside the traffic.
+    /// Problems that need attention, apart from traffic.
     needs: Vec<Need>,
-    /// Front that hides the visitors, and what to do.
+    /// Front proxy that hides the visitors, with the required action.
     front: Option<String>,
     is_bundled_only: bool,
     is_refreshing: bool,
     filtering: FilteringView,
-    /// `None` while the database is away.
+    /// Current traffic; `None` while the database is unavailable.
     now: Option<NowView>,
 }
 
-/// What the kept traffic tells.
+/// Overview of the stored traffic.
 struct NowView {
     bar: BarView,
-    /// Anything was ever kept.
+    /// Whether any traffic was ever stored.
     is_kept: bool,
     sentences: Vec<SentenceView>,
     tiles: Vec<TileView>,
     chart: AreaChart,
     by: &'static str,
-    /// What it may be stacked by, with its link and whether it is.
+    /// Groupings, each with its link and whether it is selected.
     stacks: Vec<(&'static str, String, bool)>,
     robots: Vec<RowView>,
-    /// Link to all of them.
+    /// Link to all robots.
     all_robots: String,
     spared: SparedView,
 }
@@ -83,15 +83,15 @@ struct TileView {
     spark: String,
 }
 
-/// Requests that the upstream did not see.
+/// Requests that did not reach the upstream.
 struct SparedView {
     figure: FigureView,
     share: String,
-    /// By what was done in its place.
+    /// Numbers of requests by action.
     parts: Vec<(&'static str, FigureView)>,
 }
 
-/// Shows the page.
+/// Shows the overview.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -101,7 +101,7 @@ pub(crate) async fn show(
     let sources = sources::load(&state).await?;
     let traffic = match load(&state, &params).await {
         Ok(loaded) => Some(loaded),
-        // The page is to show that the database is away, and not fail for want of figures.
+        // The page must report the database outage, not fail because figures are missing.
         Err(problem) if page.is_without(&problem) => None,
         Err(problem) => return Err(problem),
     };
@@ -130,9 +130,9 @@ pub(crate) async fn show(
     }))
 }
 
-/// Shows it at the top of the router.
+/// Shows the overview at the console's root.
 ///
-/// Without a slash at its end the address cannot carry relative links, so that it redirects.
+/// Redirects if the URL has no slash at its end, because relative links would not work.
 pub(crate) async fn top(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -207,7 +207,7 @@ impl NowView {
     }
 }
 
-/// Returns the chart of robots; people, of whom there are more, would hide them.
+/// Returns the chart of robots; people are omitted because their larger numbers would dominate.
 fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) -> AreaChart {
     let figures = traffic.robots_only(known);
     let lines = figures.lines(by, course);
@@ -222,7 +222,7 @@ fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) ->
             .unwrap_or("robots");
         let other = [("visitors", visitors), (by.as_str(), &*value)];
         Named {
-            name: word.unwrap_or_else(|| "not known".to_owned()),
+            name: word.unwrap_or_else(|| "unknown".to_owned()),
             link: traffic.question.link("traffic", &other),
         }
     })
@@ -270,25 +270,25 @@ fn tiles(
     vec![
         tile(
             "People",
-            "browsers, and services that many people share",
+            "browsers, and services shared by many people",
             ("visitors", "people"),
             &|key| is_kind(key, Kind::PEOPLE),
         ),
         tile(
             "Robots",
-            "of the registry",
+            "listed in the registry",
             ("visitors", "listed"),
             &|key| is_kind(key, &[Kind::Listed]),
         ),
         tile(
             "Unlisted",
-            "robots that no list knows",
+            "robots not in the registry",
             ("visitors", "unlisted"),
             &|key| is_kind(key, &[Kind::Unlisted]),
         ),
         tile(
             "Impostors",
-            "whose address contradicts their name",
+            "address contradicts the claimed robot",
             ("verdict", Verdict::Spoofed.as_str()),
             &|key| key.verdict == Verdict::Spoofed.as_str(),
         ),
@@ -296,7 +296,7 @@ fn tiles(
 }
 
 impl SparedView {
-    /// Counts what was decided against passing it on, and carried out.
+    /// Counts requests whose enforced decision was not to pass.
     fn new(traffic: &Traffic, figures: &Figures<'_>) -> Self {
         let mut all = 0;
         let mut parts: Vec<(&'static str, u64)> = Vec::new();

@@ -1,17 +1,17 @@
-//! Figures as pages show them.
+//! Formatting of figures on pages.
 
-/// A narrow space that breaks no line.
+/// Narrow no-break space.
 const THIN: char = '\u{202f}';
 
-/// Figure with what it is in full, and what it leads to.
+/// Figure with its exact value and a link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct FigureView {
     pub(crate) value: u64,
-    /// For people: "12.3 k".
+    /// Rounded text such as "12.3 k".
     pub(crate) short: String,
-    /// "12 345".
+    /// Exact text such as "12 345".
     pub(crate) exact: String,
-    /// From the top of the router; empty: none.
+    /// Link relative to the console's root; empty if none.
     pub(crate) link: String,
 }
 
@@ -26,7 +26,7 @@ impl FigureView {
         }
     }
 
-    /// Creates the view of bytes.
+    /// Creates the view of a number of bytes.
     pub(super) fn bytes(value: u64) -> Self {
         Self {
             value,
@@ -37,7 +37,7 @@ impl FigureView {
     }
 }
 
-/// Returns a number with its thousands apart.
+/// Returns a number with thousands separated.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
-/// Returns a number of at most four digits, with a unit.
+/// Returns a number with at most four digits and a unit.
 pub(super) fn short(value: u64) -> String {
     if value < 10_000 {
         return grouped(value);
@@ -58,7 +58,7 @@ pub(super) fn short(value: u64) -> String {
     scaled(value, 1_000, &["", "k", "M", "G", "T", "P", "E"])
 }
 
-/// Returns bytes with a unit.
+/// Returns a number of bytes with a unit.
 pub(super) fn bytes(value: u64) -> String {
     scaled(
         value,
@@ -81,7 +81,7 @@ fn scaled(value: u64, base: u64, units: &[&str]) -> String {
     }
 }
 
-/// Returns a share in per cent; a part that is there is never told as nothing.
+/// Returns a share in percent; a nonzero part is never shown as zero.
 pub(super) fn percent(part: u64, all: u64) -> String {
     if all == 0 {
         return format!("0{THIN}%");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short_and_never_lie() {
+    fn numbers_are_short_and_never_misleading() {
         for (value, expected) in [
             (0, "0"),
             (999, "999"),

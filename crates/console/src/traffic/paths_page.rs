@@ -1,4 +1,4 @@
-//! Which pages robots and people ask for: the page, its JSON and its CSV.
+//! Paths requested by robots and people: the page, its JSON and its CSV.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -31,17 +31,17 @@ use super::{
     question::{AskedTime, TIMES, TrafficQuestion, text, wrong},
 };
 
-/// Parameters of the page, its JSON and its CSV.
+/// Query parameters of the page, its JSON and its CSV.
 pub(crate) const PATHS: &[&str] = &["time", "since", "until", "site", "robot", "path"];
 
-/// Rows of each table.
+/// Maximum number of rows of each table.
 const ROWS: usize = 100;
-/// Rows of the table of visitors.
+/// Maximum number of rows of the visitors table.
 const VISITORS: usize = 20;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Parameter beside those that pages of traffic have.
+/// Query parameter in addition to those of traffic pages.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PathParam {
     #[serde(default)]
@@ -56,12 +56,12 @@ struct PathsPage {
     view: PathsView,
 }
 
-/// What the page shows.
+/// Data of the page.
 struct PathsView {
-    /// What is asked for; empty: all.
+    /// Selected path or pattern; empty for all.
     path: String,
     robot: String,
-    /// The way from all paths to this one.
+    /// Links from all paths down to the selected one.
     steps: Vec<ChoiceView>,
     total: CountsView,
     paths: TableView,
@@ -77,7 +77,7 @@ struct ChoiceView {
     is_chosen: bool,
 }
 
-/// Time, filter, and what they name.
+/// Period and filter, with the figures that they select.
 struct Asked {
     question: TrafficQuestion,
     path: Option<String>,
@@ -86,7 +86,7 @@ struct Asked {
     sites: Vec<String>,
 }
 
-/// Shows the tree of patterns, who asked, and for which forms.
+/// Shows the tree of path patterns, the visitors and the requested formats.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -95,7 +95,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let asked = Asked::load(&state, &params, &path).await?;
     let mut view = PathsView::new(&asked);
-    // Which site a path is of is known where it is chosen, or the only one.
+    // A path's site is known if a site is selected or there is only one.
     if let Some(site) = asked.site()
         && let Some(described) = Described::of(&state, site).await?
     {
@@ -126,7 +126,7 @@ pub(crate) struct PathsAnswer {
     forms: Vec<Value>,
 }
 
-/// Returns the same as JSON, each table whole.
+/// Returns all tables as JSON, without omitting rows.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -161,7 +161,7 @@ pub(crate) async fn download(
     let (rows, _) = asked.figures.top(PathGroup::Path, 0);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-        // Robots have written it: a browser saves it, and renders nothing.
+        // Robots determine the content, so browsers must save the file and not render it.
         (
             header::CONTENT_DISPOSITION,
             "attachment; filename=\"paths.csv\"",
@@ -181,13 +181,12 @@ impl Asked {
         let path = text("path", path.path.trim())?;
         let is_path = |path: &String| path.starts_with(['/', '*']);
         if path.as_ref().is_some_and(|path| !is_path(path)) {
-            let told = "path: use a path such as /docs/start.html, or a pattern such as /docs/*";
+            let told = "path must be a path such as /docs/start.html or a pattern such as /docs/*";
             return Err(wrong(told));
         }
         let first = store.traffic().first_day().await?;
         let minutes = question.times.within(first, now_ms);
-        let minutes =
-            minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
+        let minutes = minutes.ok_or_else(|| wrong("since must be earlier than until"))?;
         let site = question.filter.site.as_deref();
         let sums: PathSums = store.traffic().paths(minutes, site, now_ms).await?;
         let known = state.operations().sites.load();
@@ -197,7 +196,7 @@ impl Asked {
             && !sites.contains(site)
         {
             let names: Vec<_> = sites.into_iter().collect();
-            return Err(wrong(format!("site: use one of {}", names.join(", "))));
+            return Err(wrong(format!("site must be one of {}", names.join(", "))));
         }
         let filter = PathFilter {
             robot: question.filter.robot.clone(),
@@ -212,7 +211,7 @@ impl Asked {
         })
     }
 
-    /// Returns the site that all of it is of.
+    /// Returns the site of the figures, if there is only one.
     fn site(&self) -> Option<&str> {
         match (&self.question.filter.site, &*self.sites) {
             (Some(site), _) | (None, [site]) => Some(site),
@@ -220,7 +219,7 @@ impl Asked {
         }
     }
 
-    /// Returns the link to a page about the same, with another value of a parameter.
+    /// Returns the link to a page with the same selection, except one parameter.
     fn link(&self, page: &str, key: &str, value: &str) -> String {
         let path = self.path.as_deref().unwrap_or_default();
         if key == "path" {
@@ -253,7 +252,7 @@ impl Asked {
             inputs: vec![
                 InputView {
                     key: "robot",
-                    label: "Robot, or people",
+                    label: "Robot or people",
                     value: filter.robot.clone().unwrap_or_default(),
                     names: "visitor",
                 },
@@ -328,7 +327,7 @@ impl PathsView {
         }
     }
 
-    /// Returns `true` if a path is missing in heaven.
+    /// Returns `true` if any path is missing from heaven.
     fn has_missing(&self) -> bool {
         self.paths.rows.iter().any(|row| !row.missing.is_empty())
     }
@@ -338,7 +337,7 @@ fn filter_of(asked: &Asked) -> &str {
     asked.path.as_deref().unwrap_or_default()
 }
 
-/// Returns the way from all paths to the one that is asked for.
+/// Returns the links from all paths down to the selected one.
 fn steps(asked: &Asked) -> Vec<ChoiceView> {
     let Some(path) = &asked.path else {
         return Vec::new();

@@ -1,20 +1,20 @@
-//! Tables of paths, visitors and forms.
+//! Tables of paths, visitors and formats.
 
 use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
 
 use super::number::grouped;
 
-/// Rows with most requests.
+/// Rows with the most requests.
 pub(super) struct TableView {
     pub(super) rows: Vec<RowView>,
-    /// Rows that are not shown, for people to read; empty: none.
+    /// Number of omitted rows as text; empty if none.
     pub(super) more: String,
 }
 
-/// Figures of a path, for people to read.
+/// Figures of a path as text.
 pub(super) struct CountsView {
     pub(super) requests: String,
-    /// How many more there may be; empty: none.
+    /// Maximum undercount as text; empty if exact.
     pub(super) bound: String,
     pub(super) robots: String,
     pub(super) people: String,
@@ -24,24 +24,24 @@ pub(super) struct CountsView {
     pub(super) has_server_errors: bool,
 }
 
-/// Row with its bar.
+/// Table row with its bar.
 pub(super) struct RowView {
     pub(super) name: String,
-    /// Page about it alone; empty: none.
+    /// Link to the row's own page; empty if none.
     pub(super) link: String,
-    /// What is counted with the pattern that the page is about.
+    /// Whether the row counts other paths of the page's pattern.
     pub(super) is_rest: bool,
     pub(super) figure: PathFigure,
     pub(super) counts: CountsView,
-    /// Search for descriptions, where robots were redirected and there is none; else empty.
+    /// Link to the search for descriptions if redirected paths have none; otherwise empty.
     pub(super) missing: String,
-    /// Widths of the bar, in hundredths of the widest row.
+    /// Widths of the bar's parts, in hundredths of the widest row.
     pub(super) robots_width: u64,
     pub(super) people_width: u64,
 }
 
 impl TableView {
-    /// Creates the table of a group; `filter` is the pattern that the page is about.
+    /// Creates the table of a group; `filter` is the pattern of the page.
     pub(super) fn new(
         figures: &PathFigures,
         group: PathGroup,
@@ -112,7 +112,7 @@ mod tests {
     use robot_detection_store::store::PathCount;
 
     #[test]
-    fn numbers_are_grouped_as_on_other_pages() {
+    fn thousands_are_separated_as_on_other_pages() {
         let count = PathCount {
             requests: 12_345,
             redirects: 1_000,

@@ -1,4 +1,4 @@
-//! What a page of traffic is asked.
+//! Period and filter of a traffic page.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use robot_detection_traffic::traffic::{
     By, Moment, NONE_KNOWN, Times, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
 
-/// Words for times up to now, and what the pages call them.
+/// Words for periods up to now, and their labels.
 pub(super) const TIMES: &[(&str, &str)] = &[
     ("1h", "hour"),
     ("24h", "24 hours"),
@@ -24,13 +24,13 @@ pub(super) const TIMES: &[(&str, &str)] = &[
 
 const DEFAULT_TIME: &str = "24h";
 
-/// Classes of statuses.
+/// Classes of response statuses.
 pub(super) const STATUSES: &[&str] = &["1xx", "2xx", "3xx", "4xx", "5xx", "unknown"];
 
-/// Longest text of a parameter, in bytes.
+/// Longest text of a parameter in bytes.
 const MAX_BYTES: usize = 1_000;
 
-/// Time and filter of a page; its parameters are right.
+/// Validated period and filter of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficQuestion {
     pub(super) time: AskedTime,
@@ -38,17 +38,17 @@ pub(crate) struct TrafficQuestion {
     pub(super) filter: TrafficFilter,
 }
 
-/// Time as the address names it.
+/// Period as given in the URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum AskedTime {
     /// One of [`TIMES`].
     Word(&'static str),
-    /// Any range; an empty `until` is now.
+    /// Custom period; an empty `until` means now.
     Range { since: String, until: String },
 }
 
 impl TrafficQuestion {
-    /// Reads the parameters.
+    /// Parses the parameters.
     pub(super) fn parse(params: &TrafficParams, zone: TimeZone) -> Result<Self, Problem> {
         let (time, times) = parse_time(params, zone)?;
         let visitors = VISITORS.iter().map(|(word, _)| *word);
@@ -69,9 +69,9 @@ impl TrafficQuestion {
         })
     }
 
-    /// Returns the link to a page about the same, from the top of the router.
+    /// Returns a link to a page with the same period and filter, relative to the console's root.
     ///
-    /// Where `other` names a parameter its value stands in it; an empty one is left out.
+    /// Parameters in `other` replace those of the question; an empty value removes the parameter.
     pub(super) fn link(&self, page: &str, other: &[(&str, &str)]) -> String {
         let mut link = page.to_owned();
         let mut mark = '?';
@@ -89,15 +89,15 @@ impl TrafficQuestion {
         link
     }
 
-    /// Returns a link to the page of a robot, of the same time and sites.
+    /// Returns a link to a robot's page with the same period and site.
     pub(super) fn robot_link(&self, robot: &Robot) -> String {
         let page = robot_links::link(robot.source.as_str(), &robot.id);
-        // The page is about the robot, whatever else is asked for here.
+        // The page shows one robot, regardless of the other filters here.
         let other = ["robot", "operator", "purpose", "visitors"].map(|key| (key, ""));
         self.link(&page, &other)
     }
 
-    /// Returns the parameters that it was read of.
+    /// Returns the parameters from which the question was parsed.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = match &self.time {
             AskedTime::Word(word) if *word == DEFAULT_TIME => Vec::new(),
@@ -110,7 +110,7 @@ impl TrafficQuestion {
         pairs
     }
 
-    /// Returns those of the filter.
+    /// Returns the parameters of the filter.
     pub(super) fn filters(&self) -> Vec<(&'static str, String)> {
         let filter = &self.filter;
         let all = [
@@ -129,7 +129,7 @@ impl TrafficQuestion {
             .collect()
     }
 
-    /// Returns what links a figure of a row with the requests that it counts.
+    /// Returns the link from a row's figure to the requests that it counts.
     pub(super) fn row_link(&self, by: By, cells: &[Option<String>]) -> String {
         let cell = |at: usize| cells.get(at).cloned().flatten();
         let named = |at: usize| cell(at).unwrap_or_else(|| NONE_KNOWN.to_owned());
@@ -148,21 +148,21 @@ impl TrafficQuestion {
         self.link("traffic", &other)
     }
 
-    /// Returns the time before in words: "in the 24 hours before".
+    /// Returns the previous period as text: "in the previous 24 hours".
     pub(super) fn before_words(&self) -> String {
         match &self.time {
-            AskedTime::Word("1h") => "in the hour before".to_owned(),
+            AskedTime::Word("1h") => "in the previous hour".to_owned(),
             AskedTime::Word(word) => {
                 let name = TIMES.iter().find(|(of, _)| of == word);
                 let name = name.map_or(*word, |(_, name)| *name);
-                format!("in the {name} before")
+                format!("in the previous {name}")
             }
-            AskedTime::Range { .. } => "in the time before, as long".to_owned(),
+            AskedTime::Range { .. } => "in the previous period of the same length".to_owned(),
         }
     }
 }
 
-/// Returns the word for the visitors of a total.
+/// Returns the visitor kind for a total.
 fn visitors_word(total: &str) -> &str {
     match total {
         "people" => "person",
@@ -186,7 +186,7 @@ fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(AskedTime, Time
         return Ok((AskedTime::Word(word), Times { since, until: None }));
     }
     if !params.time.trim().is_empty() {
-        return Err(wrong("time: leave it out where since or until are given"));
+        return Err(wrong("time must not be combined with since or until"));
     }
     let times = Times {
         since: match since {
@@ -208,7 +208,7 @@ fn moment(key: &str, text: &str, zone: TimeZone) -> Result<Moment, Problem> {
 
 pub(super) fn text(key: &str, value: &str) -> Result<Option<String>, Problem> {
     if value.len() > MAX_BYTES {
-        return Err(wrong(format!("{key}: at most {MAX_BYTES} bytes")));
+        return Err(wrong(format!("{key} must have at most {MAX_BYTES} bytes")));
     }
     Ok(Some(value.to_owned()).filter(|value| !value.is_empty()))
 }
@@ -225,16 +225,16 @@ fn word<'w>(
     if words.contains(&&*value) {
         return Ok(Some(value));
     }
-    Err(wrong(format!("{key}: use one of {}", words.join(", "))))
+    Err(wrong(format!("{key} must be one of {}", words.join(", "))))
 }
 
-/// Reads what figures are added up by; `allowed` of all groupings.
+/// Parses a grouping, which must be one of `allowed`.
 pub(super) fn by(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
     let words = allowed.iter().map(|by| by.as_str());
     Ok(word("by", value, words)?.and_then(|word| By::from_word(&word)))
 }
 
-/// Returns the words that a parameter may be; none: it is no word.
+/// Returns the allowed words of a parameter; empty if it is not an enumeration.
 pub(crate) fn words(name: &str) -> Vec<&'static str> {
     match name {
         "time" => TIMES.iter().map(|(word, _)| *word).collect(),
@@ -250,12 +250,12 @@ fn purpose_words() -> impl Iterator<Item = &'static str> {
     purposes.chain([NONE_KNOWN])
 }
 
-/// Returns the problem of a parameter's value.
+/// Returns the problem of an invalid parameter.
 pub(super) fn wrong(told: impl Into<String>) -> Problem {
     Problem::invalid(told)
 }
 
-/// Parameters of a page or of its JSON; what is empty is not asked for.
+/// Parameters of a traffic page or its JSON; empty parameters are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TrafficParams {
@@ -276,7 +276,7 @@ pub(crate) struct TrafficParams {
     pub(crate) dir: String,
 }
 
-/// Declares the names of the parameters of pages: those that all have, and their own.
+/// Declares the parameter names of each page: the common parameters and the page's own.
 macro_rules! lists {
     ($($(#[$doc:meta])* $LIST:ident = $($own:literal),*;)*) => {
         $($(#[$doc])*
@@ -288,13 +288,13 @@ macro_rules! lists {
 }
 
 lists! {
-    /// Of the first page, of requests, and of figures as JSON and CSV.
+    /// Parameters of the overview, the requests page, and figures as JSON and CSV.
     FIGURES = "by";
-    /// Of the robots that came.
+    /// Parameters of the list of robots.
     ROBOTS = "by", "sort", "dir";
-    /// Of a robot.
+    /// Parameters of a robot's page.
     ROBOT = "by", "id", "note";
-    /// Of the sites.
+    /// Parameters of the sites page.
     SITES =;
 }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_keeps_what_is_asked_and_changes_what_it_names() {
+    fn link_keeps_the_parameters_except_those_it_changes() {
         let question = parsed(|params| {
             params.time = "7d".to_owned();
             params.site = "a&b".to_owned();
@@ -330,11 +330,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_refused_with_those_that_are_right() {
+    fn wrong_value_is_refused_with_the_valid_values() {
         let told = |change: fn(&mut TrafficParams)| parsed(change).unwrap_err();
         assert_eq!(
             told(|params| params.time = "2h".to_owned()),
-            "time: use one of 1h, 24h, 7d, 30d, 90d, all"
+            "time must be one of 1h, 24h, 7d, 30d, 90d, all"
         );
         assert!(told(|params| params.since = "soon".to_owned()).starts_with("since: write 30m"));
         assert!(told(|params| params.verdict = "true".to_owned()).contains("verified, "));
@@ -343,7 +343,7 @@ mod tests {
             params.time = "7d".to_owned();
             params.since = "2026-01-01".to_owned();
         });
-        assert!(both.contains("leave it out"), "{both}");
+        assert!(both.contains("must not be combined"), "{both}");
         assert!(told(|params| params.site = "x".repeat(1_001)).contains("at most"));
     }
 }

@@ -1,4 +1,4 @@
-//! What one robot did, for its page.
+//! Traffic of one robot, for its page.
 
 use crate::{problem::Problem, state::AdminState};
 use robot_detection_traffic::summary::Summary as _;
@@ -17,7 +17,7 @@ use super::{
     robots_page::seen,
 };
 
-/// What the chart may be stacked by.
+/// Groupings of the chart.
 const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
 
 /// Traffic of a robot.
@@ -31,14 +31,14 @@ pub(crate) struct RobotTraffic {
     pub(crate) seen_exact: String,
     pub(crate) chart: AreaChart,
     pub(crate) by: &'static str,
-    /// What it may be stacked by, with its link and whether it is.
+    /// Groupings, each with its link and whether it is selected.
     pub(crate) stacks: Vec<(&'static str, String, bool)>,
-    /// Verdicts, decisions and their causes, statuses, each with its name.
+    /// Tables of verdicts, decisions and their causes, and statuses, each with its name.
     pub(crate) tables: Vec<(&'static str, TableView)>,
 }
 
 impl RobotTraffic {
-    /// Reads it; `path` is that of the robot's page, from the top of the router.
+    /// Loads the traffic; `path` is the robot's page, relative to the console's root.
     pub(crate) async fn load(
         state: &AdminState,
         params: &TrafficParams,
@@ -94,7 +94,7 @@ impl RobotTraffic {
     }
 }
 
-/// Refuses filters that name others than the robot of the page.
+/// Refuses filters for robots other than the one of the page.
 fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
     for (key, value) in [
         ("robot", &params.robot),
@@ -104,7 +104,7 @@ fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
     ] {
         if !value.is_empty() && value != id {
             return Err(wrong(format!(
-                "{key}: leave it out, as the page is about one robot"
+                "{key} is not supported on the page of one robot"
             )));
         }
     }
@@ -117,7 +117,7 @@ fn bar(state: &AdminState, traffic: &Traffic, stacked: By, path: &str) -> BarVie
     } else {
         stacked.as_str()
     };
-    // The robot stands in the path.
+    // The path already names the robot.
     let own = [("robot", ""), ("by", word)];
     let mut bar = BarView::new(path, &own, traffic, state);
     bar.inputs.clear();

@@ -1,4 +1,4 @@
-//! The robots that came, and what was done with them.
+//! The robots that visited and the actions taken.
 
 use std::collections::BTreeMap;
 
@@ -30,10 +30,10 @@ use super::{
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What the list may be of.
+/// Groupings that the list supports.
 const GROUPINGS: &[By] = &[By::Robot, By::Operator];
 
-/// Columns that it may be sorted by.
+/// Columns by which the list can be sorted.
 const COLUMNS: &[SortColumn] = &[
     SortColumn::name("robot", "Robot"),
     SortColumn::name("purpose", "Purpose"),
@@ -43,7 +43,7 @@ const COLUMNS: &[SortColumn] = &[
     SortColumn::number("seen", "Last seen"),
 ];
 
-/// Rows of the page; CSV and JSON have all.
+/// Maximum number of rows on the page; CSV and JSON contain all.
 const MAX_ROWS: usize = 30;
 
 #[derive(Template)]
@@ -51,24 +51,24 @@ const MAX_ROWS: usize = 30;
 struct RobotsPage {
     page: Page,
     bar: BarView,
-    /// What the list is of, with its link and whether it is.
+    /// Groupings, each with its link and whether it is selected.
     groupings: Vec<(&'static str, String, bool)>,
     is_by_operator: bool,
     columns: Vec<Column>,
     rows: Vec<RobotRow>,
-    /// Rows that the page leaves out.
+    /// Number of rows that the page omits.
     more: usize,
     csv: String,
     json: String,
     is_kept: bool,
 }
 
-/// A robot, or an operator with all of his.
+/// Robot, or operator with all its robots.
 struct RobotRow {
     name: String,
-    /// Page of the robot, or the operator's robots.
+    /// Link to the robot's page, or to the operator's robots.
     link: String,
-    /// Operator of the robot, or how many robots the operator sent.
+    /// Operator of the robot, or the operator's number of robots.
     below: String,
     purpose: String,
     requests: FigureView,
@@ -81,7 +81,7 @@ struct RobotRow {
     decisions: Vec<(String, FigureView)>,
 }
 
-/// Part of the bar of verdicts.
+/// Part of the verdict bar.
 #[derive(Debug)]
 struct VerdictView {
     word: String,
@@ -90,7 +90,7 @@ struct VerdictView {
     width: u64,
 }
 
-/// What is added up of a row.
+/// Sums of a row.
 #[derive(Default)]
 struct Sums<'d> {
     robots: BTreeMap<String, u64>,
@@ -100,7 +100,7 @@ struct Sums<'d> {
     seen: Option<&'d TrafficStep>,
 }
 
-/// Shows the list.
+/// Shows the list of robots.
 pub(crate) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -148,7 +148,7 @@ fn headings(question: &TrafficQuestion, by: &str, sorting: Sorting) -> Vec<Colum
     let link = |word: &str, dir: &str| {
         question.link("robots", &[("by", by), ("sort", word), ("dir", dir)])
     };
-    // An operator's robots have as many purposes.
+    // An operator's robots may have different purposes.
     let shown = COLUMNS
         .iter()
         .filter(|column| !(by_operator && column.word == "purpose"));
@@ -196,7 +196,7 @@ fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
     .collect()
 }
 
-/// Adds up by the id of the robot, or by operator.
+/// Sums figures by robot ID or by operator.
 fn sums<'d>(figures: &Figures<'d>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums<'d>> {
     let name = |robot: &str| match by {
         By::Operator => {
@@ -241,7 +241,7 @@ impl RobotRow {
         let (seen, seen_exact, seen_minute) = seen(sums.seen, traffic);
         Self {
             name: match (by, robot) {
-                (By::Operator, _) if name == NONE_KNOWN => "not known".to_owned(),
+                (By::Operator, _) if name == NONE_KNOWN => "unknown".to_owned(),
                 (_, Some(robot)) => shown_name(robot),
                 _ => name.to_owned(),
             },
@@ -277,7 +277,7 @@ impl RobotRow {
     }
 }
 
-/// Returns when it was seen last: the day alone where no more is kept.
+/// Returns the time of the last visit: only the day if no finer data is stored.
 pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, String, i64) {
     let Some(step) = step else {
         return (String::new(), String::new(), i64::MIN);
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_bar_fill_it_and_no_more() {
+    fn parts_of_a_bar_fill_it_exactly() {
         let mut sums = Sums::default();
         for (word, hits) in [("a", 1), ("b", 1), ("c", 99_998)] {
             sums.verdicts.insert(word.to_owned(), hits);

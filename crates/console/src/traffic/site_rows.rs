@@ -1,4 +1,4 @@
-//! Figures of each site.
+//! Traffic figures of each site.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct SiteRow {
     pub(crate) people: FigureView,
     pub(crate) robots: FigureView,
     pub(crate) impostors: FigureView,
-    /// Requests that were not passed on.
+    /// Requests that did not reach the upstream.
     pub(crate) spared: FigureView,
     pub(crate) bytes: FigureView,
 }

@@ -1,4 +1,4 @@
-//! Downloads of lists that the page started.
+//! Downloads of address lists that were started on the page.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use tracing::info;
 use crate::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::verify::{RangesOutcome, RangesReport};
 
-/// The fetch that runs, or the last one; one runs at a time.
+/// The current or last fetch; only one runs at a time.
 #[derive(Debug, Default)]
 pub(crate) struct ListFetches {
     last: Mutex<Option<ListFetch>>,
@@ -25,7 +25,7 @@ struct ListFetch {
     done: usize,
     busy: usize,
     failed: Vec<FailedList>,
-    /// `None` while it runs.
+    /// End of the fetch; `None` while it runs.
     finished_ms: Option<i64>,
 }
 
@@ -33,34 +33,34 @@ struct ListFetch {
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "FailedRangesList")]
 pub(super) struct FailedList {
-    /// Without a password.
+    /// URL without the password.
     pub(super) url: String,
     pub(super) error: String,
 }
 
-/// State of a fetch, as page and JSON show it.
+/// State of a fetch for page and JSON.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesRefresh")]
 pub(crate) struct FetchView {
     pub(super) running: bool,
-    /// State in one line.
+    /// State as one line of text.
     pub(super) text: String,
-    /// Lists that were requested.
+    /// Number of requested lists.
     pub(super) lists: usize,
-    /// Lists whose fetch has ended, in vain or not.
+    /// Number of lists whose fetch has ended, successfully or not.
     pub(super) done: usize,
-    /// Lists that another instance was fetching.
+    /// Number of lists that another instance was fetching.
     pub(super) busy: usize,
     /// Lists that could not be fetched, by URL.
     pub(super) failed: Vec<FailedList>,
     pub(super) finished: Option<Moment>,
 }
 
-/// Guard that marks the fetch as ended, also where its task panics or is dropped at shutdown.
+/// Guard that marks the fetch as ended, even if its task panics or is dropped at shutdown.
 struct FetchGuard(AdminState);
 
 impl ListFetches {
-    /// Returns the fetch that runs, or else the last one of this process.
+    /// Returns the current or last fetch of this process.
     pub(super) fn view(&self, now_ms: i64) -> Option<FetchView> {
         self.lock().as_ref().map(|fetch| fetch.view(now_ms))
     }
@@ -92,7 +92,7 @@ impl ListFetches {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
-        // No change panics half way, so that the data behind a poisoned lock is consistent.
+        // No change can panic halfway, so data behind a poisoned lock is consistent.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,7 +109,7 @@ impl ListFetch {
             RangesOutcome::New | RangesOutcome::Unchanged => {}
             RangesOutcome::Busy => self.busy += 1,
             RangesOutcome::Failed(error) => {
-                // Four workers end in any order, and the page is to be the same each time.
+                // Four workers end in any order, but the page must list failures in a fixed order.
                 let at = self.failed.partition_point(|failed| failed.url <= url);
                 self.failed.insert(at, FailedList { url, error });
             }
@@ -131,9 +131,9 @@ impl ListFetch {
     fn text(&self) -> String {
         let (lists, done, failed) = (self.lists, self.done, self.failed.len());
         let mut text = if self.is_running() {
-            format!("Lists are being fetched: {done} of {lists} done")
+            format!("Fetching lists: {done} of {lists} done")
         } else if done < lists {
-            format!("The fetch was given up: {done} of {lists} lists done")
+            format!("The fetch was aborted: {done} of {lists} lists done")
         } else {
             match (lists, failed) {
                 (1, 0) => "The list was fetched".to_owned(),
@@ -154,7 +154,7 @@ impl ListFetch {
 }
 
 impl FailedList {
-    /// Returns URL and error; most errors begin with the URL already.
+    /// Returns the URL and the error, without repeating a URL at the start of the error.
     pub(super) fn text(&self) -> String {
         let Self { url, error } = self;
         if error.starts_with(url.as_str()) {
@@ -172,27 +172,27 @@ impl Drop for FetchGuard {
     }
 }
 
-/// Starts to fetch lists, whether or not they are due, and returns at once.
+/// Starts to fetch lists, whether or not they are due, and returns immediately.
 pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem> {
     if state.operations().verifier.methods().ranges.is_none() {
-        let message = "Lists of addresses are not used; see verify.enabled and verify.methods.";
+        let message = "Address lists are not used; see verify.enabled and verify.methods.";
         return Err(Problem::conflict("off", message));
     }
     let lists = urls.len();
     if !state.list_fetches().begin(lists) {
-        let message = "Lists are being fetched already; see GET api/v1/verification.";
+        let message = "Lists are already being fetched; see GET api/v1/verification.";
         return Err(Problem::conflict("busy", message));
     }
     info!(
         lists,
-        "an administrator had {lists} lists of robots' addresses fetched"
+        "an administrator started to fetch {lists} address lists"
     );
     let end = FetchGuard(state.clone());
     state.operations().tasks.spawn(run(end, urls));
     Ok(())
 }
 
-/// Fetches the lists, four at the same time; the refresher logs how each ends.
+/// Fetches the lists, four at a time; the refresher logs each outcome.
 async fn run(end: FetchGuard, urls: Vec<String>) {
     let queue = Mutex::new(urls.into_iter());
     let fetch_queued = || Box::pin(fetch_queued(&end.0, &queue));
@@ -204,11 +204,11 @@ async fn run(end: FetchGuard, urls: Vec<String>) {
     );
 }
 
-/// Fetches lists until none is left, or the process is about to end.
+/// Fetches queued lists until the queue is empty or the process shuts down.
 async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
     let operations = state.operations();
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    // Between two lists, so that a shutdown waits for at most one download of each worker.
+    // Checked between lists, so that a shutdown waits for at most one download per worker.
     while let Some(url) = next().filter(|_| !operations.tasks.is_closed()) {
         let reports = operations.ranges.refresh(&[url], true).await;
         state.list_fetches().note(reports);
@@ -226,7 +226,7 @@ mod tests {
     fn fetch(done: usize, busy: usize, failed: usize, finished_ms: Option<i64>) -> String {
         let list = |number| FailedList {
             url: format!("https://lists.example/{number}"),
-            error: "it answers 500".to_owned(),
+            error: "status 500".to_owned(),
         };
         let fetch = ListFetch {
             lists: 12,
@@ -239,31 +239,28 @@ mod tests {
     }
 
     #[test]
-    fn one_fetch_runs_at_a_time_and_the_last_is_remembered() {
+    fn only_one_fetch_runs_at_a_time_and_the_last_is_remembered() {
         let fetches = ListFetches::default();
         let is_running = || fetches.view(0).is_some_and(|fetch| fetch.running);
         assert!(fetches.view(0).is_none());
         assert!(fetches.begin(1) && is_running());
         assert!(!fetches.begin(2));
-        assert_eq!(told(&fetches), "Lists are being fetched: 0 of 1 done.");
+        assert_eq!(told(&fetches), "Fetching lists: 0 of 1 done.");
         fetches.end(7);
         assert!(!is_running());
-        let given_up = "The fetch was given up: 0 of 1 lists done.";
+        let given_up = "The fetch was aborted: 0 of 1 lists done.";
         assert_eq!(told(&fetches), given_up);
         assert!(fetches.begin(3));
-        assert_eq!(told(&fetches), "Lists are being fetched: 0 of 3 done.");
+        assert_eq!(told(&fetches), "Fetching lists: 0 of 3 done.");
     }
 
     #[test]
-    fn the_text_tells_how_many_failed() {
+    fn text_contains_the_number_of_failures() {
         for (told, text) in [
-            (
-                fetch(3, 0, 0, None),
-                "Lists are being fetched: 3 of 12 done.",
-            ),
+            (fetch(3, 0, 0, None), "Fetching lists: 3 of 12 done."),
             (
                 fetch(3, 1, 2, None),
-                "Lists are being fetched: 3 of 12 done, 2 failed, 1 left to another instance.",
+                "Fetching lists: 3 of 12 done, 2 failed, 1 left to another instance.",
             ),
             (fetch(12, 0, 0, Some(1)), "All 12 lists were fetched."),
             (
@@ -272,7 +269,7 @@ mod tests {
             ),
             (
                 fetch(5, 0, 2, Some(1)),
-                "The fetch was given up: 5 of 12 lists done, 2 failed.",
+                "The fetch was aborted: 5 of 12 lists done, 2 failed.",
             ),
         ] {
             assert_eq!(told, text);

@@ -1,4 +1,4 @@
-//! Lists of addresses that robots name, and how old the copies are.
+//! Address lists referenced by robots, and the age of their copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +11,28 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_store::fetch::shown_url;
 use robot_detection_store::verify::RangesState;
 
-/// List of addresses that robots of the registry name, or that is here still.
+/// Address list referenced by registered robots or still stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesList")]
 pub(super) struct ListView {
-    /// Without a password.
+    /// URL without the password.
     pub(super) url: String,
-    /// Robots in force that name it; none: a copy from before is kept.
+    /// Robots in force that reference the list; empty if only an old copy is stored.
     pub(super) robots: Vec<RobotRef>,
-    /// "fresh", "stale", "missing" (no copy could be had) or "unused" (not fetched yet).
+    /// State: "fresh", "stale", "missing" (no copy available) or "unused" (not fetched yet).
     pub(super) state: &'static str,
-    /// `None` where there is no copy.
+    /// Number of prefixes; `None` without a copy.
     pub(super) prefixes: Option<usize>,
-    /// Entries that could not be read.
+    /// Number of unreadable entries.
     pub(super) unreadable: usize,
-    /// Day on which the operator made it.
+    /// Day on which the operator created the list.
     pub(super) created: Option<String>,
     pub(super) fetched: Option<Moment>,
-    /// When it was last known to be current.
+    /// Last time when the copy was confirmed to be current.
     pub(super) checked: Option<Moment>,
-    /// When its server was last asked, in vain or not.
+    /// Last attempt to fetch the list, successful or not.
     pub(super) tried: Option<Moment>,
-    /// Why the last attempt failed.
+    /// Reason why the last attempt failed.
     pub(super) error: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl ListView {
         }
         let mut states: BTreeMap<_, _> = BTreeMap::new();
         for list in state.operations().ranges.states() {
-            // A copy that no robot names any more is still kept, and shown.
+            // A copy that no robot references any longer is still stored and shown.
             robots.entry(list.url.clone()).or_default();
             states.insert(list.url.clone(), list);
         }
@@ -98,10 +98,10 @@ impl ListView {
     }
 }
 
-/// Returns the URLs to fetch for a list by its shown URL; for the empty one, all that robots name.
+/// Returns the URLs to fetch for a list's displayed URL; for an empty one, all lists in use.
 ///
-/// A request names a list of a robot in force and no other address: it cannot make this server
-/// fetch whatever it likes (server-side request forgery, CWE-918).
+/// A request can name only a list of a robot in force, so it cannot make this server fetch
+/// arbitrary URLs (server-side request forgery, CWE-918).
 pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
     let detector = state.operations().detector.load();
     let urls: BTreeSet<&String> = (detector.robots().iter())
@@ -110,9 +110,9 @@ pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>
         .collect();
     if urls.is_empty() {
         return Err(Problem::invalid(if shown.is_empty() {
-            "No robot in force has a list of its addresses.".to_owned()
+            "No robot in force has an address list.".to_owned()
         } else {
-            format!("No robot in force has its addresses in {shown:?}.")
+            format!("No robot in force uses the address list {shown:?}.")
         }));
     }
     Ok(urls.into_iter().cloned().collect())

@@ -1,9 +1,8 @@
-//! Verdicts on robots' claims, the last impostors, and the lists of addresses.
+//! Verdicts on robots' claims, recent impostors, and address lists.
 //!
-//! The page and `api/v1/verification` show the same. `?robot=ID` narrows the chart to one
-//! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir`
-//! (`asc`, `desc`) order the robots. What is
-//! counted is that of all instances in the last 24 hours.
+//! The page and `api/v1/verification` show the same data. `?robot=ID` limits the chart to one
+//! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir` (`asc`,
+//! `desc`) order the robots. Counts cover all instances and the last 24 hours.
 
 mod fetches;
 mod lists;

@@ -1,4 +1,4 @@
-//! The page of verdicts, its JSON, and the button that fetches lists.
+//! The verification page, its JSON, and the button to fetch lists.
 
 use askama::Template;
 use axum::{
@@ -25,13 +25,13 @@ use crate::{
     traffic::History,
 };
 
-/// Most rows of a table on the page; the JSON has all of them.
+/// Maximum number of rows in a table on the page; the JSON contains all.
 const MAX_ROWS: usize = 100;
 
-/// Most lists that are named where a fetch failed in part.
+/// Maximum number of failed lists that are named.
 const MAX_FAILURES: usize = 10;
 
-/// Robots that a list's row names.
+/// Maximum number of robots named in a list's row.
 const MAX_NAMES: usize = 4;
 
 #[derive(Template)]
@@ -39,7 +39,7 @@ const MAX_NAMES: usize = 4;
 struct VerificationPage {
     page: Page,
     view: View,
-    /// `None` while the database is away.
+    /// Verdicts over time; `None` while the database is unavailable.
     history: Option<History>,
     columns: Vec<Column>,
 }
@@ -47,7 +47,7 @@ struct VerificationPage {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FetchBody {
-    /// List as it is shown; empty: all.
+    /// Displayed URL of the list; empty for all lists.
     #[serde(default)]
     url: String,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns the same as JSON; 422 where `sort` or `dir` is unknown.
+/// Returns the verification data as JSON; 422 if `sort` or `dir` is unknown.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
@@ -84,7 +84,7 @@ pub(crate) async fn json(
     Ok(Json(view).into_response())
 }
 
-/// Fetches the list that the form names, or all of them, in the background.
+/// Fetches the list named in the form, or all lists, in the background.
 pub(crate) async fn fetch(
     State(state): State<AdminState>,
     page: Page,
@@ -94,9 +94,9 @@ pub(crate) async fn fetch(
     Ok(page.location.see_other("verification#list-fetch"))
 }
 
-/// Does the same for a program: 202, or 409 if lists are off or being fetched already.
+/// Fetches lists for a program: 202, or 409 if lists are off or already being fetched.
 ///
-/// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 where no robot names it.
+/// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 if no robot uses the list.
 pub(crate) async fn fetch_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<FetchBody>,
@@ -107,7 +107,7 @@ pub(crate) async fn fetch_json(
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
-/// Returns the state of the fetch under way or of the last one; `null` before the first one.
+/// Returns the state of the current or last fetch; `null` before the first one.
 pub(crate) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
     Json(state.list_fetches().view(state.now_ms()))
 }
@@ -129,7 +129,7 @@ impl VerificationPage {
         failed.get(..MAX_FAILURES).unwrap_or(failed)
     }
 
-    /// Returns `true` if there is a list that can be fetched.
+    /// Returns `true` if any list can be fetched.
     fn can_fetch(&self) -> bool {
         let mut lists = self.view.lists.iter();
         self.view.uses_lists() && lists.any(|list| !list.robots.is_empty())
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_shown_as_text() {
+    fn hostile_text_is_escaped() {
         let view = hostile();
         let page = VerificationPage {
             page: Page::default(),
@@ -237,9 +237,9 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("The resolver knows no names of addresses"),
+            text.contains("The resolver returns no names for addresses"),
             "{text}"
         );
-        assert!(!text.contains(" style="), "the pages allow no inline style");
+        assert!(!text.contains(" style="), "inline styles are not allowed");
     }
 }

@@ -1,4 +1,4 @@
-//! Verdicts by robot, in a chosen order.
+//! Verdicts by robot, sorted by a column.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -16,19 +16,19 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_layer::registry::Robot;
 use robot_detection_operations::robots::shown_name;
 
-/// Index of the robots in force by their ids.
+/// Index of the robots in force by ID.
 #[derive(Debug)]
 pub(super) struct RobotIndex<'d> {
     robots: HashMap<&'d str, &'d Robot>,
 }
 
-/// Robot that a row is about.
+/// Reference to a row's robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotReference")]
 pub(super) struct RobotRef {
     pub(super) id: String,
     pub(super) name: String,
-    /// Page about it, if it is in force.
+    /// Link to the robot's page, if in force.
     #[serde(skip)]
     pub(super) link: Option<String>,
 }
@@ -43,7 +43,7 @@ pub(super) struct RobotRow {
     pub(super) counts: TotalsView,
 }
 
-/// Columns of the rows.
+/// Columns of the table.
 const COLUMNS: &[SortColumn] = &[
     SortColumn::name("robot", "Robot"),
     SortColumn::number("requests", "Requests"),
@@ -60,7 +60,7 @@ impl<'d> RobotIndex<'d> {
         }
     }
 
-    /// Returns a reference to a robot; one that is not in force has its id for a name.
+    /// Returns a reference to a robot; if it is not in force, its ID serves as its name.
     pub(super) fn find(&self, id: &str) -> RobotRef {
         let found = self.robots.get(id);
         RobotRef {
@@ -86,19 +86,19 @@ impl RobotRow {
     }
 }
 
-/// Returns the words of the columns by which rows are sorted.
+/// Returns the words of the columns by which rows can be sorted.
 pub(crate) fn sort_words() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.word).collect()
 }
 
-/// Parses the order of rows; by default most requests come first.
+/// Parses the order of rows; sorts by most requests by default.
 pub(super) fn sorting(sort: &str, dir: &str) -> Result<Sorting, Problem> {
     Sorting::parse(COLUMNS, sort, dir).map_err(Problem::invalid)
 }
 
-/// Sorts rows; equal ones stand by name.
+/// Sorts rows; equal rows are sorted by name.
 pub(super) fn sort(rows: &mut [RobotRow], sorting: Sorting) {
-    // First by name: the sort by numbers is stable and keeps that order among equals.
+    // Sorted by name first: the stable sort by numbers keeps that order for equal rows.
     rows.sort_by_cached_key(|row| row.robot.name.to_lowercase());
     let number = |row: &RobotRow| match sorting.word {
         "requests" => row.requests,
@@ -115,7 +115,7 @@ pub(super) fn sort(rows: &mut [RobotRow], sorting: Sorting) {
     }
 }
 
-/// Returns the headings; each links to another order of the same page.
+/// Returns the headings, each linked to another sort order of the page.
 pub(super) fn headings(sorting: Sorting, robot: &str) -> Vec<Column> {
     let robot = match robot {
         "" => String::new(),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_in_the_order_that_is_asked_for() {
+    fn rows_are_sorted_in_the_requested_order() {
         for (sort, dir, expected) in [
             ("", "", "cBa"),
             ("requests", "asc", "aBc"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_turns_its_order_around_and_keeps_the_robot() {
+    fn heading_reverses_its_order_and_keeps_the_robot() {
         let links = headings(sorting("", "").ok().unwrap(), "a&b");
         assert_eq!(links[1].order, "descending");
         assert_eq!(

@@ -13,7 +13,7 @@ const HOUR_MINUTES: i64 = 60;
 const DAY_MINUTES: i64 = 24 * HOUR_MINUTES;
 const MINUTE_MS: i64 = 60_000;
 
-/// Number of requests by verdict.
+/// Numbers of requests by verdict.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "VerdictTotals")]
 pub(crate) struct TotalsView {
@@ -29,7 +29,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Reads them; while the database is away there are none.
+    /// Reads the verdicts; none while the database is unavailable.
     pub(crate) async fn load(state: &AdminState) -> Result<Self, Problem> {
         state.operations().traffic.catch_up().await;
         let now_ms = state.now_ms();
@@ -58,12 +58,12 @@ impl Verdicts {
                 counts.count(&key.verdict, cell.requests);
             }
         }
-        // Of some robots nothing but pending requests, or none that were proven, are known.
+        // Some robots have only pending or unverified requests.
         robots.retain(|_, counts| counts.requests() > 0);
         Self { robots }
     }
 
-    /// Returns the counts of one robot, if it came.
+    /// Returns the counts of one robot, if it sent requests.
     pub(crate) fn of_robot(&self, id: &str) -> Option<TotalsView> {
         self.robots.get(id).copied()
     }
@@ -73,7 +73,7 @@ impl Verdicts {
         self.robots.iter().map(|(id, counts)| (&**id, *counts))
     }
 
-    /// Returns the counts of all robots.
+    /// Returns the sum of the counts of all robots.
     pub(super) fn total(&self) -> TotalsView {
         let mut total = TotalsView::default();
         self.robots().for_each(|(_, counts)| total.add(counts));
@@ -93,7 +93,7 @@ impl TotalsView {
             Some(Verdict::Verified) => &mut self.verified,
             Some(Verdict::Unverifiable) => &mut self.unverifiable,
             Some(Verdict::Spoofed) => &mut self.spoofed,
-            // What passed before its proof is told by none of the three.
+            // Requests that passed before their verdict count in none of the three.
             Some(Verdict::Pending) | None => return,
         };
         *number = number.saturating_add(requests);

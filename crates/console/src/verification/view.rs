@@ -1,4 +1,4 @@
-//! Everything that page and JSON show of verdicts.
+//! Data about verdicts for the page and its JSON.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_store::verify::{DnsProver, Method, Methods};
 
-/// Longest robot id that the query may name.
+/// Longest robot ID in the query.
 const MAX_ROBOT_CHARS: usize = 200;
 
 /// Query of the page.
@@ -28,32 +28,32 @@ pub(crate) struct ViewParams {
     dir: String,
 }
 
-/// Everything that page and JSON show of verdicts.
+/// Data about verdicts for the page and its JSON.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Verification")]
 pub(crate) struct View {
-    /// Methods in use; none: verification is off.
+    /// Verification methods in use; empty if verification is off.
     pub(super) methods: Vec<&'static str>,
-    /// Days for which impostors are kept; 0: they are not.
+    /// Number of days for which impostors are stored; 0 if they are not.
     #[serde(skip)]
     pub(super) kept_days: u32,
     #[serde(skip)]
     pub(super) is_counted: bool,
-    /// The resolver does not know the names of well-known addresses.
+    /// Whether the resolver returned no names for well-known addresses.
     pub(super) resolver_is_doubted: bool,
-    /// Of the last 24 hours, on requests of all robots.
+    /// Verdicts of the last 24 hours on requests of all robots.
     pub(super) totals: TotalsView,
-    /// Requests that passed or wait without a verdict, at the moment.
+    /// Number of current requests that passed or wait without a verdict.
     pub(super) pending: u64,
-    /// Robot of the chart; `None`: all of them.
+    /// Robot of the chart; `None` for all robots.
     pub(super) robot: Option<String>,
     pub(super) robots: Vec<RobotRow>,
-    /// The last hundred, the last first.
+    /// The last hundred spoofed requests, newest first.
     pub(super) spoofed: Vec<SpoofedView>,
     pub(super) lists: Vec<ListView>,
-    /// A fetch that the page started is under way.
+    /// Whether a fetch that was started on the page is in progress.
     pub(super) fetching: bool,
-    /// State of that fetch, or of the last one; `None` before the first one.
+    /// State of the current or last fetch; `None` before the first one.
     pub(super) fetch: Option<FetchView>,
     #[serde(skip)]
     pub(super) sorting: Sorting,
@@ -76,7 +76,7 @@ impl View {
             .map(|(id, counts)| RobotRow::new(id, counts, &known))
             .collect();
         sort(&mut robots, sorting);
-        // Read before the lists: a list that it counts as fetched is then among them.
+        // Read before the lists: a list that it counts as fetched is then included in them.
         let fetch = state.list_fetches().view(state.now_ms());
         Ok(Self {
             methods: words(&methods),
@@ -95,12 +95,12 @@ impl View {
         })
     }
 
-    /// Returns `true` if any method of proof is in use.
+    /// Returns `true` if any verification method is in use.
     pub(super) fn is_on(&self) -> bool {
         !self.methods.is_empty()
     }
 
-    /// Returns `true` if lists of addresses are in use.
+    /// Returns `true` if address lists are in use.
     pub(super) fn uses_lists(&self) -> bool {
         self.methods.contains(&Method::Ranges.as_str())
     }
@@ -116,21 +116,21 @@ fn words(methods: &Methods) -> Vec<&'static str> {
     methods.map(|method| method.as_str()).collect()
 }
 
-/// Request of a robot that is not who it says.
+/// Request of an impostor.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SpoofedRequest")]
 pub(super) struct SpoofedView {
     pub(super) at: Moment,
-    /// Robot that it claims to be.
+    /// Robot that the request claims to be.
     pub(super) robot: RobotRef,
-    /// Address, or the network that is kept of it.
+    /// Address, or its network if only that is stored.
     pub(super) address: Option<String>,
     pub(super) site: String,
     pub(super) method: String,
     pub(super) host: String,
     pub(super) path: String,
     pub(super) user_agent: String,
-    /// Word for what was done.
+    /// Word for the decision.
     pub(super) decision: String,
     pub(super) evidence: String,
 }
@@ -155,7 +155,7 @@ impl SpoofedView {
     }
 }
 
-/// Reads the last hundred impostors; while the database is away there are none.
+/// Reads the last hundred impostors; none while the database is unavailable.
 async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
     let query = EvidenceQuery {
         verdict: Verdict::Spoofed.as_str().to_owned(),

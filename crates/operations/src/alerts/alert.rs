@@ -1,4 +1,4 @@
-//! What is watched, and who is told.
+//! Alert definitions: trigger, thresholds and receiver.
 
 use std::fmt;
 
@@ -6,103 +6,103 @@ use url::Url;
 
 use super::{Template, Webhook};
 
-/// Thing that is watched, as settings name it.
+/// Trigger of an alert, as named in the settings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Trigger {
-    /// Robots whose claims are disproven.
+    /// Requests whose claim to be a robot was disproven.
     Impostor,
-    /// A robot that asks far more than usual.
+    /// A robot that sends far more requests than usual.
     CrawlSpike,
-    /// Requests against robots.txt.
+    /// Requests that violate robots.txt.
     RobotsTxt,
-    /// A source of the registry that fails, or is held back.
+    /// A source of the registry whose refresh failed or was quarantined.
     Refresh,
-    /// A certificate that ends soon.
+    /// A certificate that expires soon.
     Certificate,
-    /// Results of the site robot that are held back.
+    /// Results of the site robot that are held for review.
     Heaven,
-    /// Pages of robot heaven that say what their originals do not.
+    /// Heaven pages with text that their originals lack.
     Parity,
-    /// A database that is away.
+    /// An unavailable database.
     Database,
 }
 
-/// Thing that is watched, with its thresholds.
+/// Watched condition with its thresholds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Watch {
     /// More requests of impostors in an hour.
     Impostor {
-        /// Requests that are no alert yet.
+        /// Maximum number of requests without an alert.
         above: u64,
     },
     /// More requests of a robot in an hour than usual.
     CrawlSpike {
-        /// Times its usual hour of the last 7 days.
+        /// Factor above the average hour of the last 7 days.
         times: u64,
-        /// Requests in an hour that are no alert yet, however few are usual.
+        /// Maximum number of requests in an hour without an alert, even if fewer are usual.
         above: u64,
     },
-    /// More requests against robots.txt in an hour.
+    /// More violations of robots.txt in an hour.
     RobotsTxt {
-        /// Requests that are no alert yet.
+        /// Maximum number of requests without an alert.
         above: u64,
     },
-    /// A source whose last refresh failed or was held back.
+    /// A source whose last refresh failed or was quarantined.
     Refresh,
-    /// A certificate that ends within some days.
+    /// A certificate that expires within some days.
     Certificate {
-        /// Days.
+        /// Days before the expiry.
         days: u64,
     },
-    /// Results of the site robot that are held back.
+    /// Results of the site robot that are held for review.
     Heaven,
-    /// Pages of robot heaven that say what their originals do not.
+    /// Heaven pages with text that their originals lack.
     Parity,
-    /// A database that is away.
+    /// An unavailable database.
     Database,
-    /// Nothing: a report is sent each week.
+    /// No condition: a report is sent each week.
     Weekly,
 }
 
-/// Body that a receiver understands.
+/// Format of the message body.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum AlertFormat {
-    /// All that is known, as JSON of our own.
+    /// JSON with all data about the alert.
     #[default]
     Json,
-    /// Incoming webhook of Slack, and of what takes the same.
+    /// Incoming webhook of Slack and compatible services.
     Slack,
     /// Generic webhook of matrix-hookshot.
     Matrix,
-    /// JSON of ntfy; the last segment of the address is the topic.
+    /// JSON of ntfy; the last segment of the URL is the topic.
     Ntfy,
 }
 
 /// One `[[alert]]`.
 #[derive(Clone, Debug)]
 pub struct Alert {
-    /// Name, unique.
+    /// Unique name.
     pub name: String,
-    /// What is watched.
+    /// Watched condition.
     pub watch: Watch,
-    /// Who is told.
+    /// Receiver of the messages.
     pub webhook: Webhook,
-    /// What is sent.
+    /// Format of the message body.
     pub format: AlertFormat,
-    /// What is sent in place of the format.
+    /// Template that replaces the format.
     pub template: Option<Template>,
 }
 
-/// Address of a webhook, which is a secret: only scheme and host are ever written.
+/// URL of a webhook. The URL is a secret: only its scheme and host are ever shown.
 #[derive(Clone, Eq, PartialEq)]
 pub struct WebhookUrl(Url);
 
-/// Text that is never written.
+/// Text that is never shown.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Secret(String);
 
 impl Trigger {
-    /// Every one of them, in the order of the documentation.
+    /// All triggers, in the order of the documentation.
     pub const ALL: &'static [Self] = &[
         Self::Impostor,
         Self::CrawlSpike,
@@ -114,7 +114,7 @@ impl Trigger {
         Self::Database,
     ];
 
-    /// Returns the word for it.
+    /// Returns the trigger's word in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor => "impostor",
@@ -128,14 +128,14 @@ impl Trigger {
         }
     }
 
-    /// Returns what a word names.
+    /// Returns the trigger with a word from the settings.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
 }
 
 impl Watch {
-    /// Returns the word for it.
+    /// Returns the word of the condition's trigger.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor { .. } => Trigger::Impostor.as_str(),
@@ -150,27 +150,27 @@ impl Watch {
         }
     }
 
-    /// Returns what has begun, as the title of a message has it.
+    /// Returns the title of a message about the start of an alert.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Impostor { .. } => "Impostors of robots",
-            Self::CrawlSpike { .. } => "A robot asks far more than usual",
-            Self::RobotsTxt { .. } => "Requests against robots.txt",
+            Self::Impostor { .. } => "Requests pretending to be robots",
+            Self::CrawlSpike { .. } => "A robot sends far more requests than usual",
+            Self::RobotsTxt { .. } => "Requests that violate robots.txt",
             Self::Refresh => "The registry is not refreshed",
-            Self::Certificate { .. } => "A certificate ends soon",
-            Self::Heaven => "Robot heaven is held back",
-            Self::Parity => "Robot heaven says what pages do not",
-            Self::Database => "The database is away",
-            Self::Weekly => "Robots of the week",
+            Self::Certificate { .. } => "A certificate expires soon",
+            Self::Heaven => "Robot heaven is held for review",
+            Self::Parity => "Robot heaven differs from the original pages",
+            Self::Database => "The database is unavailable",
+            Self::Weekly => "Weekly report on robots",
         }
     }
 }
 
 impl AlertFormat {
-    /// Every one of them, in the order of the documentation.
+    /// All formats, in the order of the documentation.
     pub const ALL: &'static [Self] = &[Self::Json, Self::Slack, Self::Matrix, Self::Ntfy];
 
-    /// Returns the word for it.
+    /// Returns the format's word in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -180,34 +180,34 @@ impl AlertFormat {
         }
     }
 
-    /// Returns what a word names.
+    /// Returns the format with a word from the settings.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
 }
 
 impl WebhookUrl {
-    /// Reads an address.
+    /// Parses a webhook URL.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong, without the address.
+    /// Returns a message without the URL.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text.trim());
-        let url = url.map_err(|error| format!("this is no URL: {error}"))?;
+        let url = url.map_err(|error| format!("invalid URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err("a webhook has an address such as https://hooks.example.com/…".to_owned());
+            return Err("use a webhook URL such as https://hooks.example.com/…".to_owned());
         }
         Ok(Self(url))
     }
 
-    /// Returns the address as a whole, to send to.
+    /// Returns the full URL for sending.
     pub(super) fn whole(&self) -> &Url {
         &self.0
     }
 }
 
-/// Writes scheme, host and port.
+/// Writes the scheme, host and port.
 impl fmt::Display for WebhookUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, host) = (self.0.scheme(), self.0.host_str().unwrap_or_default());
@@ -226,12 +226,12 @@ impl fmt::Debug for WebhookUrl {
 }
 
 impl Secret {
-    /// Creates it from its text.
+    /// Creates a secret from its text.
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// Returns the secret.
+    /// Returns the bytes of the secret.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_address_only_scheme_and_host_are_written() {
+    fn only_scheme_and_host_of_a_url_are_shown() {
         for (url, shown) in [
             (
                 "https://hooks.example/services/T0/B1/xyz",

@@ -1,4 +1,4 @@
-//! The bodies of messages, as receivers understand them.
+//! Message bodies in the formats of the receivers.
 
 use serde_json::{Value, json};
 use url::Url;
@@ -8,22 +8,22 @@ use super::{Alert, AlertFormat, Event, Message};
 /// Names of the placeholders of a template.
 const PLACEHOLDERS: [&str; 7] = ["name", "on", "event", "title", "text", "time", "since"];
 
-/// Template of a body: JSON, in whose strings placeholders such as `{title}` stand.
+/// Template of a message body: JSON with placeholders such as `{title}` in its strings.
 ///
-/// It is read as JSON before anything is put in: whatever a visitor is called, what comes out is
-/// JSON of the same shape.
+/// The template is parsed as JSON before placeholders are filled, so the result is JSON of the same
+/// shape whatever text a visitor sent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Template(Value);
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     ///
-    /// Says what is wrong: it is no JSON, or a placeholder is not known.
+    /// Returns a message if the text is not JSON or contains an unknown placeholder.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| format!("the template is no JSON: {error}"))?;
+            .map_err(|error| format!("the template is not valid JSON: {error}"))?;
         check(&value)?;
         Ok(Self(value))
     }
@@ -33,7 +33,7 @@ impl Template {
     }
 }
 
-/// Returns the body of a message, and the address where that differs from the alert's.
+/// Returns the body of a message, and its URL if different from the alert's.
 pub(super) fn body(alert: &Alert, url: &Url, message: &Message) -> (Value, Option<Url>) {
     if let Some(template) = &alert.template {
         return (template.fill(message), None);
@@ -68,7 +68,7 @@ fn plain(message: &Message) -> String {
 }
 
 fn slack(message: &Message) -> String {
-    // These three begin links, mentions and entities in Slack's text; a robot could be named
+    // In Slack's text, these characters start links, mentions and entities; a robot could be named
     // `<!channel>`.
     let text = plain(message);
     text.replace('&', "&amp;")
@@ -76,7 +76,7 @@ fn slack(message: &Message) -> String {
         .replace('>', "&gt;")
 }
 
-/// Returns what ntfy takes as JSON, which it does at the root of the server alone.
+/// Returns the JSON for ntfy, which accepts JSON only at the server's root URL.
 fn ntfy(url: &Url, message: &Message) -> (Value, Option<Url>) {
     let mut root = url.clone();
     let path = url.path().trim_end_matches('/');
@@ -132,7 +132,7 @@ fn check(value: &Value) -> Result<(), String> {
             unknown.map_or(Ok(()), |name| {
                 let known = PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
                 Err(format!(
-                    "there is no placeholder {{{name}}}: there are {known}"
+                    "unknown placeholder {{{name}}}; the placeholders are {known}"
                 ))
             })
         }
@@ -147,7 +147,7 @@ enum Part<'t> {
     Placeholder(&'t str),
 }
 
-/// Splits a text at its placeholders: small letters between braces.
+/// Splits a text at its placeholders, which are lowercase letters in braces.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_filled_and_stays_json_of_its_shape() {
+    fn filled_template_keeps_its_json_shape() {
         let text = r#"{"a": ["{title}: {text}", 1, "{", "{}", "{ name }"], "{name}": null}"#;
         let filled = Template::parse(text).unwrap().fill(&message());
         let expected = "Impostors: \"},\"x\":{\"<!channel>\n{name}";
@@ -200,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_is_wrong_is_told() {
+    fn wrong_template_is_reported() {
         for (text, words) in [
             ("{\"a\": {text}}", "no JSON"),
             ("", "no JSON"),
-            (r#"{"a": "{tekst}"}"#, "there is no placeholder {tekst}"),
+            (r#"{"a": "{tekst}"}"#, "unknown placeholder {tekst}"),
         ] {
             let told = Template::parse(text).unwrap_err();
             assert!(told.contains(words), "{told}");
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn slack_is_told_no_mention() {
+    fn slack_messages_contain_no_mentions() {
         let text = slack(&message());
         assert!(!text.contains('<'), "{text}");
         assert!(text.contains("&lt;!channel&gt;"), "{text}");
     }
 
     #[test]
-    fn ntfy_is_told_at_its_root_with_the_topic() {
+    fn ntfy_messages_go_to_the_root_with_a_topic() {
         for (url, root, topic) in [
             (
                 "https://ntfy.example/robots",

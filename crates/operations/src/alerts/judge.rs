@@ -1,4 +1,4 @@
-//! Whether there is something to tell, from figures alone.
+//! Evaluation of alert conditions from figures.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,34 @@ use crate::{ServedCertificate, certificate_sentences, differing_sentence, held_s
 use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord, TrafficSum};
 
-/// Hours of traffic without which nothing is usual.
+/// Hours of traffic without which the usual level is unknown.
 const MIN_USUAL_HOURS: u64 = 24;
-/// Cause of decisions that are made by robots.txt.
+/// Cause of decisions by robots.txt.
 const ROBOTS_TXT: &str = "robots.txt";
 
-/// What is judged.
+/// Data for evaluating the conditions.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Figures {
-    /// The time, in milliseconds since 1970.
+    /// Current time in milliseconds since 1970.
     pub now_ms: i64,
     /// Traffic of the last hour.
     pub hour: Vec<TrafficSum>,
-    /// Traffic of the 7 days before it.
+    /// Traffic of the 7 days before the last hour.
     pub week: Vec<TrafficSum>,
-    /// Hours of these 7 days that were counted.
+    /// Number of hours of these 7 days with traffic data.
     pub week_hours: u64,
     /// Last refresh of each source.
     pub refreshes: Vec<RefreshRecord>,
     /// Certificates of the listeners.
     pub certificates: Vec<ServedCertificate>,
-    /// Sites whose heaven is held back, and why.
+    /// Sites whose heaven is held for review, with the reason.
     pub held: Vec<(String, String)>,
-    /// Sites whose heaven says more than their pages: on how many, and the first of them.
+    /// Sites with differing heaven pages: the number of pages and the first page.
     pub differing: Vec<(String, u64, String)>,
 }
 
-/// Returns what was found, one sentence each; nothing where all is well.
+/// Returns one sentence for each finding; empty if all is well.
 pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
     match watch {
         Watch::Impostor { above } => impostors(figures, above),
@@ -55,7 +55,7 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
             };
             differing.map(sentence).collect()
         }
-        // Of a database that is away it knows nothing; a report is no finding.
+        // An unavailable database has no figures, and a report is not a finding.
         Watch::Database | Watch::Weekly => Vec::new(),
     }
 }
@@ -63,18 +63,18 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
 fn impostors(figures: &Figures, above: u64) -> Vec<String> {
     let spoofed = by_robot(&figures.hour, is_spoofed);
     told_above(&spoofed, above, |robot, requests| {
-        format!("{requests} requests of impostors of {robot} in the last hour.")
+        format!("{requests} requests pretending to be {robot} in the last hour.")
     })
 }
 
 fn violations(figures: &Figures, above: u64) -> Vec<String> {
     let against = by_robot(&figures.hour, is_violation);
     told_above(&against, above, |robot, requests| {
-        format!("{requests} requests of {robot} against robots.txt in the last hour.")
+        format!("{requests} requests of {robot} violated robots.txt in the last hour.")
     })
 }
 
-/// Returns each robot where all together are above a number.
+/// Returns a sentence for each robot if the sum of all is above a number.
 fn told_above(
     robots: &BTreeMap<&str, u64>,
     above: u64,
@@ -90,7 +90,7 @@ fn told_above(
 }
 
 fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
-    // On the first day after an installation every robot would come for the first time.
+    // On the first day after installation, every robot would appear to be new.
     if figures.week_hours < MIN_USUAL_HOURS {
         return Vec::new();
     }
@@ -98,13 +98,17 @@ fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
     let week = by_robot(&figures.week, names_robot);
     let spike = |(robot, requests): (&str, u64)| {
         let of_week = week.get(robot).copied().unwrap_or_default();
-        // Multiplied, not divided: a robot that comes twice a week is not usual at 0 an hour.
+        // Multiplied, not divided: for two visits a week, 0 per hour would not be usual.
         let is_spike = requests > above
             && requests.saturating_mul(figures.week_hours) > of_week.saturating_mul(times);
         let usual = of_week.div_ceil(figures.week_hours);
         is_spike.then(|| match usual {
-            0 => format!("{robot} asked {requests} times in the last hour; it did not come in the week before."),
-            usual => format!("{robot} asked {requests} times in the last hour, and {usual} times in its usual one."),
+            0 => format!(
+                "{robot} sent {requests} requests in the last hour and none in the week before."
+            ),
+            usual => {
+                format!("{robot} sent {requests} requests in the last hour; {usual} are usual.")
+            }
         })
     };
     most_first(&hour).into_iter().filter_map(spike).collect()
@@ -113,8 +117,10 @@ fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
 fn refresh(record: &RefreshRecord) -> Option<String> {
     let (source, why) = (record.source.as_str(), &record.error);
     match record.outcome {
-        RefreshOutcome::Failed => Some(format!("{source} could not be refreshed: {why}")),
-        RefreshOutcome::Held => Some(format!("{source} is held back until you accept it: {why}")),
+        RefreshOutcome::Failed => Some(format!("could not refresh {source}: {why}")),
+        RefreshOutcome::Held => Some(format!(
+            "{source} is held for review until you accept it: {why}"
+        )),
         RefreshOutcome::Replaced | RefreshOutcome::NotModified => None,
     }
 }
@@ -127,12 +133,12 @@ pub(super) fn is_violation(sum: &TrafficSum) -> bool {
     sum.key.cause == ROBOTS_TXT && sum.key.decision != "pass"
 }
 
-/// Returns `true` for robots that a list names: those are who they are from week to week.
+/// Returns `true` for listed robots, whose names stay the same from week to week.
 pub(super) fn names_robot(sum: &TrafficSum) -> bool {
     sum.key.kind == Kind::Listed.as_str()
 }
 
-/// Returns the requests of each robot.
+/// Returns the number of requests of each robot.
 pub(super) fn by_robot(
     sums: &[TrafficSum],
     counts: impl Fn(&TrafficSum) -> bool,
@@ -145,7 +151,7 @@ pub(super) fn by_robot(
     robots
 }
 
-/// Returns the robots with most requests first.
+/// Returns the robots, most requests first.
 pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
     let mut rows: Vec<_> = robots
         .iter()

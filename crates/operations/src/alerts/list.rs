@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
-/// Messages that are listed.
+/// Maximum number of listed messages.
 const SHOWN: u64 = 50;
 
 /// Current state of an alert.
@@ -23,7 +23,7 @@ pub struct AlertStanding {
     pub state: &'static str,
     /// Start of the current state.
     pub since: Option<Moment>,
-    /// Current findings; empty unless firing.
+    /// Findings; empty unless firing.
     pub findings: Vec<String>,
     /// Last accepted message.
     #[serde(rename = "notified")]
@@ -76,7 +76,7 @@ impl AlertStanding {
             } else {
                 Vec::new()
             },
-            // The first report is counted from a time at which none was sent.
+            // The schedule of reports starts before any report was sent.
             told: moment(state.told_ms).filter(|_| !is_report || state.tried_ms > 0),
             failures: state.failures,
             error: state.error.clone(),
@@ -99,7 +99,7 @@ impl SentMessage {
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn list(caller: &Caller<'_>) -> Result<AlertStandings, Refusal> {
     let (store, now_ms) = (caller.store, caller.now_ms);
     let (alerts, attempts) = (

@@ -1,23 +1,23 @@
-//! What a receiver is told.
+//! Messages to the receivers of alerts.
 
 use super::Alert;
 use crate::rfc3339;
 
-/// Most sentences in a message: names come from visitors, and a message is read by people.
+/// Maximum number of sentences in a message: names come from visitors, and humans read messages.
 const MAX_LINES: usize = 20;
 
 /// Reason for a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// It has begun.
+    /// The alert has started.
     Begun,
-    /// It lasts, a day after the last message.
+    /// The alert is still active, a day after the last message.
     Lasting,
-    /// It has ended.
+    /// The alert has ended.
     Ended,
-    /// A week is over.
+    /// A weekly report is due.
     Report,
-    /// Somebody tries whether messages arrive.
+    /// Test whether messages arrive.
     Test,
 }
 
@@ -26,22 +26,22 @@ pub enum Event {
 pub struct Message {
     /// Name of the alert.
     pub name: String,
-    /// Word for what is watched.
+    /// Word of the watched condition.
     pub watch: &'static str,
     /// Reason for the message.
     pub event: Event,
-    /// What it is about, in some words.
+    /// Title of the message.
     pub title: String,
-    /// What was found, one sentence each.
+    /// Findings, one sentence each.
     pub findings: Vec<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// Creation time in milliseconds since 1970.
     pub at_ms: i64,
-    /// When it began, or ended.
+    /// Start or end of the alert in milliseconds since 1970.
     pub since_ms: i64,
 }
 
 impl Event {
-    /// Returns the word for it.
+    /// Returns the word for the event.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Begun => "firing",
@@ -61,7 +61,7 @@ impl Message {
             Event::Begun | Event::Report => title.to_owned(),
             Event::Lasting => format!("{title} (still)"),
             Event::Ended => format!("Over: {title}"),
-            Event::Test => "Test of an alert of robot-detection".to_owned(),
+            Event::Test => "Test alert from robot-detection".to_owned(),
         };
         let mut lines: Vec<String> = findings.lines().map(clean).collect();
         let more = lines.len().saturating_sub(MAX_LINES);
@@ -80,18 +80,18 @@ impl Message {
         }
     }
 
-    /// Returns a message that tries whether messages arrive.
+    /// Returns a test message.
     pub fn test(alert: &Alert, at_ms: i64) -> Self {
-        let findings = "Nothing has happened: somebody tries whether messages arrive.";
+        let findings = "This is a test message. No action is needed.";
         Self::new(alert, Event::Test, findings, at_ms, at_ms)
     }
 
-    /// Returns what was found, as one text.
+    /// Returns the findings as one text.
     pub fn text(&self) -> String {
         self.findings.join("\n")
     }
 
-    /// Returns the value of a placeholder, if there is one of this name.
+    /// Returns the value of a placeholder, or `None` if the placeholder is unknown.
     pub(super) fn placeholder(&self, name: &str) -> Option<String> {
         Some(match name {
             "name" => self.name.clone(),

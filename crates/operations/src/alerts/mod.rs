@@ -1,7 +1,7 @@
-//! Alerts: what is watched is judged once a minute, and webhooks are told of it.
+//! Alerts: conditions are evaluated once a minute, and webhooks are notified.
 //!
-//! One message when something begins, one when it ends, one a day while it lasts. The state is in
-//! the database, so that a fleet sends each once; of a database that is away memory knows.
+//! One message at the start of an alert, one at its end, one a day in between. The database has the
+//! state, so instances send each message once; database alerts keep it in memory.
 
 mod alert;
 mod body;

@@ -1,4 +1,4 @@
-//! The report of a week.
+//! The weekly report.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use super::judge::{by_robot, is_spoofed, is_violation, most_first};
 use robot_detection_layer::detect::Kind;
 use robot_detection_store::store::TrafficSum;
 
-/// Robots that are named.
+/// Maximum number of robots named.
 const TOP: usize = 10;
 
-/// Returns the sentences of a report on a week, beside the week before it.
+/// Returns the sentences of a report on a week, compared with the previous week.
 ///
 /// The figures are those of `traffic report`.
 pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> {
@@ -18,14 +18,14 @@ pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> 
     let robots = |sums: &[TrafficSum]| all(sums).saturating_sub(people(sums));
     let mut lines = vec![
         format!(
-            "Robots asked {} times{}, people {} times{}.",
+            "Robots sent {} requests{}, people {}{}.",
             robots(week),
             change(robots(week), robots(before)),
             people(week),
             change(people(week), people(before)),
         ),
         format!(
-            "{} requests of impostors{}, {} against robots.txt{}.",
+            "{} requests of impostors{}, {} violations of robots.txt{}.",
             requests(week, is_spoofed),
             change(requests(week, is_spoofed), requests(before, is_spoofed)),
             requests(week, is_violation),
@@ -58,7 +58,7 @@ fn has_name(sum: &TrafficSum) -> bool {
     !is_person(sum) && !sum.key.robot.is_empty()
 }
 
-/// Returns how a number has changed, in brackets; nothing where there was none before.
+/// Returns the change of a number in brackets; empty if the previous number is zero.
 fn change(now: u64, before: u64) -> String {
     if before == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! How an alert begins, lasts and ends, and when its receiver is told.
+//! States of an alert, and the times when its receiver is notified.
 
 use super::{Event, Watch};
 use robot_detection_store::store::AlertState;
@@ -8,18 +8,18 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const WEEK_MS: i64 = 7 * DAY_MS;
 
-/// Time without a finding after which it is over.
+/// Time without findings after which an alert ends.
 ///
-/// A number that goes up and down around its threshold is one alert, not many.
+/// A number that fluctuates around its threshold causes one alert, not many.
 const CALM_MS: i64 = 10 * MINUTE_MS;
 
 /// Longest time between two attempts.
 const LONGEST_PAUSE_MS: i64 = HOUR_MS;
 
-/// Monday 1970-01-05 at 08:00 in UTC, at whose weekdays reports are sent.
+/// Monday 1970-01-05 at 08:00 UTC, the weekday and time of reports.
 const FIRST_MONDAY_MS: i64 = 4 * DAY_MS + 8 * HOUR_MS;
 
-/// Notes what was found.
+/// Records the findings.
 pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) {
     if findings.is_empty() {
         if state.is_firing && now_ms.saturating_sub(state.seen_ms) >= CALM_MS {
@@ -36,10 +36,10 @@ pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) 
     state.findings = findings.join("\n");
 }
 
-/// Returns what the receiver is to be told now.
+/// Returns the event to report to the receiver now.
 ///
-/// It is told the difference between what it believes and what is, so that one that was down for a
-/// day gets one message, or none where all is over by then.
+/// Only the difference from the last delivered state is reported, so a receiver that was down for a
+/// day gets one message, or none if the alert is over by then.
 pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event> {
     if now_ms < next_attempt_ms(state) {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event
     }
 }
 
-/// Notes what came of an attempt.
+/// Records the result of an attempt.
 pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_ms: i64) {
     state.tried_ms = now_ms;
     match result {
@@ -72,7 +72,7 @@ pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_
     }
 }
 
-/// Returns when the next attempt may be: after failures 1, 2, 4 minutes, and so on up to an hour.
+/// Returns the earliest time of the next attempt: 1, 2, 4 … minutes after failures, up to an hour.
 fn next_attempt_ms(state: &AlertState) -> i64 {
     let Some(doublings) = state.failures.checked_sub(1) else {
         return i64::MIN;
@@ -112,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn one_message_when_it_begins_one_a_day_and_one_when_it_ends() {
+    fn alert_sends_a_message_at_its_start_daily_and_at_its_end() {
         let mut state = AlertState::default();
         let mut told = Vec::new();
         for minute in 0..(50 * 60) {
             let now_ms = NOW_MS + minute * MINUTE_MS;
-            // It pauses for nine minutes of each ten, and ends after two days.
+            // The finding pauses for nine of ten minutes and ends after two days.
             let is_found = minute % 10 == 0 && minute < 49 * 60;
             let findings = if is_found { found() } else { Vec::new() };
             observe(&mut state, &findings, now_ms);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_is_down_is_asked_ever_less_and_told_the_latest_alone() {
+    fn attempts_back_off_and_only_the_latest_state_is_reported() {
         let mut state = AlertState::default();
         let mut attempts = 0;
         for minute in 0..(24 * 60) {
@@ -141,7 +141,7 @@ mod tests {
         observe(&mut state, &found(), now_ms);
         assert_eq!(tell(&mut state, now_ms, true), Some(Event::Begun));
         assert_eq!(tell(&mut state, now_ms + 1, true), None);
-        // What begins and ends while it is down is never told.
+        // An alert that starts and ends while the receiver is down is never reported.
         observe(&mut state, &[], now_ms + CALM_MS);
         assert_eq!(tell(&mut state, now_ms + CALM_MS, true), Some(Event::Ended));
         let mut down = AlertState::default();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_due_on_mondays_at_eight() {
+    fn report_is_due_on_mondays_at_eight() {
         let told = |told_ms| AlertState {
             told_ms,
             ..AlertState::default()

@@ -1,4 +1,4 @@
-//! The task that looks once a minute, and tells.
+//! The task that evaluates alerts once a minute and sends messages.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -18,30 +18,30 @@ use robot_detection_store::store::{
     Absence, AlertAttempt, AlertState, Lease, LeaseError, RunState, Store, StoreError, TrafficSum,
 };
 
-/// Time from the start to the first look.
+/// Time from the start to the first evaluation.
 const FIRST: Duration = Duration::from_secs(2);
-/// Time between two attempts to lead; `PostgreSQL` notices within ten seconds that a leader's machine
-/// is gone, so that another one leads within fifteen.
+/// Time between two attempts to become leader; `PostgreSQL` detects a failed leader within ten
+/// seconds, so another instance takes over within fifteen.
 const TRY: Duration = Duration::from_secs(4);
-/// Attempts from one look to the next, which comes a minute later.
+/// Attempts between two evaluations, which are a minute apart.
 const TRIES: u32 = 15;
-/// Life of the lease, which is renewed with each look.
+/// Lifetime of the lease, which each evaluation renews.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
-/// Time for which a database may be away before anybody is told: a restart takes less.
+/// Outage of the database without a message: a restart takes less.
 const AWAY_MS: i64 = 60_000;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR: i64 = 60;
 const WEEK: i64 = 7 * 24 * HOUR;
 
-/// Alerts in force; a reload exchanges them. Clones share them.
+/// Alerts in force, replaced on a reload. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct SharedAlerts {
     current: Arc<ArcSwap<Vec<Alert>>>,
 }
 
-/// Watcher of one process; of a fleet one looks at a time.
+/// Alert watcher of one process; of several instances, only the leader evaluates.
 pub struct Watcher {
     store: Store,
     clock: Clock,
@@ -49,25 +49,25 @@ pub struct Watcher {
     refresher: Refresher,
     certificates: Certificates,
     role: Role,
-    /// States of alerts about the database, which cannot be kept there.
+    /// States of alerts about the database, which cannot be stored there.
     remembered: HashMap<String, AlertState>,
-    /// Traffic of the week before some hour, which changes once an hour.
+    /// Traffic of the week before an hour, which changes once an hour.
     week: Option<(i64, Vec<TrafficSum>)>,
 }
 
-/// Whether this process is the one that looks.
+/// Whether this process evaluates alerts.
 #[derive(Debug)]
 enum Role {
-    /// Nobody could be asked yet.
+    /// The database could not be queried yet.
     Unknown,
-    /// It is, as long as it renews the lease.
+    /// This process evaluates alerts as long as it renews the lease.
     Looks(Lease),
-    /// Another one is.
+    /// Another instance evaluates alerts.
     Waits,
 }
 
 impl SharedAlerts {
-    /// Watches these from now on.
+    /// Replaces the watched alerts.
     pub fn replace(&self, alerts: Vec<Alert>) {
         self.current.store(Arc::new(alerts));
     }
@@ -79,7 +79,7 @@ impl SharedAlerts {
 }
 
 impl Watcher {
-    /// Creates a watcher; `certificates` are those that the process serves.
+    /// Creates a watcher; `certificates` are the certificates that the process serves.
     pub fn new(
         store: Store,
         clock: Clock,
@@ -99,7 +99,7 @@ impl Watcher {
         }
     }
 
-    /// Looks once a minute until `stop` is cancelled.
+    /// Evaluates alerts once a minute until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) {
         let looking = async {
             tokio::time::sleep(FIRST).await;
@@ -115,26 +115,26 @@ impl Watcher {
         self.leave().await;
     }
 
-    /// Leads from now on if nobody else does, so that the next look is not missed.
+    /// Becomes leader if there is none, so that the next evaluation is not missed.
     async fn lead(&mut self) {
-        // Whoever leads already writes to the database with each look, and not fifteen times as often.
+        // A leader writes to the database with each evaluation, which is often enough.
         if !matches!(self.role, Role::Looks(_))
             && self.store.absence().is_none()
             && let Err(error) = self.is_ours().await
         {
-            // A database that is away has been logged by whoever watches it.
-            debug!("it is not known who looks at alerts: {error}");
+            // The outage of a database is logged by its own watcher.
+            debug!("could not determine the leader for alerts: {error}");
         }
     }
 
-    /// Gives the work to another process of the fleet.
+    /// Hands the work to another instance.
     pub async fn leave(&mut self) {
         if let Role::Looks(lease) = std::mem::replace(&mut self.role, Role::Unknown) {
             lease.release().await;
         }
     }
 
-    /// Looks once, and tells what is due.
+    /// Evaluates the alerts once and sends the messages that are due.
     pub async fn look(&mut self) {
         let alerts = self.alerts.load();
         let absence = self.store.absence();
@@ -142,20 +142,20 @@ impl Watcher {
         if absence.is_none()
             && let Err(error) = self.watch_others(&alerts).await
         {
-            // A database that is away has been logged by whoever watches it.
-            debug!("alerts are looked at again in a minute: {error}");
+            // The outage of a database is logged by its own watcher.
+            debug!("could not evaluate alerts, retrying in a minute: {error}");
         }
     }
 
-    /// Judges whether the database is away, from memory.
+    /// Evaluates database alerts from memory.
     async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&Absence>) {
         let now_ms = self.clock.now_ms();
         let waits = matches!(self.role, Role::Waits);
         let of_database = alerts.iter().filter(|it| it.watch == Watch::Database);
         for alert in of_database {
             let mut state = self.remembered.remove(&alert.name).unwrap_or_default();
-            // Each instance sees it; the one that looked last tells it, and who has told that it
-            // began tells that it is over.
+            // Each instance detects the outage; the last leader reports it, and the instance that
+            // reported its start also reports its end.
             if waits && !state.is_told {
                 continue;
             }
@@ -201,7 +201,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Returns whether this process is the one that looks.
+    /// Returns whether this process is the leader.
     async fn is_ours(&mut self) -> Result<bool, StoreError> {
         if let Role::Looks(lease) = &self.role
             && lease.renew().await?
@@ -216,7 +216,7 @@ impl Watcher {
         Ok(matches!(self.role, Role::Looks(_)))
     }
 
-    /// Sends a receiver what is due.
+    /// Sends the message that is due to the receiver.
     async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
         let Some(event) = due(state, alert.watch, now_ms) else {
             return;
@@ -224,7 +224,7 @@ impl Watcher {
         let findings = match event {
             Event::Report => match self.report(now_ms).await {
                 Ok(lines) => lines.join("\n"),
-                Err(error) => return debug!("the report waits: {error}"),
+                Err(error) => return debug!("the report is delayed: {error}"),
             },
             _ => state.findings.clone(),
         };
@@ -232,15 +232,12 @@ impl Watcher {
         let result = alert.webhook.send(alert, &message).await.map(drop);
         let (name, receiver, event) = (&alert.name, alert.webhook.shown(), event.as_str());
         match &result {
-            Ok(()) => info!(
-                name,
-                event, "the alert {name:?} was sent to {receiver}: {event}"
-            ),
-            // Once, and not with every attempt.
+            Ok(()) => info!(name, event, "sent alert {name:?} to {receiver}: {event}"),
+            // Logged once, not with every attempt.
             Err(error) if state.failures == 0 => {
                 warn!(
                     name,
-                    event, "the alert {name:?} was not taken by {receiver}: {error}"
+                    event, "failed to deliver alert {name:?} to {receiver}: {error}"
                 );
             }
             Err(_) => {}
@@ -253,7 +250,7 @@ impl Watcher {
             error: result.err().unwrap_or_default(),
         };
         if let Err(error) = self.store.alerts().record_attempt(&attempt).await {
-            debug!("what came of an alert is not recorded: {error}");
+            debug!("could not record the result of an alert: {error}");
         }
     }
 
@@ -267,7 +264,7 @@ impl Watcher {
         ))
     }
 
-    /// Reads what the alerts need, and nothing else.
+    /// Reads only the figures that the alerts need.
     async fn figures(&mut self, alerts: &[Alert], now_ms: i64) -> Result<Figures, StoreError> {
         let wants = |is_wanted: fn(Watch) -> bool| alerts.iter().any(|it| is_wanted(it.watch));
         let mut figures = Figures {
@@ -299,9 +296,9 @@ impl Watcher {
         Ok(figures)
     }
 
-    /// Returns the traffic of the week before the last hour, and how many hours of it were counted.
+    /// Returns the traffic of the week before the last hour, and the number of hours with data.
     async fn usual(&mut self, now: i64, now_ms: i64) -> Result<(Vec<TrafficSum>, u64), StoreError> {
-        // Whole hours, which are few rows; in them the minutes add up to the same.
+        // Whole hours, which are few rows with the same sums as their minutes.
         let end = (now - HOUR).div_euclid(HOUR) * HOUR;
         let first = self.store.traffic().first_day().await?.unwrap_or(end);
         let hours = (end - first.max(end - WEEK)).max(0) / HOUR;
@@ -354,10 +351,10 @@ fn has(alerts: &[Alert], name: &str) -> bool {
     alerts.iter().any(|alert| alert.name == name)
 }
 
-/// Returns the state of an alert that is new.
+/// Returns the state of a new alert.
 fn first(alert: &Alert, now_ms: i64) -> AlertState {
     AlertState {
-        // The first report is that of the week which begins now.
+        // The first report covers the week that starts now.
         told_ms: if alert.watch == Watch::Weekly {
             now_ms
         } else {

@@ -1,4 +1,4 @@
-//! Messages are sent.
+//! Delivery of alert messages.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use url::Url;
 use super::{Alert, Message, Secret, WebhookUrl, body::body};
 use robot_detection_store::fetch::{DirectClient, DirectSettings, FetchError};
 
-/// Time for all of a message and its answer.
+/// Timeout for a message and its response.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of an answer that are read.
+/// Maximum number of response bytes that are read.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
-/// Characters of an answer that are told to whoever tests an alert.
+/// Number of characters of a response that are shown when testing an alert.
 const SHOWN_CHARS: usize = 300;
 
 const SIGNATURE: HeaderName = HeaderName::from_static("x-robot-detection-signature");
@@ -28,21 +28,21 @@ pub struct Webhook {
     client: DirectClient,
 }
 
-/// Answer of a receiver that took a message.
+/// Response of a receiver that accepted a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Receipt {
     /// Status, from 200 to 299.
     pub status: u16,
-    /// Beginning of the answer, without control characters.
+    /// Beginning of the response, without control characters.
     pub text: String,
 }
 
 impl Webhook {
-    /// Creates a receiver; one with a private address is refused unless `is_private`.
+    /// Creates a receiver; private addresses are refused unless `is_private`.
     ///
     /// # Errors
     ///
-    /// Fails where no client can be made.
+    /// Fails if the HTTP client cannot be created.
     pub fn new(
         url: WebhookUrl,
         secret: Option<Secret>,
@@ -63,7 +63,7 @@ impl Webhook {
         })
     }
 
-    /// Returns scheme and host, for people; the rest of the address is a secret.
+    /// Returns the scheme and host for display; the rest of the URL is a secret.
     pub fn shown(&self) -> String {
         self.url.to_string()
     }
@@ -72,14 +72,14 @@ impl Webhook {
     ///
     /// # Errors
     ///
-    /// Says why it was not taken; nothing of the address is in it.
+    /// Returns the reason for a failed delivery, without the URL.
     pub async fn send(&self, alert: &Alert, message: &Message) -> Result<Receipt, String> {
         let (value, other) = body(alert, self.url.whole(), message);
         let url = other.as_ref().unwrap_or(self.url.whole());
         let body = Bytes::from(value.to_string());
         let headers = self.headers(&body, message.at_ms);
         let sent = self.client.post(url, headers, body, MAX_ANSWER_BYTES);
-        // Around the client's own limits, which are for one wait each.
+        // In addition to the client's own timeouts, which each limit one wait.
         let Ok(sent) = tokio::time::timeout(TIMEOUT, sent).await else {
             return Err(too_slow());
         };
@@ -90,12 +90,12 @@ impl Webhook {
                 status: answer.status,
                 text: shown(&text, url),
             }),
-            // The new address may be anybody's, who would get what is told here.
+            // The redirect's target might belong to a third party, which would get the message.
             300..400 => Err(format!(
-                "it answered {}, a redirect, which is not followed: set the final address",
+                "status {}: redirects are not followed; set the final URL",
                 answer.status
             )),
-            status => Err(format!("it answered {status}: {}", shown(&text, url))),
+            status => Err(format!("status {status}: {}", shown(&text, url))),
         }
     }
 
@@ -109,7 +109,7 @@ impl Webhook {
         let timestamp = at_ms.div_euclid(1_000).to_string();
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
         let mut signing = hmac::Context::with_key(&key);
-        // The time is signed too: an old message that somebody repeats is seen to be old.
+        // The time is signed too, so that a replayed message is recognisably old.
         signing.update(timestamp.as_bytes());
         signing.update(b".");
         signing.update(body);
@@ -124,26 +124,26 @@ impl Webhook {
 }
 
 fn too_slow() -> String {
-    format!("it did not answer within {} s", TIMEOUT.as_secs())
+    format!("no response within {} s", TIMEOUT.as_secs())
 }
 
-/// Returns why a message was not taken; the text of the error itself has the address in it.
+/// Returns the reason for a failed delivery; the error's own text contains the URL.
 fn told(error: &FetchError, url: &Url) -> String {
     match error {
         FetchError::Connect { reason, .. } => format!("no connection: {}", shown(reason, url)),
-        FetchError::Tls { reason, .. } => format!("no safe connection: {}", shown(reason, url)),
+        FetchError::Tls { reason, .. } => format!("TLS failed: {}", shown(reason, url)),
         FetchError::Timeout { .. } => too_slow(),
         FetchError::Reset { reason, .. } => {
-            format!("the connection was cut off: {}", shown(reason, url))
+            format!("the connection was closed: {}", shown(reason, url))
         }
-        _ => "its answer cannot be read".to_owned(),
+        _ => "the response is malformed".to_owned(),
     }
 }
 
-/// Returns the beginning of a text, in which nothing of the address is.
+/// Returns the beginning of a text with all parts of the URL removed.
 fn shown(text: &str, url: &Url) -> String {
     let mut text = text.to_owned();
-    // Some receivers repeat the address, which holds a key, in their errors.
+    // Some receivers repeat the URL, which contains a key, in their errors.
     let secrets = [
         Some(url.as_str()),
         Some(url.path()),

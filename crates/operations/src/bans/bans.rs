@@ -9,23 +9,23 @@ use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_layer::layer::Outcome;
 use robot_detection_layer::policy::Action;
 
-/// Bans that wait for the keeper; one that finds no room is found again by the next refusal.
+/// Queue length for the keeper; a ban that does not fit is found again at the next refusal.
 const MAX_WAITING: usize = 1_024;
 
-/// How often somebody is refused in how long a time, and for how long he is banned then.
+/// Number of refusals in a period that leads to a ban, and its duration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BanRule {
-    /// Refusals.
+    /// Number of refusals.
     pub refusals: u32,
-    /// Time that begins with the first of them.
+    /// Period that starts with the first refusal.
     pub per: Duration,
-    /// How long a ban lasts.
+    /// Duration of the ban.
     pub lasts: Duration,
-    /// What has to refuse: labels of rules, or words such as `robots.txt`; empty: whatever does.
+    /// Causes that count: labels of rules, or words such as `robots.txt`; empty for all.
     pub causes: Vec<String>,
 }
 
-/// Counts who is refused; clones share it.
+/// Counter of refused clients; clones share it.
 #[derive(Clone, Debug)]
 pub struct Bans {
     inner: Arc<Inner>,
@@ -39,7 +39,7 @@ struct Inner {
     clock: Clock,
 }
 
-/// Who was refused too often.
+/// Client that was refused too often.
 #[derive(Debug)]
 pub(super) struct Found {
     /// Address of the last request.
@@ -56,7 +56,7 @@ impl BanRule {
 }
 
 impl Bans {
-    /// Creates it, without rules, and the end at which bans come out.
+    /// Creates a counter without rules, and the receiver of its bans.
     pub(super) fn new(clock: Clock) -> (Self, mpsc::Receiver<Found>) {
         let (found, receiver) = mpsc::channel(MAX_WAITING);
         let inner = Inner {
@@ -71,15 +71,15 @@ impl Bans {
         (bans, receiver)
     }
 
-    /// Counts by these rules from now on.
+    /// Replaces the rules.
     pub fn replace(&self, rules: Vec<BanRule>) {
         self.inner.rules.store(Arc::new(rules));
     }
 
-    /// Counts a request if it was refused, or came too fast.
+    /// Counts a request that was refused or slowed down.
     ///
-    /// Robots that are what they say, those of whom nobody knows that yet, and addresses that
-    /// many people share a User-Agent behind are not counted.
+    /// Verified robots, robots with a pending verdict, and addresses with a User-Agent that many
+    /// people share are not counted.
     pub fn note(&self, outcome: &Outcome, address: IpAddr) {
         let is_refused = matches!(outcome.decision(), Action::Refuse | Action::Slow);
         let is_spared = matches!(

@@ -15,9 +15,9 @@ pub struct BanView {
     pub network: String,
     /// Cause of the last refusal.
     pub cause: String,
-    /// Begin.
+    /// Start of the ban.
     pub since: Moment,
-    /// Expiry.
+    /// Expiry of the ban.
     pub until: Moment,
 }
 
@@ -49,7 +49,7 @@ impl BanViews {
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
     let bans = caller.store.bans().list(caller.now_ms).await?;
     Ok(BanViews::new(bans, caller.now_ms))
@@ -59,7 +59,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
 ///
 /// # Errors
 ///
-/// Fails on what is no network, if it is not banned, or if the database does.
+/// Fails if the network is invalid or not banned, or if the database fails.
 pub async fn remove(caller: &Caller<'_>, network: &str) -> Result<Network, Refusal> {
     let network: Network = network
         .parse()

@@ -1,4 +1,4 @@
-//! What carries bans over to the database and the log.
+//! The task that writes bans to the database and the log.
 
 use std::{collections::VecDeque, fmt, net::IpAddr, time::Duration};
 
@@ -14,17 +14,17 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_store::fetch::AddressKind;
 use robot_detection_store::store::{Ban, Outage, Store, StoredSession};
 
-/// Bans that are held while the database is away; the oldest go first.
+/// Maximum number of bans buffered while the database is unavailable; the oldest are dropped first.
 const MAX_HELD: usize = 10_000;
 
-/// Time between two attempts to write what is held, and to remove what has ended.
+/// Interval for writing buffered bans and removing expired ones.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Who is never banned.
+/// Clients that are never banned.
 pub struct Spared {
-    /// Says why an address is not, where it is not.
+    /// Returns the reason why an address is never banned, if any.
     pub addresses: Box<dyn Fn(IpAddr) -> Option<&'static str> + Send + Sync>,
-    /// Returns `true` if a session was begun from the network of an address.
+    /// Returns `true` if a session was started from the network of an address.
     pub is_from: fn(&StoredSession, IpAddr) -> bool,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Debug for Spared {
     }
 }
 
-/// Keeper of the bans of one process.
+/// Task that stores the bans of one process.
 pub struct BanKeeper {
     found: mpsc::Receiver<Found>,
     store: Store,
@@ -45,7 +45,7 @@ pub struct BanKeeper {
 }
 
 impl BanKeeper {
-    /// Creates a keeper, and what finds bans for it.
+    /// Creates a keeper and the counter that finds its bans.
     pub fn new(store: Store, clock: Clock, spared: Spared) -> (Bans, Self) {
         let (bans, found) = Bans::new(clock.clone());
         let keeper = Self {
@@ -55,14 +55,14 @@ impl BanKeeper {
             spared,
             held: VecDeque::new(),
             outage: Outage::new(
-                "bans cannot be kept for now",
-                "the database takes bans again",
+                "database unavailable, buffering bans in memory",
+                "bans are written to the database again",
             ),
         };
         (bans, keeper)
     }
 
-    /// Keeps bans until `stop` is cancelled.
+    /// Stores bans until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut ticks = time::interval(EVERY);
         ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
@@ -80,16 +80,16 @@ impl BanKeeper {
         self.write().await;
     }
 
-    /// Tells of a ban, unless its address is spared.
+    /// Logs and stores a ban, unless its address is exempt.
     async fn take(&mut self, found: Found) {
         let network = Network::of(found.address);
         if let Some(why) = self.why_spared(found.address).await {
-            debug!(%network, "{network} is refused often, and not banned: {why}");
+            debug!(%network, "{network} is refused often but not banned: {why}");
             return;
         }
         let (address, seconds) = (found.address.to_canonical(), found.lasts.as_secs());
-        // The filter of fail2ban reads this line: the address comes first, and nothing in it is a
-        // visitor's.
+        // fail2ban's filter matches this line: the address comes first, and no part comes from a
+        // visitor.
         warn!("banned {address} for {seconds} s: {}", found.cause);
         self.held.push_back(Ban {
             network: network.to_string(),
@@ -104,11 +104,11 @@ impl BanKeeper {
     async fn why_spared(&self, address: IpAddr) -> Option<&'static str> {
         let is_reached = matches!(
             AddressKind::of(address),
-            // Examples and tests stand for the public ones.
+            // Examples and tests use documentation addresses as public ones.
             AddressKind::Public | AddressKind::Documentation
         );
         if !is_reached {
-            return Some("it is of no public network");
+            return Some("not a public network");
         }
         if let Some(why) = (self.spared.addresses)(address) {
             return Some(why);
@@ -119,8 +119,10 @@ impl BanKeeper {
                 let is_here = sessions.iter().any(|session| is_from(session, address));
                 is_here.then_some("an administrator has logged in from there")
             }
-            // To lock the administrator out would be worse than to ban somebody a moment later.
-            Err(_) => Some("nobody knows where administrators are while the database is away"),
+            // Locking the administrator out would be worse than a delayed ban.
+            Err(_) => {
+                Some("administrators' networks are unknown while the database is unavailable")
+            }
         }
     }
 

@@ -1,26 +1,26 @@
-//! Bans as other programs read them.
+//! Ban lists in the formats of other programs.
 
 use std::fmt::Write as _;
 
 use super::network::Network;
 use robot_detection_store::store::Ban;
 
-/// Table of nftables, and the sets in it.
+/// Table of nftables that contains the sets.
 const TABLE: &str = "inet robot_detection";
 const SETS: [(&str, &str, bool); 2] = [
     ("banned_v4", "ipv4_addr", true),
     ("banned_v6", "ipv6_addr", false),
 ];
 
-/// Form of a list of bans.
+/// Format of a ban list
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub enum BanFormat {
-    /// A network a line
+    /// One network per line
     #[default]
     Plain,
-    /// A file for nft -f: a table with a set for each version of IP, whose entries end by themselves
+    /// File for nft -f: a table with one set per IP version and expiring entries
     Nftables,
-    /// Lines such as deny 192.0.2.1; for nginx to include
+    /// Lines such as deny 192.0.2.1; for inclusion in nginx
     Nginx,
 }
 
@@ -33,14 +33,14 @@ pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     }
 }
 
-/// Returns what says that a ban has begun, or lasts longer; `None`: there is no such form.
+/// Returns the text for a new or extended ban; `None` if the format has none.
 pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     let network = network(ban)?;
     match format {
         BanFormat::Plain => Some(format!("+ {network}\n")),
         BanFormat::Nftables => {
             let (set, element) = (set_of(network), element(network, ban, now_ms));
-            // One that is there already would keep its old end.
+            // An existing element would keep its old timeout.
             let gone = deleted(network);
             Some(format!("{gone}add element {TABLE} {set} {{ {element} }}\n"))
         }
@@ -48,7 +48,7 @@ pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     }
 }
 
-/// Returns what says that a ban has ended; `None`: there is no such form.
+/// Returns the text for an ended ban; `None` if the format has none.
 pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {
@@ -58,10 +58,10 @@ pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     }
 }
 
-/// Returns the commands after which no set has a network.
+/// Returns the commands that remove a network from the sets.
 fn deleted(network: Network) -> String {
     let set = set_of(network);
-    // What is not there, as it has ended by itself, cannot be deleted: hence it is added before.
+    // An element that has timed out cannot be deleted, so it is added first.
     format!(
         "add element {TABLE} {set} {{ {network} }}\n\
          delete element {TABLE} {set} {{ {network} }}\n"
@@ -69,7 +69,7 @@ fn deleted(network: Network) -> String {
 }
 
 fn table(bans: &[Ban], now_ms: i64) -> String {
-    // Declared first, as what is not there cannot be deleted; all of it is one transaction.
+    // Declared first because a missing table cannot be deleted; the whole file is one transaction.
     let mut text = format!("table {TABLE} {{}}\ndelete table {TABLE}\ntable {TABLE} {{\n");
     for (set, kind, is_v4) in SETS {
         let of_set = bans
@@ -103,7 +103,7 @@ fn table(bans: &[Ban], now_ms: i64) -> String {
 
 fn element(network: Network, ban: &Ban, now_ms: i64) -> String {
     let left_s = ban.until_ms.saturating_sub(now_ms) / 1_000;
-    // A timeout of nothing is for ever.
+    // A timeout of zero would never expire.
     format!("{network} timeout {}s", left_s.max(1))
 }
 
@@ -117,7 +117,7 @@ fn lines(bans: &[Ban], line: impl Fn(Network) -> String) -> String {
     bans.iter().filter_map(network).map(line).collect()
 }
 
-/// Returns the network; what somebody else has written into the database is left out.
+/// Returns the network; invalid database entries of other programs are skipped.
 fn network(ban: &Ban) -> Option<Network> {
     ban.network.parse().ok()
 }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_networks_are_written() {
+    fn only_networks_are_listed() {
         let plain = whole(BanFormat::Plain, &bans(), 1_000);
         assert_eq!(plain, "203.0.113.5\n2001:db8::/64\n");
         let nginx = whole(BanFormat::Nginx, &bans(), 1_000);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_nftables_end_by_themselves() {
+    fn nftables_entries_expire() {
         let nft = whole(BanFormat::Nftables, &bans(), 1_000);
         assert!(nft.contains("203.0.113.5 timeout 60s\n"), "{nft}");
         assert!(nft.contains("2001:db8::/64 timeout 1s\n"), "{nft}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_and_ends_is_told_line_by_line() {
+    fn new_and_ended_bans_are_written_line_by_line() {
         let bans = bans();
         let ban = bans.first().unwrap();
         assert_eq!(added(BanFormat::Plain, ban, 0).unwrap(), "+ 203.0.113.5\n");

@@ -1,10 +1,10 @@
-//! Who is refused so often that a firewall had better keep him out.
+//! Bans: clients that are refused often enough to block at the firewall.
 //!
-//! Nobody is kept out here: what a ban says is for `nftables`, nginx or fail2ban, which cost
-//! less than any answer. An entry holds a network, what refused it, and two times; nothing that a
-//! visitor wrote. Refusals are counted by instance, bans are of the fleet.
+//! This program does not block them itself: bans are for `nftables`, nginx or fail2ban, which cost
+//! less than any response. An entry contains a network, a cause and two times, but no text from a
+//! visitor. Each instance counts its refusals; bans apply to all instances.
 
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(clippy::module_inception, reason = "the file is named after its type")]
 mod bans;
 mod current;
 mod keeper;

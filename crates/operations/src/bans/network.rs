@@ -1,4 +1,4 @@
-//! What is banned: what one sender has at its disposal.
+//! The unit of a ban: the network under one sender's control.
 
 use std::{
     fmt,
@@ -8,20 +8,20 @@ use std::{
 
 use robot_detection_layer::policy::one_sender;
 
-/// Bits of an IPv6 address that name the network of one sender.
+/// Prefix length of the network of one IPv6 sender.
 const NETWORK_BITS: u8 = 64;
 
-/// Address of IPv4, or a /64 of IPv6.
+/// IPv4 address, or IPv6 network with a /64 prefix.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Network(IpAddr);
 
 impl Network {
-    /// Returns the network of an address; IPv4 in IPv6 is IPv4.
+    /// Returns the network of an address; IPv4-mapped IPv6 addresses count as IPv4.
     pub fn of(address: IpAddr) -> Self {
         Self(one_sender(address))
     }
 
-    /// Returns `true` for a network of IPv4.
+    /// Returns `true` for an IPv4 address.
     pub fn is_v4(self) -> bool {
         self.0.is_ipv4()
     }
@@ -36,13 +36,14 @@ impl fmt::Display for Network {
     }
 }
 
-/// Reads an address, or a network of just that size.
+/// Parses an address, or a network with exactly this prefix length.
 impl FromStr for Network {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong =
-            || format!("{text:?} is no address of IPv4 or IPv6, and no /{NETWORK_BITS} of IPv6");
+        let wrong = || {
+            format!("{text:?} is not an IPv4 or IPv6 address or an IPv6 /{NETWORK_BITS} network")
+        };
         let network = text
             .strip_suffix(&format!("/{NETWORK_BITS}"))
             .filter(|address| address.parse::<Ipv6Addr>().is_ok());
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_is_one_however_it_spells_its_address() {
+    fn spellings_of_an_address_are_one_network() {
         for (address, network) in [
             ("192.0.2.1", "192.0.2.1"),
             ("::ffff:192.0.2.1", "192.0.2.1"),
@@ -72,7 +73,7 @@ mod tests {
         }
         for wrong in ["", "192.0.2.0/24", "2001:db8::/48", "x", "192.0.2.1;"] {
             let error = wrong.parse::<Network>().unwrap_err();
-            assert!(error.contains("is no address"), "{wrong}: {error}");
+            assert!(error.contains("is not an IPv4"), "{wrong}: {error}");
         }
     }
 }

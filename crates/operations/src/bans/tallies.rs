@@ -1,4 +1,4 @@
-//! How often each network was refused, in bounded memory.
+//! Refusal counts of networks, in bounded memory.
 
 use std::{
     collections::HashMap,
@@ -8,14 +8,14 @@ use std::{
 
 use super::network::Network;
 
-/// Parts with a lock of their own, so that threads seldom wait for each other.
+/// Number of separately locked shards, so that threads seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Networks of a part that are told apart; of further ones none is counted until a period of
-/// another has ended.
+/// Maximum number of networks per shard; further ones are not counted until the period of another
+/// has ended.
 const MAX_NETWORKS: usize = 4_096;
 
-/// Refusals of each network, by the rule that counts them.
+/// Refusals by network and rule.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     hasher: RandomState,
@@ -25,14 +25,14 @@ pub(super) struct Tallies {
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     refusals: u32,
-    /// When it is over: the period, or the ban.
+    /// End of the period or of the ban.
     until_ms: i64,
 }
 
 impl Tallies {
-    /// Counts a refusal; returns `true` with the one that is too many.
+    /// Counts a refusal; returns `true` if it exceeds the limit.
     ///
-    /// After that, those of the network are not counted for as long as the ban `lasts_ms`.
+    /// After that, refusals of the network are not counted for the duration of the ban, `lasts_ms`.
     pub(super) fn count(
         &self,
         key: (Network, usize),
@@ -42,7 +42,7 @@ impl Tallies {
         let Some(shard) = self.shard(key) else {
             return false;
         };
-        // What a panic left are numbers still.
+        // Counts are still usable after a panic.
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if !shard.contains_key(&key) && shard.len() >= MAX_NETWORKS {
             shard.retain(|_, tally| now_ms < tally.until_ms);
@@ -66,7 +66,7 @@ impl Tallies {
         true
     }
 
-    /// Begins to count a network anew.
+    /// Restarts the count of a network.
     pub(super) fn forget(&self, key: (Network, usize)) {
         if let Some(shard) = self.shard(key) {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,22 +95,22 @@ mod tests {
         Network::of(std::net::Ipv4Addr::from_bits(number).into())
     }
 
-    /// Three in ten seconds, banned for a minute.
+    /// Three refusals in ten seconds, banned for a minute.
     const RULE: (u32, i64, i64) = (3, 10_000, 60_000);
 
     #[test]
-    fn the_refusal_that_is_too_many_is_told_once_for_each_ban() {
+    fn exceeding_the_limit_is_reported_once_per_ban() {
         let tallies = Tallies::default();
         let key = (network(1), 0);
         let at = |now_ms| tallies.count(key, now_ms, RULE);
         assert_eq!([at(0), at(1), at(9_999)], [false, false, true]);
-        assert_eq!([at(10_000), at(60_000)], [false, false], "it is banned");
+        assert_eq!([at(10_000), at(60_000)], [false, false], "already banned");
         let again = [at(70_000), at(70_001), at(70_002)];
         assert_eq!(again, [false, false, true]);
     }
 
     #[test]
-    fn what_is_refused_seldom_is_never_told() {
+    fn rare_refusals_are_never_reported() {
         let tallies = Tallies::default();
         let mut now_ms = 0;
         for _ in 0..1_000 {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_and_rules_are_told_apart_and_bounded() {
+    fn networks_and_rules_are_counted_separately_in_bounded_memory() {
         let tallies = Tallies::default();
         assert!(!tallies.count((network(1), 0), 0, RULE));
         assert!(!tallies.count((network(1), 0), 0, RULE));
@@ -135,6 +135,6 @@ mod tests {
             tallies.count((network(1_000_000 + number), 0), 20_000, RULE);
         }
         let now = (0..3).map(|_| tallies.count((network(7_000_000), 0), 40_000, RULE));
-        assert!(now.last().unwrap(), "those whose period is over make room");
+        assert!(now.last().unwrap(), "ended periods are evicted");
     }
 }

@@ -1,4 +1,4 @@
-//! What a live rule does, and to whom.
+//! Actions and conditions of a live rule.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,69 +9,69 @@ use robot_detection_store::verify::RangeSet;
 
 use super::RuleFields;
 
-/// Paths of a rule that names none: all, whatever is filtered.
+/// Path pattern of a rule without paths: all paths, filtered or not.
 pub(super) const EVERY_PATH: &str = "/*";
 
-/// Words for people, and for everybody, as `visitors` of the configuration has them.
+/// Words for people and for all visitors, as in `visitors` of the configuration.
 pub(super) const PEOPLE_WORD: &str = "people";
 pub(super) const ALL_WORD: &str = "all";
 
-/// Kinds of visitors that are people.
+/// Kinds of visitors that count as people.
 const PEOPLE: [Kind; 2] = [Kind::Person, Kind::Shared];
 
-/// What a live rule does, and to whom.
+/// Action and conditions of a live rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveRule {
     /// Action.
     pub action: LiveAction,
     /// Matched visitors.
     pub about: About,
-    /// Patterns of paths, as a filter pattern spells them; `None`: every path.
+    /// Path pattern, spelled like a filter pattern; `None` for all paths.
     pub path: Option<String>,
-    /// Name of the only site; `None`: every site.
+    /// Name of the only site; `None` for all sites.
     pub site: Option<String>,
-    /// Networks of which the visitor's address has to be; `None`: any address.
+    /// Networks that must contain the visitor's address; `None` for any address.
     pub addresses: Option<Networks>,
-    /// Glob of the User-Agent; `None`: any.
+    /// Glob pattern for the User-Agent; `None` for any.
     pub user_agent: Option<String>,
-    /// Whether it is about verified robots alone.
+    /// Whether the rule applies to verified robots only.
     pub is_for_verified: bool,
-    /// Whether it may do to people what it does; it only notes that otherwise.
+    /// Whether the rule may affect people; otherwise it only records its decisions for people.
     pub is_for_people: bool,
 }
 
-/// Networks and addresses, as they are written.
+/// Addresses and networks, with their original spelling.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Networks {
     written: String,
     set: Arc<RangeSet>,
 }
 
-/// Whom a live rule is about.
+/// Visitors that a live rule applies to.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum About {
-    /// A robot by its id.
+    /// A robot by its ID.
     Robot(String),
     /// Robots of an operator.
     Operator(String),
     /// Robots with a purpose.
     Purpose(Purpose),
-    /// Robots that no list knows.
+    /// Robots that are not in the registry.
     Unlisted,
     /// Requests without a User-Agent.
     Nameless,
-    /// People, those who share a User-Agent among them.
+    /// People, including those who share a User-Agent.
     People,
-    /// Every request.
+    /// All visitors.
     Everybody,
 }
 
-/// What a live rule does.
+/// Action of a live rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LiveAction {
     /// Passes the request.
     Pass,
-    /// To where the site sends robots: nobody types a target.
+    /// Redirects to the site's robot target; rules cannot set their own target.
     Redirect,
     /// Refuses the request.
     Refuse {
@@ -131,48 +131,48 @@ impl LiveRule {
         }
     }
 
-    /// Returns `true` if people may get something else by it, once that is confirmed.
+    /// Returns `true` if the rule affects people once that is confirmed.
     pub(super) fn touches_people(&self) -> bool {
         let is_about_people = matches!(self.about, About::People | About::Everybody);
         is_about_people && self.action != LiveAction::Pass
     }
 
-    /// Returns what a rule does that the database keeps; empty where it cannot be read.
+    /// Returns the text for a stored rule; empty if the definition is unreadable.
     pub fn told(definition: &str) -> String {
         let fields: Option<RuleFields> = serde_json::from_str(definition).ok();
         let rule = fields.and_then(|fields| fields.rule().ok());
         rule.map(|rule| rule.to_string()).unwrap_or_default()
     }
 
-    /// Returns the rule as the database keeps it.
+    /// Returns the definition for the database.
     pub(super) fn definition(&self) -> String {
-        // A struct of texts and numbers always becomes JSON.
+        // A struct of texts and numbers always serialises to JSON.
         serde_json::to_string(&RuleFields::from(self)).unwrap_or_default()
     }
 
-    /// Restricts a rule that lets pass to verified robots, where one of `robots` can be proven.
+    /// Limits a pass rule to verified robots if any of the matching `robots` can be verified.
     #[must_use]
     pub fn proven<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
         let mut robots = robots.into_iter();
-        // A name alone must not open a site where its operator says how it is proven.
+        // A robot's name alone must not open a site if its operator publishes how to verify it.
         self.is_for_verified = self.action == LiveAction::Pass
             && self.about != About::Everybody
             && robots.any(|robot| self.about.is_about(robot) && is_provable(robot));
         self
     }
 
-    /// Returns `true` if it is about requests of a site.
+    /// Returns `true` if the rule applies to a site.
     pub(super) fn is_of_site(&self, site: &str) -> bool {
         self.site.as_deref().is_none_or(|own| own == site)
     }
 }
 
 impl Networks {
-    /// Reads addresses and networks between commas.
+    /// Parses comma-separated addresses and networks.
     ///
     /// # Errors
     ///
-    /// Fails with the first text that is neither.
+    /// Returns the first text that is neither.
     pub(super) fn read(text: &str) -> Result<Self, &str> {
         let written = text.split(',').map(str::trim);
         let set = RangeSet::parse(written.clone())?;
@@ -182,7 +182,7 @@ impl Networks {
         })
     }
 
-    /// Returns them between commas.
+    /// Returns the comma-separated addresses and networks as given.
     pub fn written(&self) -> &str {
         &self.written
     }
@@ -197,7 +197,7 @@ impl Networks {
 }
 
 impl About {
-    /// Returns `true` if it is about a robot of a registry.
+    /// Returns `true` if the rule applies to a robot of a registry.
     pub fn is_about(&self, robot: &Robot) -> bool {
         match self {
             Self::Robot(id) => *id == robot.id,
@@ -211,7 +211,7 @@ impl About {
         }
     }
 
-    /// Returns the key that settings name it by, and the value.
+    /// Returns the settings key and value.
     pub fn key(&self) -> (&'static str, &str) {
         match self {
             Self::Robot(id) => ("robot", id),
@@ -226,7 +226,7 @@ impl About {
 }
 
 impl LiveAction {
-    /// Returns what a policy does.
+    /// Returns the policy's action.
     pub fn action(self) -> Action {
         match self {
             Self::Pass => Action::Pass,
@@ -237,7 +237,7 @@ impl LiveAction {
     }
 }
 
-/// Writes what is done to whom: `slow robot gptbot to 10 requests in 60 s on /a/*`.
+/// Writes the action and its target: `slow robot gptbot to 10 requests in 60 s on /a/*`.
 impl fmt::Display for LiveRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.action.action(), self.about)?;
@@ -265,7 +265,7 @@ impl fmt::Display for LiveRule {
             f.write_str(", if verified")?;
         }
         if self.touches_people() && !self.is_for_people {
-            f.write_str("; only noted, as it is about people too")?;
+            f.write_str("; recorded only, because it would affect people")?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A live rule as people and programs write it: in a form, as JSON, in the database.
+//! Fields of a live rule in forms, JSON and the database.
 
 use clap::Args;
 use robot_detection_site_robot::spelling::nearest;
@@ -13,30 +13,30 @@ use crate::Invalid;
 
 use super::definition::{ALL_WORD, About, EVERY_PATH, LiveAction, LiveRule, Networks, PEOPLE_WORD};
 
-/// Characters of a text, at most.
+/// Maximum number of characters of a text.
 const MAX_CHARS: usize = 200;
 
-/// Characters of all addresses, at most: more are for a `[[list]]`.
+/// Maximum number of characters of all addresses: longer lists belong in a `[[list]]`.
 const MAX_ADDRESSES_CHARS: usize = 2_000;
 
 /// Longest name of a rule.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Visitors that a live rule may be about.
+/// Visitor words that a live rule may use.
 const VISITORS: [&str; 4] = [UNLISTED, NAMELESS, PEOPLE_WORD, ALL_WORD];
 
-/// Actions of a live rule; whatever serves another page is for the configuration.
+/// Actions of a live rule; actions that serve another page are available only in the configuration.
 const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
 
-/// Requests, and seconds, of a rule that slows down and names none.
+/// Default number of requests and period in seconds of a slow-down rule.
 const REQUESTS: u32 = 10;
 const PER_SECONDS: u32 = 60;
 
-/// Largest numbers, as the configuration has them.
+/// Maximum values, as in the configuration.
 const MAX_REQUESTS: u32 = 1_000_000;
 const MAX_SECONDS: u32 = 86_400;
 
-/// Fields of a live rule, not judged yet; what is `None` was not written.
+/// Fields of a live rule before validation; `None` if missing.
 #[derive(Args, Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
@@ -44,11 +44,11 @@ pub struct RuleFields {
     #[arg(value_parser = ACTIONS)]
     #[schemars(extend("enum" = ACTIONS))]
     pub action: String,
-    /// Name of lowercase letters, digits, `-` and `_`; no other rule in force has it
+    /// Unique name of lowercase letters, digits, `-` and `_`
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// ID of a robot, or the host of an unlisted one that signs
+    /// ID of a robot, or the host of an unlisted robot that signs its requests
     #[arg(long, value_name = "ID", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robot: Option<String>,
@@ -56,27 +56,27 @@ pub struct RuleFields {
     #[arg(long, value_name = "NAME", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// All robots of a purpose
+    /// All robots with a purpose
     #[arg(long, value_name = "PURPOSE", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// All unlisted robots, nameless visitors (no User-Agent), people, or all
+    /// Visitors: unlisted (robots), nameless (no User-Agent), people, or all
     #[arg(long, value_name = "KIND", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visitors: Option<String>,
-    /// Addresses and networks that they come from, with commas between
+    /// Comma-separated addresses and networks of the visitors
     #[arg(long, value_name = "NETWORKS")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<String>,
-    /// User-Agent that they send, as a glob
+    /// Glob pattern for the User-Agent
     #[arg(long, value_name = "GLOB")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
-    /// Paths, as a filter pattern spells them [default: every path]
+    /// Path pattern, like a filter pattern [default: all paths]
     #[arg(long, value_name = "PATTERN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Site [default: every site]
+    /// Site [default: all sites]
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -84,19 +84,19 @@ pub struct RuleFields {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Requests that a slow-down lets through [default: 10]
+    /// Number of requests that a slow-down allows per period [default: 10]
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u32>,
-    /// Length of the period of a slow-down, in seconds [default: 60]
+    /// Period of a slow-down in seconds [default: 60]
     #[arg(long, value_name = "S")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_seconds: Option<u32>,
-    /// Only robots that are verified
+    /// Only verified robots
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verified: bool,
-    /// Applies the rule to people too; without it such a rule only notes what it would do
+    /// Apply the rule to people too; otherwise it only records its decisions for people
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub people: bool,
@@ -107,11 +107,11 @@ pub struct RuleFields {
 }
 
 impl RuleFields {
-    /// Reads the rule; blank texts count as not written.
+    /// Validates the fields and returns the rule; empty texts count as missing.
     ///
     /// # Errors
     ///
-    /// Fails on the first field that is wrong, saying what to write.
+    /// Returns the first invalid field with a hint.
     pub fn rule(&self) -> Result<LiveRule, Invalid> {
         let rule = LiveRule {
             action: self.action()?,
@@ -128,10 +128,10 @@ impl RuleFields {
         }
         let (_, about) = rule.about.key();
         if rule.is_for_verified && VISITORS.contains(&about) {
-            let reason = "nobody proves a visitor that has no name";
+            let reason = "visitors without a name cannot be verified";
             return Err(Invalid::new("verified", reason));
         }
-        // The rest of what a policy asks of a rule: it never fails for one that is read here.
+        // Checks that a policy accepts the rule, which never fails for validated fields.
         let policy = Policy::builder().rule(rule.builder()).build();
         match policy {
             Err(PolicyError::Rule { key, reason, .. }) => {
@@ -147,13 +147,13 @@ impl RuleFields {
         }
     }
 
-    /// Returns the name, if it has one.
+    /// Returns the name, if any.
     pub(super) fn name(&self) -> Result<Option<&str>, Invalid> {
         let Some(name) = self.name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
         let is_word = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-        // One that begins with a digit could be taken for an ID.
+        // A name that begins with a digit could be mistaken for an ID.
         if name.len() <= MAX_NAME_BYTES
             && name.starts_with(|first: char| first.is_ascii_lowercase())
             && name.bytes().all(is_word)
@@ -173,7 +173,7 @@ impl RuleFields {
         };
         let wrong = |part: &str| {
             let reason = format!(
-                "{part:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1 or 10.0.0.0/8, with commas between"
+                "{part:?} is neither an address nor a network; use 192.0.2.1, 2001:db8::1 or 10.0.0.0/8, separated by commas"
             );
             Invalid::new("addresses", reason)
         };
@@ -188,8 +188,8 @@ impl RuleFields {
             return Err(Invalid::new(
                 "action",
                 match nearest(word, ACTIONS) {
-                    Some(near) => format!("{word:?} is no action; did you mean {near}?"),
-                    None => format!("use one of {known}"),
+                    Some(near) => format!("unknown action {word:?}; did you mean {near}?"),
+                    None => format!("must be one of {known}"),
                 },
             ));
         };
@@ -199,7 +199,8 @@ impl RuleFields {
             ("per_seconds", self.per_seconds.is_some(), Action::Slow),
         ] {
             if is_set && action != owner {
-                let reason = format!("the action {action} has none; leave it out, or use {owner}");
+                let reason =
+                    format!("not supported by the action {action}; omit it, or use {owner}");
                 return Err(Invalid::new(field, reason));
             }
         }
@@ -219,7 +220,7 @@ impl RuleFields {
     fn about(&self) -> Result<About, Invalid> {
         let named = [
             text("robot", self.robot.as_deref())?.map(|id| match &*id {
-                // As `robots` of a rule in the configuration has it.
+                // As in `robots` of a rule in the configuration.
                 UNLISTED => Ok(About::Unlisted),
                 NAMELESS => Ok(About::Nameless),
                 _ => Ok(About::Robot(id)),
@@ -231,17 +232,17 @@ impl RuleFields {
         let mut named = named.into_iter().flatten();
         match (named.next(), named.next()) {
             (Some(about), None) => about,
-            // Whoever comes from there, or calls itself so.
+            // Visitors from these addresses or with this User-Agent.
             (None, _) if is_set(self.addresses.as_ref()) || is_set(self.user_agent.as_ref()) => {
                 Ok(About::Everybody)
             }
             (None, _) => Err(Invalid::new(
                 "robot",
-                "say whom the rule is about: a robot, an operator, a purpose, visitors, addresses, or a User-Agent",
+                "select visitors by robot, operator, purpose, visitors, addresses or User-Agent",
             )),
             (Some(_), Some(_)) => Err(Invalid::new(
                 "robot",
-                "name one of robot, operator, purpose and visitors; make a rule for each",
+                "set only one of robot, operator, purpose and visitors; add a rule for each",
             )),
         }
     }
@@ -286,12 +287,9 @@ fn purpose(word: &str) -> Result<About, Invalid> {
     purpose.map(About::Purpose).ok_or_else(|| {
         let hint = match nearest(word, words()) {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("use one of {}", words().collect::<Vec<_>>().join(", ")),
+            None => format!("must be one of {}", words().collect::<Vec<_>>().join(", ")),
         };
-        Invalid::new(
-            "purpose",
-            format!("{word:?} is no purpose of robots; {hint}"),
-        )
+        Invalid::new("purpose", format!("unknown purpose {word:?}; {hint}"))
     })
 }
 
@@ -305,7 +303,7 @@ fn visitors(word: &str) -> Result<About, Invalid> {
             "visitors",
             match nearest(word, VISITORS) {
                 Some(near) => format!("{word:?}: did you mean {near}?"),
-                None => format!("{word:?}: use one of {}", VISITORS.join(", ")),
+                None => format!("{word:?}: must be one of {}", VISITORS.join(", ")),
             },
         )),
     }
@@ -315,7 +313,7 @@ fn is_set(value: Option<&String>) -> bool {
     value.is_some_and(|value| !value.trim().is_empty())
 }
 
-/// Returns a text without blanks around it, if it is not empty.
+/// Returns the trimmed text; `None` if empty.
 fn text(field: &'static str, value: Option<&str>) -> Result<Option<String>, Invalid> {
     text_of(field, value, MAX_CHARS)
 }
@@ -329,10 +327,10 @@ fn text_of(
         return Ok(None);
     };
     if value.chars().count() > max_chars {
-        let reason = format!("it is longer than {max_chars} characters");
+        let reason = format!("longer than {max_chars} characters");
         Err(Invalid::new(field, reason))
     } else if value.chars().any(char::is_control) {
-        Err(Invalid::new(field, "it holds a control character"))
+        Err(Invalid::new(field, "contains a control character"))
     } else {
         Ok(Some(value.to_owned()))
     }
@@ -343,7 +341,10 @@ fn number(field: &'static str, value: Option<u32>, default: u32, max: u32) -> Re
     if (1..=max).contains(&value) {
         Ok(value)
     } else {
-        Err(Invalid::new(field, format!("use a number from 1 to {max}")))
+        Err(Invalid::new(
+            field,
+            format!("must be a number from 1 to {max}"),
+        ))
     }
 }
 
@@ -351,7 +352,7 @@ fn check_path(path: &str) -> Result<(), Invalid> {
     let policy = Policy::builder().filter_patterns([path]).redirect_url("");
     match policy.build() {
         Ok(policy) if policy.filter_patterns().next().is_some() => Ok(()),
-        Ok(_) => Err(Invalid::new("path", "it names no path; write such as /a/*")),
+        Ok(_) => Err(Invalid::new("path", "must be a path pattern such as /a/*")),
         Err(PolicyError::FilterPattern { reason, .. }) => Err(Invalid::new("path", reason)),
         Err(other) => Err(Invalid::new("path", other.to_string())),
     }

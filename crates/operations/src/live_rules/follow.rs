@@ -1,4 +1,4 @@
-//! Follows the live rules of the database.
+//! Follows changes of the live rules in the database.
 
 use std::{pin::pin, time::Duration};
 
@@ -9,13 +9,13 @@ use robot_detection_store::store::{Store, StoreError};
 
 use super::{LiveRuleSet, LiveRules, StateFile};
 
-/// Interval at which rules are looked through for one that is over: a comparison of two numbers.
+/// Interval for checking whether a rule has expired, which only compares two numbers.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Pause before a database that failed for a cause that does not pass is asked again.
+/// Delay before retrying after a database error that is not an outage.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Applies the rules that the database has, or the file while that is away.
+/// Applies the rules of the database, or of the file while the database is unavailable.
 pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&StateFile>) {
     if !live.is_enabled() {
         return;
@@ -24,7 +24,7 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
         return;
     };
     let Some(file) = file else {
-        warn!(%error, "no live rules are known until the database answers: {error}");
+        warn!(%error, "no live rules are in force until the database responds: {error}");
         return;
     };
     match file.read().await {
@@ -33,16 +33,16 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
             let rules = set.rules.len();
             info!(
                 rules,
-                "the database does not answer; live rules in force as {file} has them: {rules}"
+                "the database does not respond; live rules loaded from {file}: {rules}"
             );
             live.put(LiveRuleSet { version: -1, ..set });
         }
-        Ok(None) => debug!("there is no file of live rules yet"),
-        Err(error) => warn!(%error, "live rules are left out until the database answers: {error}"),
+        Ok(None) => debug!("no live rules file exists yet"),
+        Err(error) => warn!(%error, "live rules are skipped until the database responds: {error}"),
     }
 }
 
-/// Follows the database for ever.
+/// Follows the database indefinitely.
 pub async fn follow(live: LiveRules, store: Store, clock: Clock, file: Option<StateFile>) {
     if !live.is_enabled() {
         return;
@@ -50,7 +50,7 @@ pub async fn follow(live: LiveRules, store: Store, clock: Clock, file: Option<St
     loop {
         let followed = follow_once(&live, &store, &clock, file.as_ref()).await;
         if let Err(error) = followed {
-            debug!(%error, "live rules are not followed at the moment: {error}");
+            debug!(%error, "could not follow live rules: {error}");
             tokio::time::sleep(RETRY).await;
         }
     }
@@ -62,7 +62,7 @@ async fn follow_once(
     clock: &Clock,
     file: Option<&StateFile>,
 ) -> Result<(), StoreError> {
-    // One wait for all ticks: to listen anew costs a connection.
+    // One listener for all ticks: each new listener costs a connection.
     let mut changed = pin!(store.live_rules().changed(live.load().version));
     loop {
         tokio::select! {
@@ -91,10 +91,10 @@ async fn reload(
     Ok(())
 }
 
-/// Writes the rules in force to the file, for a start while the database is away.
+/// Writes the rules in force to the file, for a start while the database is unavailable.
 async fn keep(live: &LiveRules, file: Option<&StateFile>) {
     let Some(file) = file else { return };
     if let Err(error) = file.write(&live.load()).await {
-        warn!(%error, "live rules are not there at a start without the database: {error}");
+        warn!(%error, "could not save live rules for a start without the database: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The live rules of a process, and the policies that they are laid over.
+//! The live rules of a process, and the policies they override.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use robot_detection_layer::policy::{Policy, SharedPolicy, WeakPolicy};
 
 use super::LiveRuleSet;
 
-/// Live rules at the same time, at most: each is asked about every request of a robot.
+/// Maximum number of live rules: each is evaluated for every robot request.
 pub(super) const MAX_RULES: usize = 500;
 
 /// Live rules of a process; clones share them.
@@ -22,12 +22,12 @@ pub struct LiveRules {
 struct Inner {
     is_enabled: bool,
     set: ArcSwap<LiveRuleSet>,
-    /// Name and policy of each site; held while what is laid over them is exchanged.
+    /// Name and policy of each site; locked while their overlays are replaced.
     policies: Mutex<Vec<(String, WeakPolicy)>>,
 }
 
 impl LiveRules {
-    /// Creates them without any rule; if they are not enabled, none is ever judged.
+    /// Creates an empty set; if live rules are not enabled, none is ever evaluated.
     pub fn new(is_enabled: bool) -> Self {
         let none = LiveRuleSet {
             version: -1,
@@ -42,7 +42,7 @@ impl LiveRules {
         }
     }
 
-    /// Returns `true` if rules may be made, and enforcement paused, while the process runs.
+    /// Returns `true` if rules may be added and enforcement paused at run time.
     pub fn is_enabled(&self) -> bool {
         self.inner.is_enabled
     }
@@ -52,14 +52,14 @@ impl LiveRules {
         self.inner.set.load_full()
     }
 
-    /// Lays the rules over the policy of a site, now and whenever they change.
+    /// Overlays the rules on a site's policy, now and whenever the rules change.
     pub fn attach(&self, site: &str, policy: &SharedPolicy) {
         let mut policies = self.policies();
         policy.lay_over(self.load().overlay(site));
         policies.push((site.to_owned(), policy.downgrade()));
     }
 
-    /// Returns the policy in force of each site, with what is laid over it.
+    /// Returns the policy in force of each site, including its overlay.
     pub fn policies_in_force(&self) -> Vec<(String, Arc<Policy>)> {
         let policies = self.policies();
         let in_force = policies.iter().filter_map(|(site, policy)| {
@@ -77,7 +77,7 @@ impl LiveRules {
         let mut policies = self.policies();
         let before = self.inner.set.swap(Arc::new(set));
         let set = self.load();
-        // Sites that a reload took away are forgotten.
+        // Sites that a reload removed are dropped.
         policies.retain(|(site, policy)| {
             let policy = policy.upgrade();
             if let Some(policy) = &policy {
@@ -89,7 +89,7 @@ impl LiveRules {
         tell(&before, &set);
     }
 
-    /// Ends what is over at a time.
+    /// Removes rules and pauses that have expired.
     pub(super) fn end(&self, now_ms: i64) -> bool {
         let set = self.load();
         if set.next_end_ms().is_none_or(|end_ms| end_ms > now_ms) {
@@ -102,7 +102,7 @@ impl LiveRules {
     }
 
     fn policies(&self) -> MutexGuard<'_, Vec<(String, WeakPolicy)>> {
-        // Each policy is whole, whatever became of the others.
+        // Each policy is consistent, even if a panic left others unchanged.
         let policies = self.inner.policies.lock();
         policies.unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +114,7 @@ impl Default for LiveRules {
     }
 }
 
-/// Logs what has changed.
+/// Logs the changes.
 fn tell(before: &LiveRuleSet, now: &LiveRuleSet) {
     let ids = |set: &LiveRuleSet| set.rules.iter().map(|rule| rule.id).collect::<Vec<_>>();
     let rules = now.rules.len();
@@ -123,7 +123,7 @@ fn tell(before: &LiveRuleSet, now: &LiveRuleSet) {
     }
     for (id, reason) in &now.unreadable {
         if !before.unreadable.iter().any(|(known, _)| known == id) {
-            warn!(id, "the live rule {id} is left out: {reason}");
+            warn!(id, "live rule {id} is skipped: {reason}");
         }
     }
     match (&before.pause, &now.pause) {
@@ -134,7 +134,7 @@ fn tell(before: &LiveRuleSet, now: &LiveRuleSet) {
             warn!(
                 by,
                 seconds,
-                "all enforcement is paused for {seconds} s by {by:?}: every robot gets what a person gets"
+                "all enforcement is paused for {seconds} s by {by:?}: robots get the same pages as human visitors"
             );
         }
         _ => {}

@@ -1,13 +1,13 @@
-//! Live rules: made while servers run, in force at once on every instance.
+//! Live rules: added at run time and effective immediately on every instance.
 //!
-//! They are kept in the database and laid over the policies of all sites, before the rules of
-//! the configuration. Each instance keeps a copy in a file, with which it starts while the
-//! database is away.
+//! They are stored in the database and overlaid on the policies of all sites, before the rules of
+//! the configuration. Each instance keeps a copy in a file, for a start while the database is
+//! unavailable.
 
 mod definition;
 mod fields;
 mod follow;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(clippy::module_inception, reason = "the file is named after its type")]
 mod live_rules;
 mod proposal;
 mod rules;

@@ -1,4 +1,4 @@
-//! A rule that somebody wants, judged and counted before it is in force.
+//! A proposed rule, validated and previewed before it is in force.
 
 use std::sync::Arc;
 
@@ -21,25 +21,25 @@ use super::{
     touched,
 };
 
-/// Minutes of the time that is counted: the last day.
+/// Previewed period in minutes: the last day.
 const MINUTES: i64 = 24 * 60;
 
 /// Rule that is not in force yet.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// Name, if it has one.
+    /// Name, if any.
     pub name: Option<String>,
     /// The rule.
     pub rule: LiveRule,
-    /// `None`: it lasts.
+    /// Expiry; `None` for a rule that does not expire.
     pub ends_ms: Option<i64>,
-    /// Recent requests that it matches.
+    /// Recent requests that the rule matches.
     pub touched: Touched,
-    /// What whoever makes it should know, in sentences.
+    /// Warnings as sentences.
     pub warnings: Vec<String>,
 }
 
-/// State that rules are judged by.
+/// Context for evaluating rules.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'s> {
     /// Caller of the operation.
@@ -51,11 +51,11 @@ pub struct Surroundings<'s> {
 }
 
 impl Proposal {
-    /// Judges the fields of a rule, and counts what it would have touched.
+    /// Validates the fields of a rule and counts the requests it would have affected.
     ///
     /// # Errors
     ///
-    /// Fails on a wrong field, on a rule that would fit no site, and when the database does.
+    /// Fails if a field is invalid, if the rule fits no site, or if the database fails.
     pub async fn new(fields: &RuleFields, among: &Surroundings<'_>) -> Result<Self, Refusal> {
         let now_ms = among.caller.now_ms;
         let robots = || among.detector.robots().iter().map(|robot| &**robot);
@@ -67,7 +67,7 @@ impl Proposal {
         let mut warnings = among.misfits(&rule)?;
         warnings.extend(unknown(&rule.about, robots()));
         let now = now_ms.div_euclid(60_000);
-        // The minute that has begun is counted too.
+        // Includes the current minute.
         let minutes = now + 1 - MINUTES..now + 1;
         let sums = among.caller.store.traffic().read(minutes, now_ms).await?;
         Ok(Self {
@@ -79,7 +79,7 @@ impl Proposal {
         })
     }
 
-    /// Adds the rule on every instance, or replaces the one of its name.
+    /// Adds the rule on every instance, or replaces the rule with the same name.
     pub(super) async fn add(
         &self,
         caller: &Caller<'_>,
@@ -98,9 +98,7 @@ impl Proposal {
             AddedLiveRule::Full => Err(full()),
             AddedLiveRule::Taken(id) => Err(Refusal::conflict(
                 "name_taken",
-                format!(
-                    "The live rule {id} has this name; remove it, or put the rule by its name."
-                ),
+                format!("Live rule {id} has this name; remove it, or replace it by name."),
             )),
             added => Ok(added),
         }
@@ -108,7 +106,7 @@ impl Proposal {
 }
 
 impl Surroundings<'_> {
-    /// Returns on which sites a rule would be left out, and why; fails where on all.
+    /// Returns the sites that would skip a rule, with reasons; fails if all would skip it.
     fn misfits(&self, rule: &LiveRule) -> Result<Vec<String>, Invalid> {
         let mut sites = self.sites.iter().filter(|(name, _)| rule.is_of_site(name));
         let mut misfits = Vec::new();
@@ -123,13 +121,13 @@ impl Surroundings<'_> {
             Some((_, error)) if !has_fit => Err(error_of(error)),
             None if !has_fit => {
                 let names: Vec<_> = self.sites.iter().map(|(name, _)| &**name).collect();
-                let reason = format!("there is no such site; there are {}", names.join(", "));
+                let reason = format!("unknown site; the sites are {}", names.join(", "));
                 Err(Invalid::new("site", reason))
             }
             _ => {
                 let told = misfits.iter().map(|(name, error)| {
                     let reason = error_of(error).message;
-                    format!("It is left out on the site {name}: {reason}.")
+                    format!("The rule is skipped on the site {name}: {reason}.")
                 });
                 Ok(told.collect())
             }
@@ -137,7 +135,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Returns what is wrong with a rule that does not fit.
+/// Returns the error of a rule that a site's policy does not accept.
 fn error_of(error: &PolicyError) -> Invalid {
     match error {
         PolicyError::Rule { key, reason, .. } => {
@@ -148,7 +146,7 @@ fn error_of(error: &PolicyError) -> Invalid {
     }
 }
 
-/// Refuses the record of a User-Agent that many people share.
+/// Refuses rules for a User-Agent that many people share.
 fn check_people<'r>(
     rule: &LiveRule,
     mut robots: impl Iterator<Item = &'r Robot>,
@@ -157,24 +155,24 @@ fn check_people<'r>(
     match rule.about {
         About::Robot(_) if robots.any(is_people) => Err(Invalid::new(
             "robot",
-            "its User-Agent is that of many people, who always pass",
+            "its User-Agent is shared by many people, who always pass",
         )),
         _ => Ok(()),
     }
 }
 
-/// Returns what to know of a rule about nobody who is known.
+/// Returns a warning about a rule for unknown visitors.
 fn unknown<'r>(about: &About, robots: impl Iterator<Item = &'r Robot> + Clone) -> Option<String> {
     if robots.clone().any(|robot| about.is_about(robot)) {
         return None;
     }
     let (told, near) = match about {
         About::Operator(name) => (
-            format!("No registry names the operator {name} now"),
+            format!("No registry contains the operator {name}"),
             nearest(name, robots.filter_map(|robot| robot.operator.as_deref())),
         ),
         About::Robot(id) => (
-            format!("No registry lists the {about} now"),
+            format!("No registry lists the {about}"),
             nearest(id, robots.map(|robot| &*robot.id)),
         ),
         _ => return None,

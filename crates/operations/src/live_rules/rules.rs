@@ -1,4 +1,4 @@
-//! Rules and the pause: list and change them.
+//! Live rules and the pause: list and change them.
 
 use robot_detection_layer::policy::{Decision, Policy, RateLimiter, Rule};
 use robot_detection_store::store::{AddedLiveRule, LiveRuleChange, StoredPause};
@@ -14,20 +14,20 @@ use super::{
     touched::Touched,
 };
 
-/// Length of a pause that names none.
+/// Default duration of a pause.
 const PAUSE: &str = "1h";
 
 /// Rules in force, and the pause.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RuleList")]
 pub struct Rules {
-    /// Whether live rules may be made; if not, none is asked.
+    /// Whether live rules are enabled; if not, none is evaluated.
     pub enabled: bool,
-    /// Oldest first.
+    /// Live rules, oldest first.
     pub live_rules: Vec<LiveRuleView>,
-    /// Live rules that this program cannot read.
+    /// Live rules that this version cannot read.
     pub unreadable: Vec<UnreadableRule>,
-    /// All rules of each site, live ones first, in the order in which they are asked.
+    /// All rules of each site in order of evaluation, live rules first.
     pub rules: Vec<RuleView>,
     /// The pause in force.
     pub pause: Option<Pause>,
@@ -39,32 +39,32 @@ pub struct Rules {
 pub struct LiveRuleView {
     /// ID.
     pub id: i64,
-    /// Name, if it has one.
+    /// Name, if any.
     pub name: Option<String>,
     /// Label in reasons and logs.
     pub rule: String,
-    /// What it does, in words.
+    /// Description of the rule.
     #[serde(rename = "summary")]
     pub does: String,
-    /// The request that makes the same rule.
+    /// Request that creates the same rule.
     pub definition: RuleFields,
     /// Expiry; absent if it does not expire.
     pub ends: Option<Moment>,
     /// Creation time.
     #[serde(rename = "created")]
     pub made: Moment,
-    /// Creator.
+    /// Creator of the rule.
     pub by: String,
-    /// Reasons why it does less than it says, as sentences.
+    /// Limitations of the rule, as sentences.
     pub notes: Vec<String>,
 }
 
-/// Live rule of the database that this program cannot read.
+/// Live rule in the database that this version cannot read.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UnreadableRule {
     /// ID.
     pub id: i64,
-    /// Why it cannot be read.
+    /// Reason.
     pub reason: String,
 }
 
@@ -76,14 +76,14 @@ pub struct RuleView {
     pub site: String,
     /// Label in reasons: `rule "its name"`, or `rule 2`.
     pub rule: String,
-    /// All of these have to hold; none: every robot on a filtered path.
+    /// Conditions that must all match; empty for every robot on a filtered path.
     pub conditions: Vec<String>,
     /// Action.
     pub action: &'static str,
     /// Words between the action and its location or status.
     #[serde(skip)]
     pub joint: &'static str,
-    /// Target of a redirect, or the page that is served in place.
+    /// Target of a redirect, or of the directly served page.
     pub location: Option<String>,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
@@ -92,10 +92,10 @@ pub struct RuleView {
     /// Rate limit of its requests.
     #[serde(rename = "rate_limit")]
     pub pace: Option<Pace>,
-    /// Headers that it gives to responses.
+    /// Headers added to responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
-    /// Place in the configuration; empty: set by the program.
+    /// Origin in the configuration; empty if built in.
     pub origin: String,
 }
 
@@ -103,17 +103,17 @@ pub struct RuleView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RateLimit")]
 pub struct Pace {
-    /// Requests per period, where these are counted.
+    /// Requests per period, if requests are limited.
     pub requests: Option<u32>,
-    /// Errors per period, where these are counted.
+    /// Errors per period, if errors are limited.
     pub errors: Option<u32>,
     /// Length of the period.
     pub per_seconds: f64,
     /// Burst.
     pub burst: u32,
-    /// What has a limit of its own: an address, a robot.
+    /// Unit of the limit: an address, a robot.
     pub per: &'static str,
-    /// The limit in words.
+    /// Description of the limit.
     #[serde(rename = "text")]
     pub told: String,
 }
@@ -123,14 +123,14 @@ pub struct Pace {
 pub struct Pause {
     /// End.
     pub ends: Moment,
-    /// Begin.
+    /// Start.
     #[serde(rename = "started")]
     pub begun: Moment,
-    /// Who began it.
+    /// Creator of the pause.
     pub by: String,
 }
 
-/// The pause in force, if there is one.
+/// State of the pause.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PauseState {
     /// The pause.
@@ -141,41 +141,41 @@ pub struct PauseState {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPause {
-    /// Such as `30m` or `12h`; the default is `1h`.
+    /// Duration, such as `30m` or `12h`; the default is `1h`.
     pub r#for: Option<String>,
 }
 
-/// Rule that was added, or would be.
+/// Rule that was added or previewed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AddedRule {
     /// ID; absent in a dry run.
     pub id: Option<i64>,
-    /// What became of it.
+    /// Outcome.
     pub outcome: Outcome,
-    /// What it does, in words.
+    /// Description of the rule.
     #[serde(rename = "summary")]
     pub does: String,
-    /// The request that makes the same rule.
+    /// Request that creates the same rule.
     pub definition: RuleFields,
     /// Expiry; absent if it does not expire.
     pub ends: Option<Moment>,
-    /// Requests of the last 24 hours that it would have matched.
+    /// Requests of the last 24 hours that the rule would have matched.
     #[serde(rename = "matched")]
     pub touched: Touched,
     /// Warnings, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// What became of a rule.
+/// Outcome of adding a rule.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "RuleOutcome")]
 pub enum Outcome {
-    /// It is in force.
+    /// The rule was added.
     Added,
-    /// It replaced the rule of its name.
+    /// The rule replaced the rule with the same name.
     Replaced,
-    /// The rule of its name was the same already.
+    /// The rule with the same name was already identical.
     Unchanged,
     /// Nothing was changed.
     DryRun,
@@ -198,7 +198,7 @@ pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet, enabled: bool) -> Rules
     }
 }
 
-/// Lists the live rules that are about certain visitors.
+/// Lists the live rules that apply to certain visitors.
 pub fn live(
     among: &Surroundings<'_>,
     set: &LiveRuleSet,
@@ -208,12 +208,12 @@ pub fn live(
     asked.map(|kept| LiveRuleView::new(kept, among)).collect()
 }
 
-/// Adds a rule, or in a dry run only counts what it would have touched.
+/// Adds a rule, or in a dry run only counts the requests it would have affected.
 ///
 /// # Errors
 ///
-/// Fails with the field that is wrong, if its name is taken, if there are too many rules, or if
-/// the database does.
+/// Fails if a field is invalid, if the name is taken, if there are too many rules, or if the
+/// database fails.
 pub async fn add(
     among: &Surroundings<'_>,
     request: &RuleFields,
@@ -222,13 +222,13 @@ pub async fn add(
     save(among, request, is_dry_run, false).await
 }
 
-/// Adds a rule by its name, or replaces the one that has it; the same rule changes nothing.
+/// Creates or replaces a rule by name; an identical rule changes nothing.
 ///
 /// A rule without `ends` does not expire.
 ///
 /// # Errors
 ///
-/// Fails as [`add`], and on an expiry that each repetition would move.
+/// Fails like [`add`], and if the expiry would move with each repetition.
 pub async fn put(
     among: &Surroundings<'_>,
     name: &str,
@@ -239,7 +239,7 @@ pub async fn put(
     if request.name.as_ref().is_some_and(|own| own != name) {
         return Err(Refusal::invalid(
             "name",
-            "It is not the name of the address.",
+            "The name differs from the name in the URL.",
         ));
     }
     request.name = Some(name.to_owned());
@@ -276,11 +276,11 @@ async fn save(
     })
 }
 
-/// Removes a rule by its ID or name, and returns the ID.
+/// Removes a rule by its ID or name and returns its ID.
 ///
 /// # Errors
 ///
-/// Fails if no such rule is in force, or if the database does.
+/// Fails if no such rule is in force, or if the database fails.
 pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
     let rules = caller.store.live_rules();
     let gone = || Refusal::not_found(format!("No live rule {rule} is in force."));
@@ -297,27 +297,27 @@ pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
     removed.map(|_| id).ok_or_else(gone)
 }
 
-/// Restores a rule that was removed.
+/// Restores a removed rule.
 ///
 /// # Errors
 ///
-/// Fails if the rule cannot be restored, or if the database does.
+/// Fails if the rule cannot be restored, or if the database fails.
 pub async fn restore(caller: &Caller<'_>, id: i64) -> Result<(), Refusal> {
     let rules = caller.store.live_rules();
     let restored = rules.restore(id, MAX_RULES, change(caller, ""), LiveRule::told);
     restored.await?.map(drop).ok_or_else(|| {
         let message = format!(
-            "The live rule {id} cannot be restored: it is in force, has ended or is unknown, its name is taken, or there are {MAX_RULES} others."
+            "Live rule {id} cannot be restored: it is in force, has expired or is unknown, its name is taken, or there are {MAX_RULES} others."
         );
         Refusal::conflict("not_removed", message)
     })
 }
 
-/// Pauses all enforcement, in place of a pause that is under way.
+/// Pauses all enforcement and replaces any current pause.
 ///
 /// # Errors
 ///
-/// Fails on a length that cannot be read, or if the database does.
+/// Fails if the duration is invalid, or if the database fails.
 pub async fn pause(caller: &Caller<'_>, request: &NewPause) -> Result<PauseState, Refusal> {
     let length = request.r#for.as_deref().unwrap_or(PAUSE);
     let length_ms = length_ms(length).map_err(|reason| Refusal::invalid("for", reason))?;
@@ -337,7 +337,7 @@ pub async fn pause(caller: &Caller<'_>, request: &NewPause) -> Result<PauseState
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn resume(caller: &Caller<'_>) -> Result<bool, Refusal> {
     let rules = caller.store.live_rules();
     Ok(rules.resume(change(caller, "")).await?)
@@ -353,7 +353,7 @@ pub fn pause_of(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
     set.pause.as_ref().map(pause)
 }
 
-/// Returns the change of a caller.
+/// Returns the audit log fields for a caller's change.
 pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleChange<'c> {
     LiveRuleChange {
         actor: &caller.actor,
@@ -365,7 +365,7 @@ pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleCha
 /// Returns the refusal of a rule beyond the limit.
 pub(super) fn full() -> Refusal {
     let message = format!(
-        "There are {MAX_RULES} live rules already: remove some, or put those into the configuration that `robot-detection rules export` prints."
+        "There are already {MAX_RULES} live rules; remove some, or move the rules printed by `robot-detection rules export` to the configuration."
     );
     Refusal::conflict("too_many", message)
 }
@@ -388,7 +388,7 @@ impl LiveRuleView {
 }
 
 impl RuleView {
-    /// Returns the rules of a site in the order in which they are asked.
+    /// Returns the rules of a site in order of evaluation.
     pub fn all(site: &str, policy: &Policy) -> Vec<Self> {
         policy.rules().map(|rule| Self::new(site, rule)).collect()
     }
@@ -426,7 +426,7 @@ impl From<&RateLimiter> for Pace {
     }
 }
 
-/// Returns the request that makes the same rule.
+/// Returns the request that creates the same rule.
 fn definition(rule: &LiveRule, name: Option<String>, ends_ms: Option<i64>) -> RuleFields {
     RuleFields {
         name,
@@ -435,25 +435,25 @@ fn definition(rule: &LiveRule, name: Option<String>, ends_ms: Option<i64>) -> Ru
     }
 }
 
-/// Returns why a rule does less than it says.
+/// Returns the reasons why a rule does less than its description says.
 fn notes(kept: &KeptRule, among: &Surroundings<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let about = &kept.rule.about;
     let is_named = matches!(about, About::Robot(_) | About::Operator(_));
     let mut robots = among.detector.robots().iter();
     if is_named && !robots.any(|robot| about.is_about(robot)) {
-        notes.push("No registry lists what it is about any more.".to_owned());
+        notes.push("No registry lists the selected robots any more.".to_owned());
     }
     if let Some(site) = &kept.rule.site
         && !among.sites.iter().any(|(name, _)| name == site)
     {
-        notes.push("There is no such site any more: it is judged nowhere.".to_owned());
+        notes.push("The rule's site no longer exists, so the rule has no effect.".to_owned());
     }
     let label = kept.label();
     for (site, policy) in &among.sites {
         let left_out = policy.left_out().iter();
         for left in left_out.filter(|left| left.label == label) {
-            notes.push(format!("Left out on the site {site}: {}.", left.reason));
+            notes.push(format!("Skipped on the site {site}: {}.", left.reason));
         }
     }
     notes

@@ -1,4 +1,4 @@
-//! The live rules of one moment.
+//! A snapshot of the live rules.
 
 use robot_detection_layer::policy::Overlay;
 use robot_detection_store::store::{StoredLiveRule, StoredLiveRules, StoredPause};
@@ -8,22 +8,22 @@ use super::{LiveRule, RuleFields};
 /// Live rules in force, and the pause.
 #[derive(Clone, Debug, Default)]
 pub struct LiveRuleSet {
-    /// Version that the database gave it; negative: it came from nowhere yet.
+    /// Version from the database; negative if no rules have been loaded.
     pub version: i64,
-    /// The oldest first.
+    /// Rules, oldest first.
     pub rules: Vec<KeptRule>,
-    /// Rules that this program cannot read, by their numbers, each with the reason.
+    /// IDs of unreadable rules, each with the reason.
     pub unreadable: Vec<(i64, String)>,
     /// The pause of all enforcement.
     pub pause: Option<StoredPause>,
 }
 
-/// Live rule as it is kept.
+/// Stored live rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KeptRule {
-    /// Number in the database.
+    /// ID in the database.
     pub id: i64,
-    /// Name, if it has one.
+    /// Name, if any.
     pub name: Option<String>,
     /// The rule.
     pub rule: LiveRule,
@@ -36,7 +36,7 @@ pub struct KeptRule {
 }
 
 impl LiveRuleSet {
-    /// Reads what is stored; a rule that cannot be read is left out.
+    /// Parses stored rules and skips unreadable ones.
     pub fn read(stored: StoredLiveRules) -> Self {
         let mut set = Self {
             version: stored.version,
@@ -53,7 +53,7 @@ impl LiveRuleSet {
         set
     }
 
-    /// Removes what is over at a time, and returns `true` if anything was.
+    /// Removes expired entries; returns `true` if there were any.
     pub(super) fn end(&mut self, now_ms: i64) -> bool {
         let rules = self.rules.len();
         self.rules.retain(|rule| !rule.is_over(now_ms));
@@ -62,14 +62,14 @@ impl LiveRuleSet {
         ended || self.rules.len() < rules
     }
 
-    /// Returns when the next of them ends.
+    /// Returns the next expiry.
     pub(super) fn next_end_ms(&self) -> Option<i64> {
         let pause = self.pause.as_ref().map(|pause| pause.ends_ms);
         let rules = self.rules.iter().filter_map(|rule| rule.ends_ms);
         rules.chain(pause).min()
     }
 
-    /// Returns what is laid over the policy of a site.
+    /// Returns the overlay for a site's policy.
     pub fn overlay(&self, site: &str) -> Overlay {
         let rules = self.rules.iter().filter(|kept| kept.rule.is_of_site(site));
         let overlay = Overlay::new().paused(self.pause.is_some());
@@ -83,7 +83,7 @@ impl LiveRuleSet {
 impl KeptRule {
     fn read(stored: StoredLiveRule) -> Result<Self, String> {
         let fields: RuleFields = serde_json::from_str(&stored.definition)
-            .map_err(|error| format!("it cannot be read: {error}"))?;
+            .map_err(|error| format!("cannot read the rule: {error}"))?;
         let rule = fields.rule().map_err(|wrong| wrong.to_string())?;
         Ok(Self {
             id: stored.id,
@@ -95,17 +95,17 @@ impl KeptRule {
         })
     }
 
-    /// Returns what reasons, logs and counts call it.
+    /// Returns the label of the rule in reasons, logs and counts.
     pub fn label(&self) -> String {
         format!("live rule {}", self.id)
     }
 
-    /// Returns who made it, and when.
+    /// Returns the creator and the creation date.
     pub fn origin(&self) -> String {
         let made = day(self.created_ms);
         match &*self.created_by {
-            "command line" => format!("made on the command line on {made}"),
-            by => format!("made by {by} on {made}"),
+            "command line" => format!("created on the command line on {made}"),
+            by => format!("created by {by} on {made}"),
         }
     }
 
@@ -114,7 +114,7 @@ impl KeptRule {
     }
 }
 
-/// Returns the day of a time, in UTC.
+/// Returns the date of a time in UTC.
 fn day(at_ms: i64) -> String {
     let at = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.map_or_else(|_| String::new(), |at| at.date().to_string())
@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_live_rule_touches_people_who_are_not_confirmed(fields in prop::collection::vec(any_fields(), 1..6)) {
+        fn live_rules_do_not_affect_people_without_confirmation(fields in prop::collection::vec(any_fields(), 1..6)) {
             let detector = detector();
             let policy = SharedPolicy::new(Policy::builder().build().unwrap());
             policy.lay_over(set(fields).overlay("default"));
@@ -222,7 +222,7 @@ mod tests {
         }
 
         #[test]
-        fn a_rule_is_the_same_once_it_was_written_and_read(fields in any_fields()) {
+        fn rule_survives_writing_and_reading(fields in any_fields()) {
             if let Ok(rule) = fields.rule() {
                 prop_assert_eq!(RuleFields::from(&rule).rule().unwrap(), rule);
             }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_a_newer_program_made_is_left_out_and_told() {
+    fn rule_of_a_newer_version_is_skipped_and_reported() {
         let mut stored = StoredLiveRules::default();
         for definition in [
             r#"{"action":"slow","robot":"alpha"}"#,

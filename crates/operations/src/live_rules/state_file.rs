@@ -1,4 +1,4 @@
-//! The copy of the live rules that an instance starts with while the database is away.
+//! Local copy of the live rules, for a start while the database is unavailable.
 
 use std::{
     fmt, fs,
@@ -14,13 +14,13 @@ use robot_detection_store::store::{Store, StoredLiveRule, StoredLiveRules, Store
 
 use super::{KeptRule, LiveRuleSet, RuleFields};
 
-/// Version of the format; another one is not read.
+/// Version of the file format; other versions are not read.
 const FORMAT: u32 = 1;
 
-/// Bytes of a file that is read; hundreds of rules have a tenth of it.
+/// Maximum size of a file that is read; hundreds of rules need a tenth.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
 
-/// File in which an instance keeps the live rules; clones share what was written last.
+/// Local copy of an instance's live rules; clones share the last written content.
 #[derive(Clone, Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct StateFile {
     written: Arc<Mutex<Option<String>>>,
 }
 
-/// Error of a file of live rules.
+/// Error of the live rules file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", .path.display())]
 pub struct StateFileError {
@@ -66,18 +66,18 @@ struct PauseContent {
 }
 
 impl StateFile {
-    /// Returns the file of a database in a directory, by default beside an `SQLite` file.
+    /// Returns the file for a database in a directory, by default next to an `SQLite` file.
     pub fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
         let beside = || Some(store.file()?.parent()?.to_owned());
         Some(Self::new(&directory.or_else(beside)?, store.url()))
     }
 
-    /// Returns the directory in which the instance keeps its state.
+    /// Returns the directory in which the instance stores its state.
     pub fn directory(&self) -> Option<&Path> {
         self.path.parent()
     }
 
-    /// Creates the file of a database in a directory; nothing is written yet.
+    /// Creates the handle of a database's file in a directory, without writing.
     fn new(directory: &Path, database: &str) -> Self {
         // Instances of several databases may share a directory.
         let digest = hex::encode(Sha256::digest(database));
@@ -89,11 +89,11 @@ impl StateFile {
         }
     }
 
-    /// Reads the rules; `None` where there is no file.
+    /// Reads the rules; returns `None` if the file does not exist.
     ///
     /// # Errors
     ///
-    /// Fails on a file that cannot be read as a whole, and on one of another database.
+    /// Fails if the file is incomplete, or if it belongs to another database.
     pub async fn read(&self) -> Result<Option<LiveRuleSet>, StateFileError> {
         let path = self.path.clone();
         let text = blocking(move || read(&path)).await;
@@ -104,7 +104,7 @@ impl StateFile {
         };
         let content: Content = serde_json::from_str(&text).map_err(|error| self.error(&error))?;
         if content.format != FORMAT || content.database != self.database {
-            return Err(self.error(&"it is of another program or database"));
+            return Err(self.error(&"the file belongs to another program or database"));
         }
         let set = LiveRuleSet::read(content.stored());
         match set.unreadable.first() {
@@ -113,11 +113,11 @@ impl StateFile {
         }
     }
 
-    /// Writes the rules, unless the file has them already; without any rule no file is made.
+    /// Writes the rules if they have changed; creates no file without rules.
     ///
     /// # Errors
     ///
-    /// Fails where the directory cannot be written to; the old file is whole then.
+    /// Fails if the directory is not writable; the old file stays intact.
     pub async fn write(&self, set: &LiveRuleSet) -> Result<(), StateFileError> {
         let content = Content::new(&self.database, set);
         let text = serde_json::to_string_pretty(&content).map_err(|error| self.error(&error))?;
@@ -215,15 +215,15 @@ fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let length = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if length as u64 > MAX_BYTES {
-        return Err(io::Error::other("it is too large to be ours"));
+        return Err(io::Error::other("the file is too large"));
     }
     Ok(text)
 }
 
-/// Writes beside the file and exchanges the two, so that no half of it is ever read.
+/// Writes a new file and renames it, so that readers never see an incomplete file.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_extension(format!("{}.new", std::process::id()));
-    // What a killed process of the same number left.
+    // Left over from a killed process with the same ID.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,12 +1,12 @@
-//! Live rules as the configuration file spells rules.
+//! Live rules as rules of the configuration file.
 
 use std::fmt::Write as _;
 
 use super::{About, KeptRule, LiveAction, definition::EVERY_PATH};
 
-/// Returns the rules as `[[rule]]` tables, those of one site as `[[site.rule]]`.
+/// Returns the rules as `[[rule]]` tables; rules for one site as `[[site.rule]]`.
 ///
-/// Their ends are comments: rules of the configuration have none. The tables of a site
+/// Expiries become comments, because rules of the configuration have none. The tables of a site
 /// belong below its `[[site]]`.
 pub fn to_toml(rules: &[KeptRule], end: impl Fn(i64) -> String) -> String {
     let mut text = String::new();
@@ -76,12 +76,12 @@ fn table(name: &str, kept: &KeptRule, end: &impl Fn(i64) -> String, text: &mut S
     line(String::new());
 }
 
-/// Quotes a text without control characters: JSON and TOML do it alike then.
+/// Quotes a text without control characters, for which JSON and TOML quoting are identical.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns a text that stays on its line.
+/// Returns a text without line breaks, for use in a comment.
 fn comment(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a rule would have touched, from the traffic that is kept.
+//! Preview of the requests that a rule would have affected, from stored traffic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,22 +16,22 @@ use super::{About, LiveAction, LiveRule};
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "MatchedRequests")]
 pub struct Touched {
-    /// Hours counted.
+    /// Number of hours.
     pub hours: u32,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Robots by their names; all that are unlisted count as one, but for those that sign.
+    /// Number of robots; unlisted robots count as one, except those that sign.
     pub robots: usize,
-    /// Requests of people.
+    /// Number of requests of people.
     pub people: u64,
     /// The figures as a sentence.
     #[serde(rename = "text")]
     pub told: String,
-    /// What the figures leave out or add, as sentences.
+    /// Limitations of the figures, as sentences.
     pub notes: Vec<&'static str>,
 }
 
-/// Counts the requests that a rule would have touched.
+/// Counts the requests that a rule would have affected.
 pub(super) fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Touched {
     let records: HashMap<&str, &Robot> = detector
         .robots()
@@ -66,17 +66,17 @@ impl Touched {
         let robots = counted(self.robots as u64, "robot", "robots");
         match self.people {
             0 => format!(
-                "In the last 24 hours this would have touched {requests} of {robots} and no person."
+                "In the last 24 hours, the rule would have affected {requests} of {robots} and no people."
             ),
             people => format!(
-                "In the last 24 hours this would have touched {requests}, {people} of them people's, the others of {robots}."
+                "In the last 24 hours, the rule would have affected {requests}: {people} of people, the others of {robots}."
             ),
         }
     }
 }
 
 fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>) -> bool {
-    // What is open to every robot is not touched by any rule.
+    // Paths that are open to every robot are not affected by any rule.
     let is_open = [PassReason::NeverFiltered, PassReason::Heaven]
         .iter()
         .any(|reason| reason.as_str() == key.cause);
@@ -86,7 +86,7 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
     if !rule.is_of_site(&key.site)
         || is_open
         || (rule.is_for_verified && !is_verified)
-        // A rule that lets a robot pass is not about who only says that it is this robot.
+        // A pass rule does not apply to impostors of its robot.
         || (lets_pass && is_impostor)
     {
         return false;
@@ -98,7 +98,7 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
         About::Nameless => key.robot == NAMELESS,
         About::People => is_of_people(key),
         About::Everybody => true,
-        // An unlisted robot that signs has the name of its host.
+        // An unlisted robot that signs is named by its host.
         About::Robot(id) => (is_listed || is_unlisted) && key.robot == *id,
         about => {
             let record = records.get(&*key.robot).filter(|_| is_listed);
@@ -115,39 +115,37 @@ fn is_of_people(key: &TrafficKey) -> bool {
 
 fn notes(rule: &LiveRule) -> Vec<&'static str> {
     let mut notes = vec![
-        "Traffic is kept by robot and site: requests for /robots.txt and other paths that are open to every robot may be among the figure, and are never touched.",
+        "Traffic is stored by robot and site: the figure may include requests for /robots.txt and other paths open to every robot, which are never affected.",
     ];
     if rule.path.is_some() {
-        notes.push(
-            "Paths are not kept: the figure is of all paths, and the rule touches at most as many.",
-        );
+        notes.push("Paths are not stored: the figure covers all paths and is a maximum.");
     }
     if rule.addresses.is_some() || rule.user_agent.is_some() {
         notes.push(
-            "Addresses and User-Agents are not kept: the figure is of all of them, and the rule touches at most as many.",
+            "Addresses and User-Agents are not stored: the figure covers all of them and is a maximum.",
         );
     }
     if rule.touches_people() && !rule.is_for_people {
-        notes.push("It is about people too: it only notes what it would do, until that is confirmed (people).");
+        notes.push("The rule includes people: without confirmation (people), it only records its decisions.");
     }
     match rule.action {
         LiveAction::Slow { .. } => {
-            notes.push("Within the pace requests pass: only those beyond it are slowed down.");
+            notes.push("Requests within the rate pass; only those above it are slowed down.");
         }
         LiveAction::Redirect => {
-            notes.push("Only methods that are redirected count, which are GET and HEAD by default; methods are not kept.");
+            notes.push("Only some methods are redirected, by default GET and HEAD; methods are not stored, so the figure covers all.");
         }
         LiveAction::Pass if rule.is_for_verified => {
             notes
-                .push("Only verified robots pass by it, as the registry says how they are proven.");
+                .push("The rule lets only verified robots pass, because the registry contains the data to verify them.");
         }
         LiveAction::Pass if rule.addresses.is_none() => {
-            notes.push("Nobody can prove who they are: whoever says so passes by it.");
+            notes.push("These robots cannot be verified: every request that claims to be one of them passes.");
         }
         LiveAction::Pass | LiveAction::Refuse { .. } => {}
     }
     if let About::Purpose(_) = rule.about {
-        notes.push("Unlisted robots of that purpose are touched too, and not counted: their purpose is not kept.");
+        notes.push("Unlisted robots with this purpose are affected too but not counted, because their purpose is not stored.");
     }
     notes
 }

@@ -17,10 +17,10 @@ use crate::{Caller, Invalid, Refusal};
 pub struct NewRobot {
     /// ID of the robot
     pub id: String,
-    /// User-Agent, as the robot sends it
+    /// User-Agent that the robot sends
     #[arg(long, value_name = "UA")]
     pub useragent: String,
-    /// Name for people [default: the ID]
+    /// Display name [default: the ID]
     #[arg(
         long,
         value_name = "NAME",
@@ -44,7 +44,7 @@ pub struct NewRobot {
         hide_default_value = true
     )]
     pub purpose: String,
-    /// Company or project that runs it
+    /// Company or project that runs the robot
     #[arg(
         long,
         value_name = "NAME",
@@ -52,7 +52,7 @@ pub struct NewRobot {
         hide_default_value = true
     )]
     pub operator: String,
-    /// Name that it has in robots.txt
+    /// Name of the robot in robots.txt
     #[arg(
         long,
         value_name = "TOKEN",
@@ -60,11 +60,11 @@ pub struct NewRobot {
         hide_default_value = true
     )]
     pub product_token: String,
-    /// End of the host names of its addresses, such as crawl.example.com; may be repeated
+    /// Domain of the robot's host names, such as crawl.example.com; may be repeated
     #[arg(long = "host-suffix", value_name = "HOST")]
     #[serde(deserialize_with = "words")]
     pub host_suffixes: Vec<String>,
-    /// Published list of its addresses, http or https; after `#` the member that counts
+    /// URL of the published address list, http or https; add the JSON member after `#`
     #[arg(
         long,
         value_name = "URL",
@@ -72,24 +72,24 @@ pub struct NewRobot {
         hide_default_value = true
     )]
     pub ranges_url: String,
-    /// Host whose keys sign its requests, such as bot.example.com, or URL of a key set; may be repeated
+    /// Host whose keys sign the robot's requests, such as bot.example.com, or URL of a key set; may be repeated
     #[arg(long = "signature-agent", value_name = "HOST")]
     #[serde(deserialize_with = "words")]
     pub signature_agents: Vec<String>,
-    /// Adds the robot even if its pattern matches a browser
+    /// Add the robot even if its pattern matches a browser
     #[arg(long)]
     #[serde(deserialize_with = "flag")]
     pub accept_browser_hits: bool,
 }
 
-/// What became of a robot.
+/// Outcome of creating or replacing a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PutRobot {
-    /// It is new.
+    /// The robot is new.
     Added,
-    /// It replaced the one of its ID.
+    /// The robot replaced the one with the same ID.
     Replaced,
-    /// The one of its ID was the same.
+    /// The robot with the same ID was already identical.
     Unchanged,
 }
 
@@ -97,21 +97,24 @@ pub enum PutRobot {
 ///
 /// # Errors
 ///
-/// Fails with the fields that are wrong, if the ID is taken, or if the database does.
+/// Fails if fields are invalid, if the ID is taken, or if the database fails.
 pub async fn add(caller: &Caller<'_>, request: &NewRobot) -> Result<Robot, Refusal> {
     let robot = request.robot()?;
     store(caller, &robot, false).await?;
     Ok(robot)
 }
 
-/// Adds a robot by hand, or replaces the one of its ID; the same robot changes nothing.
+/// Creates or replaces a robot by ID; an identical robot changes nothing.
 ///
 /// # Errors
 ///
-/// Fails as [`add`].
+/// Fails like [`add`].
 pub async fn put(caller: &Caller<'_>, id: &str, request: &NewRobot) -> Result<PutRobot, Refusal> {
     if !request.id.is_empty() && request.id != id {
-        return Err(Refusal::invalid("id", "It is not the ID of the address."));
+        return Err(Refusal::invalid(
+            "id",
+            "The ID differs from the ID in the URL.",
+        ));
     }
     let request = NewRobot {
         id: id.to_owned(),
@@ -142,7 +145,7 @@ async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(),
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::conflict(
             "conflict",
-            format!("The ID {id:?} is taken by another robot that was added by hand."),
+            format!("Another robot that was added by hand has the ID {id:?}."),
         ),
         _ => error.into(),
     })?;
@@ -160,12 +163,12 @@ async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(),
 ///
 /// # Errors
 ///
-/// Fails if there is none of this ID, or if the database does.
+/// Fails if no such robot exists, or if the database fails.
 pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
     let removed = caller.store.robots().remove(id).await;
     removed.map_err(|error| match error.kind() {
         StoreErrorKind::NotFound => Refusal::not_found(format!(
-            "No robot with the ID {id:?} was added by hand; those of a source come with its refresh."
+            "No robot with the ID {id:?} was added by hand; robots of a source change with its refresh."
         )),
         _ => error.into(),
     })?;
@@ -175,7 +178,7 @@ pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
 }
 
 impl NewRobot {
-    /// Returns the robot that is described.
+    /// Returns the robot that the fields describe.
     fn robot(&self) -> Result<Robot, Refusal> {
         let mut typed = TypedRobot::default();
         for (place, text) in [
@@ -197,7 +200,7 @@ impl NewRobot {
             let wrong = wrong.map(|error| Invalid::new(error.field, error.message));
             Refusal::Invalid(wrong.collect())
         })?;
-        // A pattern such as `Mozilla` would take every person for this robot.
+        // A pattern such as `Mozilla` would treat every person as this robot.
         let hits = browser_hits(std::slice::from_ref(&robot));
         match hits.first() {
             Some(hit) if !self.accept_browser_hits => {
@@ -212,7 +215,7 @@ impl NewRobot {
     }
 }
 
-/// Deserialises a flag: a boolean in JSON, in a form the value of a checkbox.
+/// Deserialises a flag: a boolean in JSON, or the value of a checkbox in a form.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -226,7 +229,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     })
 }
 
-/// Deserialises a list of words: one text in a form, in JSON also a list of texts.
+/// Deserialises a list of words: one text in a form, or a text or list of texts in JSON.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

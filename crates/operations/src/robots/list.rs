@@ -22,34 +22,34 @@ const STATUSES: [&str; 3] = ["active", "quarantined", "unusable"];
 /// Words of the columns by which robots are sorted.
 const SORTS: [&str; 6] = ["name", "id", "purpose", "source", "status", "modified"];
 
-/// Robots that are asked for, and their order.
+/// Selection and order of robots.
 #[derive(Args, Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ListRobots {
-    /// Words that ID, name, User-Agent or operator contain
+    /// Search text in ID, name, User-Agent or operator
     #[arg(skip)]
     pub q: String,
-    /// Robots of one ID
+    /// Only robots with this ID
     #[arg(skip)]
     #[serde(deserialize_with = "filled")]
     pub id: Option<String>,
-    /// Robots of one source only
+    /// Only robots of this source
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "filled")]
     pub source: Option<String>,
-    /// Robots of one status only: active, quarantined, unusable
+    /// Only robots with this status: active, quarantined, unusable
     #[arg(long, value_name = "STATUS")]
     #[serde(deserialize_with = "filled")]
     pub status: Option<String>,
-    /// Robots of these purposes only, such as ai-training,ai-search
+    /// Only robots with these purposes, such as ai-training,ai-search
     #[arg(long, value_name = "PURPOSE")]
     #[serde(deserialize_with = "filled")]
     pub purpose: Option<String>,
-    /// Robots of one operator only, ignoring case
+    /// Only robots of this operator, ignoring case
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "filled")]
     pub operator: Option<String>,
-    /// Only robots in whose place one of a better source is named
+    /// Only duplicates of a robot from a preferred source
     #[arg(long)]
     pub duplicates: bool,
     /// Sort key: name (the default), id, purpose, source, status or modified
@@ -62,12 +62,12 @@ pub struct ListRobots {
     pub dir: Option<String>,
 }
 
-/// Robot of the database, or of the registry that comes with the program.
+/// Robot of the database or of the bundled registry.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The robot.
     pub robot: Arc<Robot>,
-    /// Times of insertion and of the last change; `None` outside of a database.
+    /// Times of insertion and last change; `None` for the bundled registry.
     pub dates_ms: Option<(i64, i64)>,
 }
 
@@ -75,15 +75,15 @@ pub struct Row {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotList")]
 pub struct RobotViews {
-    /// The robots of this page.
+    /// Robots on this page.
     pub robots: Vec<RobotView>,
-    /// Robots on all pages.
+    /// Number of robots on all pages.
     pub total: usize,
     /// Cursor of the next page; absent on the last page.
     pub next: Option<String>,
 }
 
-/// Selection that has been checked.
+/// Validated selection.
 struct Selection<'r> {
     words: Vec<String>,
     source: Option<Source>,
@@ -95,13 +95,13 @@ struct Selection<'r> {
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Fails if the database fails.
 pub async fn stored(store: &Store) -> Result<Vec<Row>, Refusal> {
     let stored = store.robots().list().await?;
     Ok(stored.into_iter().map(Row::from).collect())
 }
 
-/// Returns the robots that come with the program.
+/// Returns the robots of the bundled registry.
 pub fn bundled() -> Vec<Row> {
     let robots = bundled_registry().robots.into_iter();
     let row = |robot| Row {
@@ -111,11 +111,11 @@ pub fn bundled() -> Vec<Row> {
     robots.map(row).collect()
 }
 
-/// Returns the robots that are asked for, sorted, each with its sort key.
+/// Returns the selected robots, sorted.
 ///
 /// # Errors
 ///
-/// Fails with the field that is wrong.
+/// Returns the invalid field.
 pub fn select(
     rows: Vec<Row>,
     request: &ListRobots,
@@ -135,11 +135,11 @@ pub fn select(
     Ok(rows)
 }
 
-/// Lists a page of robots, or all where no page is asked for.
+/// Lists a page of robots, or all robots without `paging`.
 ///
 /// # Errors
 ///
-/// Fails with the field that is wrong.
+/// Returns the invalid field.
 pub fn list(
     rows: Vec<Row>,
     request: &ListRobots,
@@ -162,11 +162,11 @@ pub fn list(
     })
 }
 
-/// Finds the robot of a source and ID.
+/// Finds a robot by its source and ID.
 ///
 /// # Errors
 ///
-/// Fails if there is none, or if the database does.
+/// Fails if no such robot exists, or if the database fails.
 pub async fn find(
     caller: &Caller<'_>,
     detector: &Detector,
@@ -177,7 +177,7 @@ pub async fn find(
     let found = found.find(|stored| stored.robot.source.as_str() == source);
     let row = found.map(Row::from).ok_or_else(|| {
         Refusal::not_found(format!(
-            "The source {source:?} has no robot with the id {id:?}."
+            "The source {source:?} has no robot with the ID {id:?}."
         ))
     })?;
     Ok(RobotView::new(
@@ -198,7 +198,7 @@ impl ListRobots {
         self.sort.as_deref().unwrap_or("name")
     }
 
-    /// Whether the order is from the end.
+    /// Returns `true` if the order is descending.
     pub fn is_descending(&self) -> bool {
         self.dir.as_deref() == Some("desc")
     }
@@ -210,7 +210,7 @@ impl ListRobots {
             "purpose" => robot.purpose.to_string(),
             "source" => robot.source.to_string(),
             "status" => robot.status.as_str().to_owned(),
-            // Wide enough for all times, so that texts are in the order of numbers.
+            // Wide enough for all times, so that text order equals numeric order.
             "modified" => format!("{:020}", row.dates_ms.map_or(0, |(_, at_ms)| at_ms)),
             _ => robot.name.to_lowercase(),
         };
@@ -265,7 +265,7 @@ impl<'r> Selection<'r> {
         if self.words.is_empty() {
             return true;
         }
-        // A line break, so that no word is found across two of them.
+        // Separated by line breaks, so that no search text matches across two fields.
         let text = [&robot.id, &robot.name, &robot.useragent, operator].join("\n");
         let text = text.to_lowercase();
         self.words.iter().all(|word| text.contains(word))
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused_with_the_choices() {
+    fn invalid_selection_is_refused_with_the_choices() {
         for (field, request) in [
             (
                 "status",

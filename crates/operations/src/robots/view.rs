@@ -1,4 +1,4 @@
-//! A robot as pages and JSON show it.
+//! A robot for pages and JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,49 +14,49 @@ use robot_detection_layer::registry::{Pattern, Robot, Source, Status};
 pub struct RobotView {
     /// ID.
     pub id: String,
-    /// Name for people.
+    /// Display name.
     pub name: String,
     /// Name of its source.
     pub source: String,
-    /// Name of its source for people.
+    /// Display name of its source.
     pub source_title: String,
     /// `active`, `quarantined` or `unusable`.
     pub status: &'static str,
-    /// Why it is not active; empty otherwise.
+    /// Reason why the robot is not active; otherwise empty.
     pub reason: String,
-    /// User-Agent, as its source tells it.
+    /// User-Agent given by its source.
     pub useragent: String,
     /// Patterns that User-Agents are compared with.
     pub patterns: Vec<PatternView>,
     /// Purpose.
     pub purpose: &'static str,
-    /// Company or project that runs it.
+    /// Company or project that runs the robot.
     pub operator: Option<String>,
     /// Its name in robots.txt.
     pub product_token: Option<String>,
-    /// "published", or "derived" from its name.
+    /// Origin of the name in robots.txt: "published", or "derived" from the robot's name.
     pub product_token_origin: Option<&'static str>,
-    /// Its operator's word on obeying robots.txt; "unknown" where there is none.
+    /// Operator's statement on obeying robots.txt; "unknown" without one.
     pub exclusion: &'static str,
-    /// Endings of the host names that its requests come from.
+    /// Domains of the host names that its requests come from.
     pub host_suffixes: Vec<String>,
-    /// Always `http:` or `https:`.
+    /// Page about the robot; always `http:` or `https:`.
     pub details_url: Option<String>,
-    /// List of the addresses that it uses; always `http:` or `https:`.
+    /// Address list of the robot; always `http:` or `https:`.
     pub ranges_url: Option<String>,
     /// Hosts whose keys sign its requests.
     pub signature_agents: Vec<String>,
-    /// Public lists that saw it; `operator` for a page of its own.
+    /// Public lists that contain the robot; `operator` for its operator's page.
     pub evidence: Vec<String>,
-    /// Day on which its facts were compared with the operator's page.
+    /// Day on which the data was checked against the operator's page.
     pub checked: Option<String>,
-    /// First seen in its source; absent outside of a database.
+    /// First appearance in its source; absent outside a database.
     pub inserted: Option<Moment>,
-    /// Last changed by its source.
+    /// Last change by its source.
     pub modified: Option<Moment>,
     /// Pattern and browser of a quarantined robot.
     pub hit: Option<HitView>,
-    /// Robot of a better source that is named in its place.
+    /// Robot of a preferred source that is reported instead.
     pub duplicate_of: Option<RobotLinkView>,
 }
 
@@ -66,11 +66,11 @@ pub struct RobotView {
 pub struct RobotLinkView {
     /// ID.
     pub id: String,
-    /// Name for people.
+    /// Display name.
     pub name: String,
     /// Name of its source.
     pub source: String,
-    /// Name of its source for people.
+    /// Display name of its source.
     pub source_title: String,
 }
 
@@ -153,14 +153,14 @@ impl RobotLinkView {
 
 /// Returns `true` if a link is safe in a page: http or https, not `javascript:` or `data:`.
 ///
-/// Registries are written by others, and a click must not run their script.
+/// Registries are third-party data, and a click must not run their script.
 pub fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))
         && !url.chars().any(|c| c.is_control() || c == ' ')
 }
 
-/// Returns the name of a source for people.
+/// Returns the display name of a source.
 pub fn title(source: &Source) -> String {
     match source.as_str() {
         "manual" => "Added by hand".to_owned(),
@@ -170,7 +170,7 @@ pub fn title(source: &Source) -> String {
     }
 }
 
-/// Returns the name for people, or the id where there is none.
+/// Returns the name of a robot, or its ID if the name is empty.
 pub fn shown_name(robot: &Robot) -> String {
     if robot.name.trim().is_empty() {
         robot.id.clone()
@@ -183,7 +183,7 @@ fn why(status: &Status) -> (String, Option<HitView>) {
     match status {
         Status::Active => (String::new(), None),
         Status::Quarantined { pattern, browser } => (
-            format!("its pattern {pattern:?} hits a browser"),
+            format!("its pattern {pattern:?} matches a browser"),
             Some(HitView {
                 pattern: pattern.clone(),
                 browser: browser.clone(),

@@ -1,4 +1,4 @@
-//! The files themselves: one template for each.
+//! The printed files, each rendered from a template.
 
 use askama::Template;
 use clap::ValueEnum;
@@ -9,7 +9,7 @@ use crate::check::answer::{BECAUSE, DECIDED, FOLDED, IN_PLACE, TEXT};
 use super::front::Front;
 use super::place::{PlaceError, plain};
 
-/// File that is printed.
+/// Printed file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ProxyFile {
     /// `auth_request`
@@ -18,15 +18,15 @@ pub enum ProxyFile {
     Caddy,
     /// forwardAuth, for the file provider
     Traefik,
-    /// The configuration; it loads the file in Lua
+    /// The main configuration, which loads the Lua file
     Haproxy,
-    /// The file in Lua
+    /// The Lua file
     HaproxyLua,
     /// `ext_authz` over HTTP
     Envoy,
-    /// `RewriteMap`; --standalone: Apache in front of robot-detection and behind it
+    /// `RewriteMap`; --standalone: Apache in front of and behind robot-detection
     Apache,
-    /// Annotations of an Ingress: `auth-url`
+    /// Ingress annotations: `auth-url`
     IngressNginx,
     /// `SecurityPolicy`
     EnvoyGateway,
@@ -47,22 +47,22 @@ pub enum NginxPart {
     Response,
 }
 
-/// How a file is printed.
+/// Options for printing a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileOptions<'o> {
-    /// `true`: a whole file that works alone; `false`: what an existing configuration includes.
+    /// Whether the file is complete by itself; if not, an existing configuration includes it.
     pub standalone: bool,
-    /// Where nginx includes the file, unless it is standalone.
+    /// Part of nginx's configuration that includes the file, unless standalone.
     pub part: Option<NginxPart>,
-    /// Port at which a standalone file's proxy listens.
+    /// Port on which the proxy of a standalone file listens.
     pub listen: &'o str,
-    /// Whether requests pass while the decision endpoint does not answer.
+    /// Whether requests pass while the decision endpoint is unavailable.
     pub fails_open: bool,
-    /// Command that Apache starts, with whole paths.
+    /// Command that Apache starts, with absolute paths.
     pub map_command: &'o str,
 }
 
-/// Headers that nginx sends to no site: the ten of this program first.
+/// Headers that nginx removes before requests reach a site: the ten of this program come first.
 static CLEARED: [&str; 28] = [
     "X-Robot-Detection-Request",
     "X-Robot-Detection-Client",
@@ -98,29 +98,29 @@ static CLEARED: [&str; 28] = [
 #[template(path = "proxy_config/nginx.txt", escape = "none")]
 struct Nginx<'f> {
     front: &'f Front,
-    /// `None`: a standalone file.
+    /// Part of the configuration; `None` for a standalone file.
     part: Option<NginxPart>,
     listen: &'f str,
     fails_open: bool,
 }
 
 impl Nginx<'_> {
-    /// nginx's `return` takes no variable for the status; the one that most answers have is first.
+    /// nginx's `return` accepts no variable as status; the most common status comes first.
     const REDIRECTS: [u16; 5] = [302, 301, 303, 307, 308];
     const REFUSALS: [u16; 15] = [
         400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508, 413, 414, 431,
     ];
-    /// Statuses with which an HTTP parser refuses a question.
+    /// Statuses with which an HTTP parser refuses a query.
     const UNREAD: [u16; 4] = [400, 413, 414, 431];
     const IN_PLACE: &'static str = IN_PLACE;
-    /// Headers that do not reach the site.
+    /// Headers that never reach the site.
     const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
-    /// The same, and those that the site gets only if its own configuration sets them.
+    /// The same headers, and those that reach the site only if its own configuration sets them.
     const CLEARED: &'static [&'static str] = &CLEARED;
-    /// Fields that only logs read, or few answers have, each under its own name.
+    /// Fields that only logs read or that few responses have, each with its own name.
     const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];
 
-    /// Returns the variables that keep what the first answer says, each with its header.
+    /// Returns the variables that store the first response, each with its header.
     fn kept(&self) -> Vec<(String, String)> {
         let always = [
             ("answer", "x_robot_detection_answer"),
@@ -142,8 +142,8 @@ impl Nginx<'_> {
         format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))
     }
 
-    /// Returns the expression that reads the status of an answer, and whatever else stands in the
-    /// answer to the visitor: one for all, as each costs nginx more than what it finds.
+    /// Returns the expression that parses the status and the other fields of a response: one
+    /// expression for all, because each one costs nginx more than its matches.
     fn answer() -> String {
         let passed_over = [DECIDED, BECAUSE].map(|field| format!(r"(?:\t{field}=[^\t]*+)?"));
         let read =
@@ -173,14 +173,14 @@ struct Traefik<'f> {
 }
 
 impl Traefik<'_> {
-    /// Entry point at which forwardAuth asks, so that Traefik can watch the decision endpoint.
+    /// Entry point for forwardAuth queries, so that Traefik can monitor the decision endpoint.
     const QUESTION: &'static str = "127.0.0.1:9149";
 }
 
 impl Caddy<'_> {
-    /// Port on loopback that answers while the decision endpoint does not.
+    /// Port on loopback that responds while the decision endpoint is unavailable.
     const AWAY_PORT: u16 = 9149;
-    /// Beginnings of names that CGI reads as names of ours or of the forwarding family.
+    /// Prefixes of names that CGI confuses with names of ours or of the forwarding family.
     const ODD_PREFIXES: [&'static str; 8] = [
         "X_",
         "X.",
@@ -220,7 +220,7 @@ struct Envoy<'f> {
 }
 
 impl Envoy<'_> {
-    /// Headers of a visitor that do not reach the site; Envoy limits the size of each expression.
+    /// Visitor headers that must not reach the site; Envoy limits the size of each expression.
     const FORGED: [&'static str; 9] = [
         "x-robot-detection-([op].*)?",
         "x[^a-z0-9-]robot.*",
@@ -246,9 +246,9 @@ struct Apache<'f> {
 
 impl Apache<'_> {
     const REDIRECTS: [u16; 5] = Nginx::REDIRECTS;
-    /// Those for which Apache has a line; others become 403.
+    /// Statuses with their own line for Apache; others become 403.
     const REFUSALS: [u16; 11] = [400, 401, 402, 404, 406, 410, 421, 429, 451, 503, 508];
-    /// Headers with a value of the answer's own, and the words for their variables.
+    /// Headers with their own value in the response, and the words for their variables.
     const FIELDS: [(&'static str, &'static str); 9] = [
         ("x-robot-detection", "ID"),
         ("x-robot-detection-verdict", "VERDICT"),
@@ -261,7 +261,7 @@ impl Apache<'_> {
         ("accept-signature", "SIGN"),
     ];
 
-    /// Returns the key of a lookup, whose fields are as the program of the map reads them.
+    /// Returns the key of a lookup, with the fields that the map's program reads.
     fn key(front: &Front) -> String {
         let mut fields = vec![
             "%{REMOTE_ADDR}".to_owned(),
@@ -276,7 +276,7 @@ impl Apache<'_> {
         for (name, variable) in [
             ("Cookie", "COOKIE"),
             ("Authorization", "AUTHORIZATION"),
-            // Which of the names it was does not matter: this one is refused.
+            // Any of these names is refused, so this one stands for all.
             ("X_Robot_Detection", "ODD"),
         ] {
             fields.push(format!("{name}: %{{ENV:ROBOT_DETECTION_{variable}}}"));
@@ -284,7 +284,7 @@ impl Apache<'_> {
         format!("{}\t{}", fields.len(), fields.join("\t"))
     }
 
-    /// Returns expressions of names that a server may read as ours, or as the forwarding family's.
+    /// Returns expressions for names that a server may confuse with ours or forwarding headers.
     fn odd_names(front: &Front) -> Vec<String> {
         let mut odd = vec![
             "^(?!x-robot-detection(?:-[a-z0-9]+)*$)x[^a-z0-9]robot[^a-z0-9]detection(?:[^a-z0-9]|$)".to_owned(),
@@ -312,7 +312,7 @@ impl Apache<'_> {
         fields.into_iter().chain(given).collect()
     }
 
-    /// Returns the names of the identity that WSGI and the like read as the same.
+    /// Returns the spellings of the identity headers that WSGI and the like treat as equal.
     fn identity_spellings() -> Vec<String> {
         let mut all = Vec::new();
         for words in [
@@ -374,18 +374,18 @@ struct Istio<'f> {
     fails_open: bool,
 }
 
-/// Returns the headers that Envoy hands over, where each is named.
+/// Returns the headers that Envoy forwards, each of which must be named.
 fn envoy_headers(front: &Front) -> Vec<String> {
     let more = ["Cookie", "Authorization"].into_iter();
     let names = front.asked_headers(&[]).chain(more);
     names.map(str::to_ascii_lowercase).collect()
 }
 
-/// Makes a file.
+/// Renders a file.
 ///
 /// # Errors
 ///
-/// Fails on what the proxy cannot do.
+/// Fails if the proxy does not support an option.
 pub fn proxy_file(
     file: ProxyFile,
     front: &Front,
@@ -449,11 +449,11 @@ pub fn proxy_file(
         ProxyFile::EnvoyGateway => EnvoyGateway { front, fails_open }.render(),
         ProxyFile::Istio => Istio { front, fails_open }.render(),
     };
-    let text = made.map_err(|error| PlaceError(format!("the file cannot be made: {error}")))?;
+    let text = made.map_err(|error| PlaceError(format!("could not render the file: {error}")))?;
     Ok(format!("{}\n", text.trim()))
 }
 
-/// Returns a command whose words no configuration reads as more than themselves.
+/// Returns a command whose words have no special meaning in any configuration.
 fn plain_command(command: &str) -> Result<&str, PlaceError> {
     command
         .split(' ')
@@ -461,7 +461,7 @@ fn plain_command(command: &str) -> Result<&str, PlaceError> {
     Ok(command)
 }
 
-/// A port alone is one of every address.
+/// A port without an address means all addresses.
 fn bind(listen: &str) -> String {
     if is_port(listen) {
         format!(":{listen}")
@@ -475,7 +475,7 @@ fn is_port(listen: &str) -> bool {
 }
 
 impl ProxyFile {
-    /// Returns the word for it.
+    /// Returns the word for the file.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",
@@ -496,29 +496,29 @@ impl ProxyFile {
         let error = |text: String| Err(PlaceError(text));
         let is_part = options.part.is_some();
         if self != Self::Nginx && is_part {
-            return error(format!("--part is for nginx only: leave it out for {name}"));
+            return error(format!("--part is for nginx only; omit it for {name}"));
         }
         match self {
             Self::Nginx if !is_part && !options.standalone => error(
-                "nginx includes four files: add --part http, server, location or response; or --standalone for a whole file"
+                "nginx includes four files: add --part http, server, location or response, or --standalone for a complete file"
                     .to_owned(),
             ),
             Self::IngressNginx | Self::EnvoyGateway | Self::Istio
                 if front.check.is_unix() || front.own.is_unix() =>
             {
                 error(format!(
-                    "{name} does not reach a Unix socket: set check.listen, with check.token, and server.listen to addresses"
+                    "{name} does not support Unix sockets: set check.listen, with check.token, and server.listen to addresses"
                 ))
             }
             Self::IngressNginx if options.fails_open => error(format!(
-                "{name} refuses visitors while the endpoint does not answer: set check.fails to closed"
+                "{name} refuses visitors while the endpoint is unavailable: set check.fails to closed"
             )),
             Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
-                format!("{name} does not speak HTTP/2 with {h2c}: use http://"),
+                format!("{name} does not support HTTP/2 with {h2c}: use http://"),
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {
                 error(format!(
-                    "{name} does not reach {unix}: it needs addresses with ports, with check.token for check.listen"
+                    "{name} does not support {unix}: use addresses with ports, with check.token for check.listen"
                 ))
             }
             Self::Caddy | Self::Envoy if !is_port(options.listen) => error(format!(

@@ -1,32 +1,32 @@
-//! What stands behind a proxy: the sites of a configuration, and what this program answers there.
+//! The setup behind a proxy: the configured sites, and the paths that this program serves on them.
 
 use super::{
     given_header::GivenHeader,
     place::{Place, PlaceError, plain},
 };
 
-/// Everything that a proxy's file tells.
+/// Data for rendering a proxy's file.
 #[derive(Clone, Debug)]
 pub struct Front {
-    /// Where decisions are asked for.
+    /// Server of the decision endpoint.
     pub check: Place,
-    /// Token by which the other proxy is known.
+    /// Token that identifies the front proxy.
     pub token: Option<String>,
-    /// Where this program's own pages are.
+    /// Server of this program's own pages.
     pub own: Place,
-    /// In the order of their numbers, which begin at 1.
+    /// Sites in the order of their numbers, starting with 1.
     pub sites: Vec<FrontSite>,
-    /// Headers that rules give to responses.
+    /// Headers that rules add to responses.
     pub given: Vec<GivenHeader>,
     /// Names of headers that conditions of rules read.
     pub read: Vec<String>,
-    /// Parts of rules that are not applied behind a proxy that asks one question at a time, a sentence each.
+    /// Sentences about rule parts that have no effect behind a proxy with one query per request.
     pub unjudged: Vec<String>,
-    /// Header with the visitor's address, where a trusted proxy sends one.
+    /// Header in which a trusted proxy sends the visitor's address, if any.
     pub client_header: Option<String>,
 }
 
-/// Headers by which robots and suspects are recognised, for proxies that hand over named headers only.
+/// Headers needed to recognise robots and suspects, for proxies that forward only named headers.
 const ASKED: [&str; 28] = [
     "User-Agent",
     "Accept",
@@ -63,44 +63,44 @@ const ASKED: [&str; 28] = [
 pub struct FrontSite {
     /// Number of the upstream.
     pub number: usize,
-    /// None: every other host.
+    /// Hosts of the site; empty for all other hosts.
     pub hosts: Vec<String>,
-    /// Path at and below which it is, without a slash at its end; empty: all.
+    /// Path prefix without a slash at its end; empty for all paths.
     pub path: String,
     /// Servers of the upstream.
     pub servers: Vec<Place>,
     /// Whether the upstream gets the visitor's `Host`.
     pub preserve_host: bool,
-    /// Paths that this program answers.
+    /// Paths that this program serves itself.
     pub own: Vec<OwnPath>,
 }
 
-/// Path that this program answers itself.
+/// Path that this program serves itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OwnPath {
     path: String,
-    /// Whether all below it are meant; it ends with a slash then.
+    /// Whether the path is a prefix; it then ends with a slash.
     is_prefix: bool,
     pub(super) what: &'static str,
 }
 
-/// Hosts on which the same sites are.
+/// Hosts with the same sites.
 #[derive(Clone, Debug)]
 pub(super) struct HostGroup<'f> {
     pub(super) number: usize,
     names: Vec<&'f str>,
-    /// Those with the longest path first.
+    /// Sites, longest path first.
     pub(super) sites: Vec<&'f FrontSite>,
-    /// Numbers of the groups whose hosts are not meant, as they are named.
+    /// Numbers of the host groups that this group excludes because they are named.
     others: Vec<usize>,
 }
 
 impl OwnPath {
-    /// Creates one path.
+    /// Creates an exact path.
     ///
     /// # Errors
     ///
-    /// Fails on text that no file can hold.
+    /// Fails on text that no file can contain.
     pub fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
         Ok(Self {
             path: plain(path)?.to_owned(),
@@ -109,11 +109,11 @@ impl OwnPath {
         })
     }
 
-    /// Creates a path with and without a slash at its end, and all below it.
+    /// Creates a path with and without a slash at its end, including all paths below it.
     ///
     /// # Errors
     ///
-    /// Fails on text that no file can hold.
+    /// Fails on text that no file can contain.
     pub fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
         let path = format!("/{}", path.trim_matches('/'));
         let below = Self {
@@ -186,7 +186,7 @@ impl FrontSite {
     ///
     /// # Errors
     ///
-    /// Fails on text that no file can hold.
+    /// Fails on text that no file can contain.
     pub fn new(
         number: usize,
         hosts: &[String],
@@ -244,7 +244,7 @@ impl FrontSite {
         if path.is_empty() {
             return String::new();
         }
-        // One matcher of two paths.
+        // One matcher for two paths.
         format!("@robot_detection_site_{} ", self.number)
     }
 
@@ -258,7 +258,7 @@ impl FrontSite {
         (!path.is_empty()).then(|| format!("path,url_dec -m reg ^{}(/|$)", escaped(path)))
     }
 
-    /// Returns the condition under which a request is the site's.
+    /// Returns the condition that selects the site's requests.
     pub(super) fn haproxy_when(&self, group: &HostGroup<'_>) -> String {
         let host = group.haproxy_when();
         let path = (!self.path.is_empty()).then(|| format!("robot_detection_site_{}", self.number));
@@ -270,7 +270,7 @@ impl FrontSite {
         }
     }
 
-    /// Returns the server's own `Host`, where it is to get that and not the visitor's.
+    /// Returns the server's own `Host`, if the upstream does not get the visitor's.
     pub(super) fn own_host(&self) -> Option<String> {
         let first = self.servers.first().filter(|_| !self.preserve_host)?;
         let url = first.url();
@@ -293,7 +293,7 @@ impl FrontSite {
 }
 
 impl Front {
-    /// Returns the hosts by the sites that are on them, those of every other host last.
+    /// Returns the hosts grouped by their sites; the group for all other hosts comes last.
     pub(super) fn hosts(&self) -> Vec<HostGroup<'_>> {
         let default = self.sites.iter().find(|site| site.hosts.is_empty());
         let mut groups: Vec<HostGroup<'_>> = Vec::new();
@@ -303,7 +303,7 @@ impl Front {
                 names.push(name);
             }
         }
-        // A name counts before a pattern, and the longer pattern before the shorter one.
+        // Names take precedence over patterns, and longer patterns over shorter ones.
         names.sort_by_key(|name| (name.starts_with('*'), usize::MAX - name.len()));
         for name in names {
             let is_on = |site: &&FrontSite| site.hosts.iter().any(|host| host == name);
@@ -336,7 +336,7 @@ impl Front {
         groups
     }
 
-    /// Returns the names of headers that decisions read, but for some.
+    /// Returns the names of headers that decisions read, except those in `without`.
     pub(super) fn asked_headers<'n>(
         &'n self,
         without: &'n [&str],
@@ -359,7 +359,7 @@ impl Front {
         [&self.own]
     }
 
-    /// Returns all servers, those of this program among them.
+    /// Returns all servers, including those of this program.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
         self.asked(false)
     }
@@ -371,7 +371,7 @@ impl Front {
         [&self.check, &self.own].into_iter().chain(servers)
     }
 
-    /// Returns what this program answers on any host, each path once.
+    /// Returns the paths that this program serves on any host, each once.
     pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
         each_once(self.sites.iter())
     }
@@ -382,12 +382,12 @@ impl<'f> HostGroup<'f> {
         !self.names.is_empty()
     }
 
-    /// Returns what this program answers on these hosts, each path once.
+    /// Returns the paths that this program serves on these hosts, each once.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
         each_once(self.sites.iter().copied())
     }
 
-    /// Returns the names of the hosts; `None`: every host.
+    /// Returns the names of the hosts; `None` for all hosts.
     pub(super) fn ingress_names(&self) -> Vec<Option<&'f str>> {
         if self.is_named() {
             self.names.iter().copied().map(Some).collect()
@@ -409,7 +409,7 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn caddy(&self, listen: &str) -> String {
-        // Caddy takes a name with the root's dot for another one; no certificate has such a name.
+        // Caddy distinguishes a name with the root's dot; no certificate has such a name.
         let sites = |name: &&str| match listen {
             "443" => format!("https://{name}"),
             _ => format!("http://{name}:{listen}, http://{name}.:{listen}"),
@@ -465,7 +465,7 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn envoy(&self) -> String {
-        // With the root's dot a name is another one for Envoy.
+        // Envoy distinguishes a name with the root's dot.
         let quoted = |name: &&str| format!("\"{name}\", \"{name}.\"");
         let names: Vec<_> = if self.is_named() {
             self.names.iter().map(quoted).collect()
@@ -486,7 +486,7 @@ fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath>
     all
 }
 
-/// Escapes what a regular expression reads as more than itself.
+/// Escapes the special characters of regular expressions.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

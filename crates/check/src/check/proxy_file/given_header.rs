@@ -1,4 +1,4 @@
-//! Headers that rules give, as a proxy's file carries them.
+//! Headers that rules add, for use in a proxy's file.
 
 use axum::http::{HeaderName, header};
 
@@ -6,7 +6,7 @@ use robot_detection_layer::policy::ResponseHeaders;
 
 use super::place::plain;
 
-/// Header that rules give to responses.
+/// Header that rules add to responses.
 #[derive(Clone, Debug)]
 pub struct GivenHeader {
     pub(super) number: usize,
@@ -14,9 +14,9 @@ pub struct GivenHeader {
 }
 
 impl GivenHeader {
-    /// Returns each of the names once, but for those that every file carries.
+    /// Returns each of the names once, except those that every file contains.
     pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
-        // What no rule may give is refused with the configuration.
+        // The configuration rejects headers that rules must not add.
         let names = names.filter_map(|name| HeaderName::try_from(plain(name.trim()).ok()?).ok());
         let carried = |name: &HeaderName| *name == header::RETRY_AFTER || name == "x-robots-tag";
         let mut names: Vec<_> = names.filter(|name| !carried(name)).collect();
@@ -27,12 +27,12 @@ impl GivenHeader {
         numbered.collect()
     }
 
-    /// Returns `true` if it is added to the site's own, and does not replace it.
+    /// Returns `true` if the header is added to the site's own instead of replacing it.
     pub(super) fn is_added(&self) -> bool {
         ResponseHeaders::is_list(&self.name)
     }
 
-    /// Returns `true` if every file has it for answers that let nobody pass.
+    /// Returns `true` if every file copies the header in responses to refused visitors.
     pub(super) fn is_of_answers(&self) -> bool {
         self.name == header::LINK || self.name == header::WWW_AUTHENTICATE
     }
@@ -46,7 +46,7 @@ impl GivenHeader {
         words.collect::<Vec<_>>().join("-")
     }
 
-    /// Returns the variable of nginx that has it of the site's response.
+    /// Returns nginx's variable for the header in the site's response.
     pub(super) fn nginx(&self) -> String {
         format!("$upstream_http_{}", self.name.as_str().replace('-', "_"))
     }

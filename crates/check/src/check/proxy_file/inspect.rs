@@ -1,4 +1,4 @@
-//! Which requests of an nginx configuration escape the question: read from the output of `nginx -T`.
+//! Requests that bypass the query in an nginx configuration, as printed by `nginx -T`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,10 +7,10 @@ use std::{
 
 use super::nginx_text::{Directive, Source, TextError, parse};
 
-/// Location of nginx in which this program is asked.
+/// Location of nginx that queries this program.
 const QUESTION: &str = "/robot-detection-check";
-/// Directives that are inherited only by a level that has none of the same name, each with the name
-/// of our line and the part that contains it.
+/// Directives that a level inherits only if it has none with the same name, each with the name of
+/// our line and the part that contains it.
 const GROUPS: [(&str, &str, &str); 6] = [
     ("proxy_set_header", "X-Robot-Detection", "location"),
     ("grpc_set_header", "X-Robot-Detection", "location"),
@@ -20,25 +20,24 @@ const GROUPS: [(&str, &str, &str); 6] = [
     ("add_header", "X-Robots-Tag", "response"),
 ];
 
-/// Fault at one place of the configuration.
+/// Problem at one place of the configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Finding {
     /// File and line.
     place: String,
-    /// The location or server.
+    /// Location or server.
     block: String,
     text: String,
-    /// `true`: requests get to the site unasked; `false`: they are asked about, but something of
-    /// the answer is lost.
+    /// Whether requests reach the site without a query; if not, part of the response is lost.
     pub(crate) escapes: bool,
 }
 
 /// Result of an inspection.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
-    /// What was found.
+    /// Problems found.
     pub findings: Vec<Finding>,
-    /// Servers that ask.
+    /// Number of servers that query this program.
     pub servers: usize,
     known: HashSet<Finding>,
 }
@@ -48,15 +47,15 @@ pub struct Inspection {
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
     satisfies_any: bool,
-    /// The block whose directives are in force, by their name.
+    /// Block whose directives are in force, by directive name.
     groups: HashMap<&'static str, &'d Directive>,
 }
 
-/// Finds the places where requests escape the question.
+/// Finds the places where requests bypass the query.
 ///
 /// # Errors
 ///
-/// Fails on a text that is not an nginx configuration, and on one that is too deep or too long.
+/// Fails if the text is not an nginx configuration, or if it is nested too deeply or too long.
 pub fn inspect(text: &str) -> Result<Inspection, TextError> {
     let source = Source::of(text);
     let main = parse(&source)?;
@@ -72,7 +71,7 @@ pub fn inspect(text: &str) -> Result<Inspection, TextError> {
             place: source.name(),
             block: "http".to_owned(),
             text:
-                "no server asks robot-detection; include the file of --part server in each server"
+                "no server queries robot-detection; include the file of --part server in each server"
                     .to_owned(),
             escapes: true,
         });
@@ -81,7 +80,7 @@ pub fn inspect(text: &str) -> Result<Inspection, TextError> {
 }
 
 impl Inspection {
-    /// Returns the number of places where requests escape.
+    /// Returns the number of places where requests bypass the query.
     pub fn escapes(&self) -> usize {
         self.findings.iter().filter(|one| one.escapes).count()
     }
@@ -97,22 +96,19 @@ impl Inspection {
         let mut root = server.children("location").filter(|one| one.is("/"));
         if refers(server) || root.any(refers) {
             for location in server.children("location").filter(|one| !refers(one)) {
-                self.note(location, "requests are not asked about");
+                self.note(location, "requests bypass robot-detection");
             }
         } else if is_local(server) {
-            self.note(
-                server,
-                "is not asked about: it listens on this machine only",
-            );
+            self.note(server, "is not queried: it listens on this machine only");
         } else {
             self.escape(
                 server,
-                "no request of this server is asked about; include the file of --part server",
+                "no request of this server is queried; include the file of --part server",
             );
         }
     }
 
-    /// Looks at a server or location, and at the locations in it.
+    /// Inspects a server or location and its nested locations.
     fn level<'d>(
         &mut self,
         block: &'d Directive,
@@ -131,14 +127,14 @@ impl Inspection {
         } else if !is_server && !refers(block) && (is_outer || own_auth.is_some()) {
             let text = match own_auth {
                 Some(off) if off.is("off") => {
-                    "auth_request off: requests are not asked about; remove this line".to_owned()
+                    "auth_request off: requests bypass robot-detection; remove this line".to_owned()
                 }
                 Some(other) => format!(
-                    "auth_request {} replaces the question; remove this line, and ask that server from your application",
+                    "auth_request {} replaces the query; remove this line, and query that server from your application",
                     other.first()
                 ),
                 None => {
-                    "requests are not asked about; include the file of --part server in the server"
+                    "requests bypass robot-detection; include the file of --part server in the server"
                         .to_owned()
                 }
             };
@@ -149,7 +145,7 @@ impl Inspection {
         }
     }
 
-    /// Reports what a level loses of the answers although its requests are asked about.
+    /// Reports the parts of responses that a level loses although its requests are queried.
     fn lost(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         for (group, ours, part) in GROUPS {
@@ -185,22 +181,22 @@ impl Inspection {
         if let Some(first) = sets.peek().copied()
             && !sets.any(mentions_us)
         {
-            self.note(first.within(block), "auth_request_set here replaces the ones of robot-detection: the robot's identity is missing, and an internal redirect asks again; repeat the lines of --part server");
+            self.note(first.within(block), "auth_request_set here replaces the ones of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines of --part server");
         }
         for found in block.own("return").filter(|one| returns_content(one)) {
-            self.note(found.within(block), "return answers without asking");
+            self.note(found.within(block), "return responds without a query");
         }
         if is_server {
             for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
                 let text = format!(
-                    "rewrite in a server also applies to the question: if it matches {QUESTION}, every request gets an error; move it into a location"
+                    "rewrite in a server also applies to the query: if it matches {QUESTION}, every request gets an error; move it into a location"
                 );
                 self.note(found.within(block), &text);
             }
         }
     }
 
-    /// Reports the `error_page` lines by which a level loses the answers of robot-detection.
+    /// Reports the `error_page` lines by which a level loses the responses of robot-detection.
     fn lost_pages(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         let own: Vec<_> = block.children("error_page").collect();
@@ -215,7 +211,7 @@ impl Inspection {
                     "remove this line, or accept that"
                 };
                 let text = format!(
-                    "error_page 403 replaces the answers of robot-detection: refused and redirected robots get a plain 403; {remedy}"
+                    "error_page 403 replaces the responses of robot-detection: refused and redirected robots get a plain 403; {remedy}"
                 );
                 self.note(page.within(block), &text);
             }
@@ -257,7 +253,7 @@ impl Inspection {
     }
 }
 
-/// Place of a directive, and the block that it is in.
+/// Place of a directive, and its block.
 struct At {
     place: String,
     block: String,
@@ -329,11 +325,11 @@ fn mentions_us(directive: &Directive) -> bool {
         let arg = arg.to_ascii_lowercase().replace('-', "_");
         arg.contains("robot_detection")
     };
-    // The lines that clear a header of another family are followed by an empty value.
+    // The lines that clear a header of another family have an empty value.
     directive.args.iter().any(is_ours) || directive.args.get(1).is_some_and(String::is_empty)
 }
 
-/// Returns `true` if a block, or a location in it, passes requests to a server of the group's kind.
+/// Returns `true` if a block or its locations pass requests to a server of the group's protocol.
 fn uses(block: &Directive, group: &str) -> bool {
     let Some((protocol, _)) = group.split_once('_').filter(|(first, _)| *first != "add") else {
         return true;
@@ -341,30 +337,30 @@ fn uses(block: &Directive, group: &str) -> bool {
     block.any(&|one| one.name.strip_suffix("_pass") == Some(protocol))
 }
 
-/// Returns `true` if a `return` answers with a text, and neither redirects nor refuses.
+/// Returns `true` if a `return` sends a text instead of redirecting or refusing.
 fn returns_content(directive: &Directive) -> bool {
     let status = directive.first().parse::<u16>();
     status.is_ok_and(|status| (200..300).contains(&status)) && directive.args.len() > 1
 }
 
-/// Returns `true` if a block redirects or refuses, and has nothing of the site.
+/// Returns `true` if a block redirects or refuses all requests, without content of the site.
 fn refers(block: &Directive) -> bool {
     block.children("return").any(|one| !returns_content(one))
 }
 
-/// Returns `false` if a pattern begins with a path that is not the question's.
+/// Returns `false` if a pattern begins with a path other than the query's.
 fn may_rewrite_question(directive: &Directive) -> bool {
     let Some(pattern) = directive.first().strip_prefix('^') else {
         return true;
     };
     let is_literal = |c: char| c.is_ascii_alphanumeric() || "/_-".contains(c);
     let literal = pattern.split(|c| !is_literal(c)).next().unwrap_or_default();
-    // The character after a literal may make its last character optional.
+    // The character after a literal may make the literal's last character optional.
     let sure = literal.strip_suffix(is_literal).unwrap_or_default();
     QUESTION.starts_with(sure)
 }
 
-/// Returns `true` if a server listens on loopback addresses and Unix sockets only.
+/// Returns `true` if a server listens only on loopback addresses and Unix sockets.
 fn is_local(server: &Directive) -> bool {
     let local = ["127.", "localhost", "[::1]", "unix:"];
     let is_local = |one: &Directive| local.iter().any(|start| one.first().starts_with(start));
@@ -376,7 +372,7 @@ fn is_local(server: &Directive) -> bool {
 mod tests {
     use super::*;
 
-    /// Three files as `nginx -T` prints them.
+    /// Three files as printed by `nginx -T`.
     const PRINTED: &str = r#"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok
 # configuration file /etc/nginx/nginx.conf:
 events { }
@@ -431,7 +427,7 @@ location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection
             "/etc/nginx/sites/a.conf:11 location /text: note: return",
             "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
             "/etc/nginx/nginx.conf:6 server b.example: escapes: no request",
-            "/etc/nginx/nginx.conf:7 server: note: is not asked about",
+            "/etc/nginx/nginx.conf:7 server: note: is not queried",
         ];
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (found, expected) in found.iter().zip(expected) {
@@ -441,7 +437,7 @@ location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection
     }
 
     #[test]
-    fn a_configuration_that_asks_nowhere_escapes() {
+    fn configuration_without_a_query_is_reported() {
         for text in ["", "http { }", "stream { server { listen 1; } }"] {
             let inspection = inspect(text).unwrap();
             assert_eq!(inspection.escapes(), 1, "{text}");
@@ -449,7 +445,7 @@ location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection
     }
 
     #[test]
-    fn odd_and_cut_texts_are_read_or_refused() {
+    fn odd_and_truncated_texts_are_read_or_refused() {
         for (at, _) in PRINTED.char_indices() {
             let (start, end) = PRINTED.split_at(at);
             let _ = inspect(start);

@@ -1,8 +1,8 @@
-//! The files with which other proxies ask: printed from a configuration, one for each of them.
+//! The files that make front proxies query this program, rendered from a configuration.
 //!
-//! What a file says in a proxy's own language stands in its template; here stands what it says it
-//! of, and how each value is spelled there. A value that some proxy could read as more than
-//! itself is refused: nothing is escaped, as each of these languages escapes otherwise.
+//! The templates contain the text in each proxy's own language; this module provides the values and
+//! their spelling. A value with a special meaning for any proxy is refused, not escaped, because
+//! each of these languages escapes differently.
 
 mod files;
 mod front;

@@ -1,12 +1,12 @@
-//! The text of an nginx configuration, as `nginx -T` prints it: each file behind its name.
+//! The text of an nginx configuration as printed by `nginx -T`: each file after its name.
 
 use std::{iter::Peekable, mem, str::Chars};
 
-/// Levels of blocks and included files.
+/// Maximum nesting of blocks and included files.
 const MAX_DEPTH: usize = 32;
-/// Directives; a file counts each time it is included.
+/// Maximum number of directives; a file counts each time it is included.
 const MAX_DIRECTIVES: usize = 500_000;
-/// Line with which `nginx -T` begins a file.
+/// Line with which `nginx -T` starts a file.
 const MARK: &str = "# configuration file ";
 
 /// Files of a configuration, the main file first.
@@ -15,7 +15,7 @@ pub(super) struct Source<'t> {
     files: Vec<(&'t str, &'t str)>,
 }
 
-/// Directive, with its block.
+/// Directive with its block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directive {
     pub(super) name: String,
@@ -25,7 +25,7 @@ pub(super) struct Directive {
     line: usize,
 }
 
-/// Error of a text that cannot be read.
+/// Error of a text that cannot be parsed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct TextError {
@@ -34,9 +34,9 @@ pub struct TextError {
 }
 
 impl<'t> Source<'t> {
-    /// Takes a text apart; without a file's name, it is one file.
+    /// Splits a text into its files; without file names, it is one file.
     pub(super) fn of(text: &'t str) -> Self {
-        // Name, start and end of each; what nginx prints before the first is no configuration.
+        // Name, start and end of each file; nginx's output before the first is not configuration.
         let mut found: Vec<(&str, usize, usize)> = Vec::new();
         let mut at = 0;
         for line in text.split_inclusive('\n') {
@@ -65,7 +65,7 @@ impl<'t> Source<'t> {
         self.files.first().map_or("", |(name, _)| name).to_owned()
     }
 
-    /// Returns the files that an `include` names: a path, or a pattern with `*` and `?`.
+    /// Returns the files that an `include` matches: a path, or a pattern with `*` and `?`.
     fn included(&self, pattern: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
         let main = self.name();
         let directory = main.rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -79,7 +79,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// Reads the main file, with the files that it includes in their places.
+/// Parses the main file and inserts the files that it includes.
 pub(super) fn parse(source: &Source<'_>) -> Result<Vec<Directive>, TextError> {
     let mut reader = Reader {
         source,
@@ -174,23 +174,23 @@ impl Directive {
         self.args.len() == 1 && self.first() == arg
     }
 
-    /// Returns the directives of one name in its block.
+    /// Returns the directives with a name in the block.
     pub(super) fn children<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
         self.block.iter().filter(move |one| one.name == name)
     }
 
-    /// Returns the directives of one name in its block, and in each `if` there.
+    /// Returns the directives with a name in the block and in its `if` blocks.
     pub(super) fn own<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
         let conditional = self.children("if").flat_map(move |one| one.children(name));
         self.children(name).chain(conditional)
     }
 
-    /// Returns `true` if a directive in its block, at any depth, is of a kind.
+    /// Returns `true` if any directive in the block, at any depth, meets a condition.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         self.block.iter().any(|one| is(one) || one.any(is))
     }
 
-    /// Returns file and line.
+    /// Returns the file and line.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.file, self.line)
     }
@@ -236,7 +236,7 @@ impl Words<'_> {
         while self.next_char().is_some_and(|c| c != '\n') {}
     }
 
-    /// Reads up to a quote; a text that is cut ends there.
+    /// Reads up to a quote; a truncated text ends there.
     fn quoted(&mut self, quote: char) -> String {
         let mut text = String::new();
         while let Some(c) = self.next_char() {
@@ -251,7 +251,7 @@ impl Words<'_> {
         text
     }
 
-    /// Reads a word without quotes: a brace behind a dollar is part of it.
+    /// Reads a word without quotes: a brace after a dollar is part of it.
     fn bare(&mut self, first: char) -> String {
         let mut text = String::from(first);
         let mut is_escaped = first == '\\';
@@ -268,7 +268,7 @@ impl Words<'_> {
         text
     }
 
-    /// Skips a block of Lua, in whose texts and comments braces do not count.
+    /// Skips a Lua block, whose strings and comments may contain braces.
     fn skip_block(&mut self) {
         let mut depth = 1_usize;
         while depth > 0
@@ -292,9 +292,9 @@ impl Words<'_> {
     }
 }
 
-/// Returns `true` if a name matches a pattern, in which `*` and `?` stand for no slash.
+/// Returns `true` if a name matches a pattern, in which `*` and `?` match no slash.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // Where the last star is, and up to where it has taken the name.
+    // Position of the last star, and the end of the part of the name that it matched.
     let (mut star, mut p, mut n) = (None, 0, 0);
     while let Some(&c) = name.get(n) {
         match pattern.get(p) {

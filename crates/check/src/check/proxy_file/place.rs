@@ -1,4 +1,4 @@
-//! Where a server is, as each proxy spells it.
+//! Server addresses in the spelling of each proxy.
 
 use std::fmt;
 
@@ -20,22 +20,22 @@ enum Protocol {
     Unix,
 }
 
-/// Error of what a proxy's file cannot say.
+/// Error of a value that a proxy's file cannot contain.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlaceError(pub String);
 
 impl Place {
-    /// Reads `http(s)://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH`.
+    /// Parses `http(s)://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH`.
     ///
     /// # Errors
     ///
-    /// Fails on what is none of these, and on a path behind the port.
+    /// Fails on any other text, and on a path after the port.
     pub fn parse(text: &str) -> Result<Self, PlaceError> {
         if let Some(path) = text.strip_prefix("unix:") {
-            // Each proxy looks for it from a directory of its own.
+            // Each proxy resolves relative paths from its own directory.
             if !path.starts_with('/') {
-                let text = format!("{text}: a proxy's file needs the whole path, from the root");
+                let text = format!("{text}: a proxy's file needs an absolute path");
                 return Err(PlaceError(text));
             }
             return Ok(Self {
@@ -53,14 +53,14 @@ impl Place {
         });
         let wrong = || {
             PlaceError(format!(
-                "{text:?} is no server such as http://127.0.0.1:3000"
+                "{text:?} is not a server such as http://127.0.0.1:3000"
             ))
         };
         let (rest, protocol, port) = found.next().ok_or_else(wrong)?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if authority.contains('/') || authority.is_empty() {
             let text = format!(
-                "{text} has a path, before which no proxy's file puts another: leave it out, or keep robot-detection in front"
+                "{text} has a path, which proxies' files do not support: omit it, or put robot-detection in front"
             );
             return Err(PlaceError(text));
         }
@@ -88,7 +88,7 @@ impl Place {
         self.protocol == Protocol::H2c
     }
 
-    /// Returns the path of its socket.
+    /// Returns the path of the Unix socket.
     pub(crate) fn socket(&self) -> Option<&str> {
         self.is_unix().then_some(self.at.as_str())
     }
@@ -119,16 +119,16 @@ impl Place {
         }
     }
 
-    /// Returns what stands in a URL before the path.
+    /// Returns the URL without its path.
     pub(super) fn url(&self) -> String {
         match self.protocol {
-            // The socket is named apart from it.
+            // The socket is configured separately.
             Protocol::Unix => "http://robot-detection".to_owned(),
             _ => self.caddy(),
         }
     }
 
-    /// Returns its port, where it has one.
+    /// Returns the port, or an empty text.
     pub(super) fn port(&self) -> &str {
         self.at.rsplit_once(':').map_or("", |(_, port)| port)
     }
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-/// Shows it as the configuration spells it.
+/// Writes the server as the configuration spells it.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.protocol {
@@ -160,7 +160,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Returns a text that no proxy reads as more than itself.
+/// Returns a text without special meaning for any proxy.
 pub(super) fn plain(text: &str) -> Result<&str, PlaceError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~+,=@:-[]*".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

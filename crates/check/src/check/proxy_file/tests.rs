@@ -34,7 +34,7 @@ fn standalone(fails_open: bool) -> FileOptions<'static> {
 }
 
 #[test]
-fn places_are_spelled_as_each_proxy_wants() {
+fn servers_are_spelled_for_each_proxy() {
     for (text, nginx, caddy, haproxy) in [
         (
             "http://127.0.0.1:3000",
@@ -72,7 +72,7 @@ fn places_are_spelled_as_each_proxy_wants() {
 }
 
 #[test]
-fn what_a_proxy_could_read_as_more_than_itself_is_refused() {
+fn text_with_a_special_meaning_is_refused() {
     for text in [
         "http://a.example/prefix",
         "http://a;b",
@@ -94,7 +94,7 @@ fn what_a_proxy_could_read_as_more_than_itself_is_refused() {
 }
 
 #[test]
-fn a_host_has_its_sites_the_deepest_first_and_the_rest_of_the_default_one() {
+fn sites_of_a_host_are_sorted_deepest_first_before_the_default_site() {
     let hosts = |names: &[&str]| {
         names
             .iter()
@@ -128,7 +128,7 @@ fn a_host_has_its_sites_the_deepest_first_and_the_rest_of_the_default_one() {
 }
 
 #[test]
-fn each_file_asks_at_its_own_path_and_gives_one_address() {
+fn each_file_queries_its_own_path_with_one_address() {
     let front = front();
     for (file, path, address) in [
         (
@@ -186,9 +186,9 @@ fn forged_headers_do_not_reach_the_site() {
     assert!(text.contains(regex), "{text}");
 }
 
-/// Traefik loads no file with the same key twice in one map.
+/// Traefik rejects a file that has the same key twice in a map.
 #[test]
-fn a_header_is_once_in_each_of_traefik_s_maps() {
+fn header_occurs_once_in_each_traefik_map() {
     let mut front = front();
     front.check = Place::parse("http://127.0.0.1:9000").unwrap();
     for token in [None, Some("0123456789abcdef".to_owned())] {
@@ -208,7 +208,7 @@ fn a_header_is_once_in_each_of_traefik_s_maps() {
 }
 
 #[test]
-fn an_include_leaves_servers_and_sites_to_their_owner() {
+fn included_file_defines_no_servers_or_sites() {
     let mut front = front();
     front.check = Place::parse("http://127.0.0.1:9000").unwrap();
     for (file, own, whole) in [
@@ -246,7 +246,7 @@ fn an_include_leaves_servers_and_sites_to_their_owner() {
 }
 
 #[test]
-fn caddy_s_sites_at_the_port_of_https_are_named_without_a_port() {
+fn caddy_sites_on_the_https_port_have_no_port() {
     let mut front = front();
     front.sites[0].hosts = vec!["a.example".to_owned()];
     let at = |listen| {
@@ -265,7 +265,7 @@ fn caddy_s_sites_at_the_port_of_https_are_named_without_a_port() {
 }
 
 #[test]
-fn a_token_goes_with_each_question() {
+fn each_query_contains_the_token() {
     let mut front = front();
     front.check = Place::parse("http://127.0.0.1:9000").unwrap();
     front.token = Some("0123456789abcdef".to_owned());
@@ -282,7 +282,7 @@ fn a_token_goes_with_each_question() {
 }
 
 #[test]
-fn headers_that_rules_give_are_in_each_file_that_can_carry_them() {
+fn headers_of_rules_are_in_each_file_that_supports_them() {
     let mut front = front();
     front.given =
         GivenHeader::all(["Link", "content-usage", "X-Robots-Tag", "link", "a$b"].into_iter());
@@ -330,7 +330,7 @@ fn headers_that_rules_give_are_in_each_file_that_can_carry_them() {
 }
 
 #[test]
-fn what_a_proxy_cannot_do_is_told() {
+fn unsupported_options_are_reported() {
     let mut front = front();
     let error = proxy_file(ProxyFile::Traefik, &front, standalone(false)).unwrap_err();
     assert!(
@@ -344,9 +344,9 @@ fn what_a_proxy_cannot_do_is_told() {
     assert!(proxy_file(ProxyFile::Nginx, &front, standalone(false)).is_err());
 }
 
-/// Caddy wants one scheme for all upstreams of a handler.
+/// Caddy requires one scheme for all upstreams of a handler.
 #[test]
-fn caddy_s_upstream_for_an_absent_endpoint_has_the_scheme_of_the_endpoint() {
+fn caddy_fallback_upstream_has_the_endpoint_scheme() {
     let mut front = front();
     for (check, upstreams) in [
         ("unix:/a.sock", "unix//a.sock 127.0.0.1:9149 {"),
