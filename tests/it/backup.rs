@@ -72,7 +72,7 @@ async fn a_backup_brings_back_what_it_held() {
     ban(url, "203.0.113.5").await;
     done(directory, url, &["backup", "one"]);
     let again = refused(directory, url, &["backup", "one"]);
-    assert!(again.contains("exists already"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
     ban(url, "203.0.113.6").await;
 
     let text = refused(directory, url, &["restore", "one"]);

@@ -17,7 +17,7 @@ fn a_file_that_is_removed_is_noticed_and_saved() {
     fs::remove_file(site.database()).unwrap();
     let told = wait_for(&server, "away");
     assert!(
-        told["reason"].as_str().unwrap().contains("is gone"),
+        told["reason"].as_str().unwrap().contains("was removed"),
         "{told}"
     );
     assert_serves(&server);
@@ -38,7 +38,7 @@ fn a_file_that_is_removed_is_noticed_and_saved() {
         let is_saved = told["reason"]
             .as_str()
             .unwrap()
-            .contains("what it held is in");
+            .contains("its content was saved to");
         let mut files = site.files().into_iter();
         saved =
             files.find(|name| name.starts_with("robots.db.saved-") && !name.contains("journal"));
@@ -94,7 +94,7 @@ fn a_backup_that_is_put_in_the_place_of_the_file_counts() {
     fs::rename(backup, site.database()).unwrap();
     eventually("the backup counts", || knows_housebot(&server));
     assert!(
-        site.log().contains("another file was put"),
+        site.log().contains("the new file will be used"),
         "{}",
         site.log()
     );

@@ -100,7 +100,7 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
         told["reason"]
             .as_str()
             .unwrap()
-            .contains("check that the server runs"),
+            .contains("check that the server is running"),
         "{told}"
     );
     assert_serves(&server);
