@@ -28,7 +28,7 @@ columns! {
         pub tried_ms: Option<i64>,
         /// Number of failed attempts since the last success.
         pub failures: u64,
-        /// Error of the last attempt, if it failed.
+        /// Error of the last download attempt, if it failed.
         pub error: Option<String>,
     }
 }

@@ -33,11 +33,11 @@ columns! {
         pub name: String,
         /// Scope of the token.
         pub scope: TokenScope,
-        /// Creation time, in milliseconds since the Unix epoch.
+        /// Creation time of the token, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Hour of the last use.
+        /// Hour in which the token was last used.
         pub used_ms: Option<i64>,
-        /// Expiry; `None` for a token that does not expire.
+        /// Expiry of the token; `None` if the token does not expire.
         pub ends_ms: Option<i64>,
     }
 }
@@ -131,14 +131,14 @@ impl AdminToken {
         }
     }
 
-    /// Sets the scope.
+    /// Sets the scope of the token.
     #[must_use]
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Sets the expiry; `None` for a token that does not expire.
+    /// Sets the expiry of the token; `None` for a token that does not expire.
     #[must_use]
     pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
         self.ends_ms = ends_ms;

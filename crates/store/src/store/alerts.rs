@@ -15,13 +15,13 @@ columns! {
         pub watch: String,
         /// Scheme and host of the receiver's URL.
         pub receiver: String,
-        /// Whether the condition currently holds.
+        /// Whether the watched condition currently holds.
         pub is_firing: bool,
         /// When firing last started or stopped, in milliseconds since the Unix epoch; 0: never.
         pub since_ms: i64,
-        /// Time when the condition was last observed.
+        /// Time when the watched condition was last observed.
         pub seen_ms: i64,
-        /// Findings, one sentence per line.
+        /// Findings of the last check, one sentence per line.
         pub findings: String,
         /// Whether the receiver has been notified that the alert is firing.
         pub is_told: bool,

@@ -13,7 +13,7 @@ const MAX_CHARS: usize = 500;
 /// Most recent audit log entries of a time range.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LastChanges {
-    /// Entries, newest first; possibly fewer than `total`.
+    /// Returned entries, newest first; possibly fewer than `total`.
     pub entries: Vec<AuditEntry>,
     /// Total number of entries in the time range.
     pub total: u64,
@@ -31,7 +31,7 @@ columns! {
         pub event: String,
         /// Changed object, such as a robot's ID or a rule's label.
         pub subject: String,
-        /// Further details, for display.
+        /// Further details of the change, for display.
         pub detail: String,
     }
 }

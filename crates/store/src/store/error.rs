@@ -84,7 +84,7 @@ pub struct Absence {
     pub since_ms: i64,
     /// Failed operation, database, cause and advice; without a password.
     pub reason: String,
-    /// Kind of the error, for callers that handle kinds differently.
+    /// Kind of the error that caused the outage.
     pub kind: StoreErrorKind,
 }
 

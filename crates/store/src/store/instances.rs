@@ -26,7 +26,7 @@ columns! {
     pub struct StoredInstance {
         /// ID of the instance, different for each start of a process.
         pub instance: String,
-        /// Host name.
+        /// Name of the instance's host.
         pub host: String,
         /// Process ID on the host.
         pub process: u32,
@@ -34,9 +34,9 @@ columns! {
         pub version: String,
         /// Address of the listener for health checks, metrics and console; empty without one.
         pub address: String,
-        /// Start time, in milliseconds since the Unix epoch.
+        /// Start time of the instance, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// Time of the last sign of life.
+        /// Time of the last sign of life of the instance.
         pub seen_ms: i64,
         /// Current time of the database's clock when the row was read.
         pub now_ms: i64,

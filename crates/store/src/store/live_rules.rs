@@ -14,7 +14,7 @@ const KEPT: Duration = Duration::from_hours(30 * 24);
 pub struct LiveRuleChange<'c> {
     /// Author: `admin`, `token NAME` or `command line`.
     pub actor: &'c str,
-    /// Further details, for display.
+    /// Further details of the change, for display.
     pub detail: &'c str,
     /// Time of the change, in milliseconds since the Unix epoch.
     pub now_ms: i64,
@@ -27,7 +27,7 @@ const MAX_READ: i64 = 10_000;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredLiveRules {
-    /// Version, which increases with each change.
+    /// Version of the live rules, which increases with each change.
     pub version: i64,
     /// Rules that have neither expired nor been removed, oldest first.
     pub rules: Vec<StoredLiveRule>,
@@ -43,13 +43,13 @@ columns! {
         pub id: i64,
         /// Definition of the rule, as JSON.
         pub definition: String,
-        /// Name, unique among the active rules.
+        /// Name of the rule, unique among the active rules.
         pub name: Option<String>,
         /// Creation time, in milliseconds since the Unix epoch.
         pub created_ms: i64,
         /// Author of the rule.
         pub created_by: String,
-        /// Expiry; `None` for a rule that does not expire.
+        /// Expiry of the rule; `None` if the rule does not expire.
         pub ends_ms: Option<i64>,
     }
 }
@@ -125,7 +125,7 @@ pub struct NewLiveRule<'r> {
     pub definition: &'r str,
     /// Name; must be unique among the active rules unless `replaces` is set.
     pub name: Option<&'r str>,
-    /// Expiry; `None` for a rule that does not expire.
+    /// Expiry of the rule; `None` if the rule does not expire.
     pub ends_ms: Option<i64>,
     /// Whether to replace the active rule with the same name.
     pub replaces: bool,

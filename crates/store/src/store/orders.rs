@@ -24,7 +24,7 @@ columns! {
         pub order_id: String,
         /// Name of the site.
         pub site: String,
-        /// Requested work.
+        /// Work that the order requests.
         pub work: String,
         /// Whether the order is to be stopped.
         pub is_stopped: bool,
@@ -32,9 +32,9 @@ columns! {
         pub holder: Option<String>,
         /// Time of the server's last sign of work on the order.
         pub seen_ms: Option<i64>,
-        /// Progress reported by the server.
+        /// Progress of the work, as reported by the server.
         pub progress: Option<String>,
-        /// Outcome; `None` until the order is finished.
+        /// Outcome of the order; `None` until the order is finished.
         pub outcome: Option<String>,
     }
 }

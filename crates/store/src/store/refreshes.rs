@@ -36,11 +36,11 @@ columns! {
         pub url: String,
         /// Trigger: `schedule`, `start`, `command` or `admin`.
         pub trigger: String,
-        /// Start time.
+        /// Start time of the refresh.
         pub started_ms: i64,
-        /// End time.
+        /// End time of the refresh.
         pub finished_ms: i64,
-        /// Outcome.
+        /// Outcome of the refresh.
         pub outcome: RefreshOutcome,
         /// Reason for a failure or for holding the document; empty otherwise.
         pub error: String,

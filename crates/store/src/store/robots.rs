@@ -7,13 +7,13 @@ use super::{StoreError, StoredRobot, columns::from_sql, row::RobotRow};
 /// Number of robots of one source.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RobotCount {
-    /// The source.
+    /// Source of the counted robots.
     pub source: Source,
-    /// Robots that take part in detection.
+    /// Number of robots used for detection.
     pub active: u64,
-    /// Quarantined robots, whose patterns also match browsers.
+    /// Number of quarantined robots, whose patterns also match browsers.
     pub quarantined: u64,
-    /// Robots without a pattern.
+    /// Number of robots without a pattern.
     pub unusable: u64,
 }
 

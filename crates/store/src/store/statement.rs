@@ -221,7 +221,7 @@ impl ByRows {
         })
     }
 
-    /// Returns all variants.
+    /// Returns the variants for all numbers of rows.
     pub(super) fn all(&self) -> impl Iterator<Item = &Statement> {
         self.statements.iter().map(|(_, statement)| statement)
     }

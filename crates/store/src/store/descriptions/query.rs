@@ -79,7 +79,7 @@ impl DescriptionQuery {
 }
 
 impl DescriptionOrder {
-    /// All orders.
+    /// All available orders of descriptions.
     pub const ALL: [Self; 2] = [Self::Url, Self::Title];
 }
 

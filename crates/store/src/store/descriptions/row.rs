@@ -74,7 +74,7 @@ pub(super) fn recent_key(site: &str, url: &str) -> String {
 }
 
 columns! {
-    /// Row, as read.
+    /// Row of a description, as read.
     #[derive(Debug)]
     pub(super) struct ReadRow {
         url: String,
@@ -112,7 +112,7 @@ impl ReadRow {
     }
 }
 
-/// Row, as written.
+/// Row of a description, as written.
 #[derive(Debug)]
 pub(super) struct WriteRow<'d> {
     pub(super) url: &'d str,

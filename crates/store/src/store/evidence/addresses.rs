@@ -23,7 +23,7 @@ robot_detection_layer::words! {
         Whole = "whole",
         /// Only networks: /24 for IPv4, /48 for IPv6.
         Networks = "networks",
-        /// No addresses.
+        /// No addresses at all.
         None = "none",
     }
 }

@@ -31,11 +31,11 @@ columns! {
         pub event: String,
         /// Name of the site.
         pub site: String,
-        /// Kind of visitor.
+        /// Kind of the visitor.
         pub kind: String,
         /// ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Verdict; `none` if nothing is claimed or claims are not verified.
+        /// Verdict on the request's claim; `none` without a claim or verification.
         pub verdict: String,
         /// Decision for the request, or the decision that a dry run would have enforced.
         pub decision: String,

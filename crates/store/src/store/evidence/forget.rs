@@ -21,11 +21,11 @@ pub struct Forgetting {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ForgottenRows {
-    /// Evidence requests.
+    /// Number of evidence requests.
     pub evidence: u64,
-    /// Evidence requests stored with a network instead of an address; may include other visitors.
+    /// Number of evidence requests stored with a network only; may include other visitors.
     pub of_networks: u64,
-    /// Rows of path counts: frequently requested paths per hour or day.
+    /// Number of path count rows, which count requested paths per hour or day.
     pub paths: u64,
 }
 

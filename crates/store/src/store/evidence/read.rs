@@ -14,9 +14,9 @@ pub struct EvidenceQuery {
     pub site: String,
     /// ID of the robot.
     pub robot: String,
-    /// Decision.
+    /// Decision for the requests.
     pub decision: String,
-    /// Verdict.
+    /// Verdict on the requests' claims.
     pub verdict: String,
     /// Event, one of [`EVIDENCE_EVENTS`](super::EVIDENCE_EVENTS).
     pub event: String,
@@ -24,7 +24,7 @@ pub struct EvidenceQuery {
     pub suspect: String,
     /// ID of the last row of the previous page; `None` for the first page.
     pub before: Option<i64>,
-    /// Maximum number of rows.
+    /// Maximum number of returned rows.
     pub limit: u64,
 }
 
@@ -33,9 +33,9 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredEvidence {
-        /// ID, starting at 1.
+        /// ID of the evidence, starting at 1.
         pub id: i64,
-        /// Stored request.
+        /// Stored data of the request.
         pub evidence: Evidence,
     }
 }

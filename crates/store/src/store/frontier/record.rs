@@ -40,7 +40,7 @@ pub struct PageRecord {
     pub content_hash: Option<String>,
     /// Change of the page's resource description.
     pub description: DescriptionChange,
-    /// Reason why the page has no description.
+    /// Reason why the page has no description, if known.
     pub loss: Option<Loss>,
     /// Whether the page requests a password; `None` if the page was not read.
     pub asks_password: Option<bool>,

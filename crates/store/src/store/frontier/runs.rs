@@ -23,11 +23,11 @@ columns! {
         pub wanted: RunCommand,
         /// Settings that affect the run's decisions.
         pub settings: String,
-        /// Start time.
+        /// Start time of the run.
         pub started_ms: i64,
-        /// End time; `None` while the run has not ended.
+        /// End time of the run; `None` while the run has not ended.
         pub finished_ms: Option<i64>,
-        /// Counts so far.
+        /// Counts of pages and descriptions so far.
         pub counts: RunCounts,
         /// Reason why the results are held for review, if they are.
         pub held: Option<String>,
@@ -56,7 +56,7 @@ robot_detection_layer::words! {
     /// Command to the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {
-        /// Continue the run.
+        /// Start or continue the run.
         #[default]
         Run = "run",
         /// Pause until told to continue.

@@ -8,7 +8,7 @@ use super::{
 /// Found URL to be visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FoundUrl {
-    /// Absolute URL, at most 2,000 bytes.
+    /// Absolute URL of the page, at most 2,000 bytes.
     pub url: String,
     /// Host and port, which determine the connections used.
     pub host: String,
@@ -25,7 +25,7 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ClaimedUrl {
-        /// Absolute URL.
+        /// Absolute URL of the page.
         pub url: String,
         /// Host and port, which determine the connections used.
         pub host: String,

@@ -16,11 +16,11 @@ columns! {
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DescriptionStates {
-        /// Descriptions that are stored but not shown.
+        /// Number of descriptions that are stored but not shown.
         pub hidden: u64,
-        /// Shown descriptions of pages that did not respond to the last run.
+        /// Number of shown descriptions of pages that did not respond to the last run.
         pub missing: u64,
-        /// Permanently withdrawn pages.
+        /// Number of permanently withdrawn pages.
         pub kept_out: u64,
     }
 }

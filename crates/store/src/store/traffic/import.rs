@@ -35,7 +35,7 @@ columns! {
 /// Progress of an import since the previous call.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportProgress<'p> {
-    /// The import, with the state before this progress.
+    /// Import that progressed, with its previous state.
     pub import: &'p TrafficImport,
     /// New length and hash of the log's beginning.
     pub head: (u64, &'p str),

@@ -18,7 +18,7 @@ pub struct TrafficKey {
     pub kind: String,
     /// ID of the robot; empty for human visitors.
     pub robot: String,
-    /// Verdict; `none` if nothing is claimed or claims are not verified.
+    /// Verdict on the requests' claims; `none` without a claim or verification.
     pub verdict: String,
     /// Decision for the requests, or the decision that a dry run would have enforced.
     pub decision: String,
@@ -31,7 +31,7 @@ pub struct TrafficKey {
 /// Count of requests, with their total size and duration.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TrafficCount {
-    /// Number of requests.
+    /// Number of counted requests.
     pub requests: u64,
     /// Total size of the sent response bodies, in bytes.
     pub bytes: u64,

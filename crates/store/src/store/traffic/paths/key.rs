@@ -15,7 +15,7 @@ columns! {
         pub site: String,
         /// ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Path or pattern.
+        /// Requested path, or a pattern of paths.
         pub path: String,
     }
 }
@@ -24,13 +24,13 @@ columns! {
     /// Number of requests for a path.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub struct PathCount {
-        /// Number of requests.
+        /// Number of requests for the path.
         pub requests: u64,
-        /// Responses with a status from 300 to 399.
+        /// Number of responses with a status from 300 to 399.
         pub redirects: u64,
-        /// Responses with a status from 400 to 499.
+        /// Number of responses with a status from 400 to 499.
         pub client_errors: u64,
-        /// Responses with a status from 500 to 599.
+        /// Number of responses with a status from 500 to 599.
         pub server_errors: u64,
     }
 }
