@@ -11,7 +11,7 @@ fn error_of(action: &str, more: &str) -> String {
 }
 
 #[test]
-fn invalid_conditions_are_reported_with_their_line() {
+fn invalid_paces_are_reported_with_their_line() {
     for (action, more, told) in [
         (
             "slow",
