@@ -1,4 +1,4 @@
-//! The names that users write, as `tests/data/names.txt` freezes them.
+//! Names that users write, frozen in `tests/data/names.txt`.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
@@ -69,9 +69,9 @@ fn names_that_users_write_are_frozen() {
     let changes = gone.chain(added).collect::<Vec<_>>().join("\n");
     assert!(
         frozen == made,
-        "names that users write are frozen in {FILE}, and these differ:\n{changes}\n\
-         A name that has to change stands in CHANGELOG.md; \
-         `UPDATE_DOCS=1 cargo test --test it names::` writes the file"
+        "names that users write are frozen in {FILE}; differences:\n{changes}\n\
+         List every changed name in CHANGELOG.md; update the file with \
+         `UPDATE_DOCS=1 cargo test --test it names::`"
     );
 }
 
@@ -148,7 +148,7 @@ fn operations(document: &Value) -> BTreeSet<String> {
     names
 }
 
-/// Adds a schema with its values, and the fields of it and of those inside of it.
+/// Adds a schema with its values, and its fields and nested fields.
 fn add_schema(name: &str, schema: &Value, names: &mut BTreeSet<String>) {
     names.insert(line(name, values(schema)));
     for (field, schema) in members(&schema["properties"]) {
@@ -194,7 +194,7 @@ fn line<'v>(name: &str, values: impl IntoIterator<Item = &'v str>) -> String {
     }
 }
 
-/// Returns the captures of a pattern in the files of a directory, without their unit tests.
+/// Returns the matches of a pattern in a directory's files, excluding unit tests.
 fn literals(directory: &str, pattern: &str) -> BTreeSet<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let pattern = Regex::new(pattern).unwrap();

@@ -1,4 +1,4 @@
-//! What a source would do damage with, on the command line.
+//! Quarantine of damaging lists, on the command line.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ struct House {
 }
 
 impl House {
-    /// A list of so many robots as the only source, read once.
+    /// Creates a house with a list of robots as the only source, already refreshed.
     fn new(robots: usize) -> Self {
         let house = Self {
             directory: tempfile::tempdir().unwrap(),
@@ -33,7 +33,7 @@ impl House {
         self.directory.path()
     }
 
-    /// Runs a command; returns its exit code, and what it says on both streams.
+    /// Runs a command; returns its exit code and output on both streams.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let output = run(self.path(), arguments);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -51,7 +51,7 @@ impl House {
 }
 
 #[test]
-fn what_is_held_back_is_told_until_it_is_accepted() {
+fn a_quarantined_list_is_reported_until_it_is_accepted() {
     let house = House::new(50);
     house.list(40);
     let (code, _, said) = house.run(&["registry", "refresh"]);
@@ -75,7 +75,7 @@ fn what_is_held_back_is_told_until_it_is_accepted() {
         "{line}"
     );
 
-    // It has changed meanwhile: what was looked at is not there.
+    // The list has changed meanwhile, so the reviewed one is not available.
     house.list(30);
     let (code, _, said) = house.run(&["registry", "refresh", "--source", "own", "--accept"]);
     assert_eq!(code, Some(1));
@@ -97,7 +97,7 @@ fn what_is_held_back_is_told_until_it_is_accepted() {
 }
 
 #[test]
-fn json_tells_held_back_from_failed() {
+fn json_distinguishes_quarantined_from_failed() {
     let house = House::new(50);
     house.list(40);
     let (code, out, _) = house.run(&["registry", "refresh", "--json"]);

@@ -1,4 +1,4 @@
-//! Files of autonomous systems and countries: every layout, and what is wrong with a file.
+//! Files of autonomous systems and countries: every layout, and damaged files.
 
 use std::{fs, path::Path};
 
@@ -75,7 +75,7 @@ fn refuses(policy: &Policy, address: &str) -> bool {
     judgement.rule.is_some()
 }
 
-/// Database with one record for `192.0.2.0/24` and `2001:db8::/32`, and another for `198.51.100.0/24`.
+/// Returns a database with one record for two networks and another for `198.51.100.0/24`.
 fn two(kind: &str, here: &Value, there: &Value) -> Vec<u8> {
     mmdb(
         kind,
@@ -104,7 +104,7 @@ fn countries() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn every_layout_is_read() {
+async fn every_layout_is_readable() {
     let asn_files = [
         asns(),
         two(
@@ -157,7 +157,7 @@ async fn every_layout_is_read() {
 }
 
 #[tokio::test]
-async fn a_policy_in_force_sees_a_new_file_and_a_damaged_one_changes_nothing() {
+async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing() {
     let house = House::new().await;
     let policy = app::policy(&house.loaded).unwrap();
     house.keeper.prepare().await;
@@ -176,7 +176,7 @@ async fn a_policy_in_force_sees_a_new_file_and_a_damaged_one_changes_nothing() {
     assert_eq!(in_use.as_deref(), Some("\"GeoLite2-ASN\" of 2026-11-20"));
     let (whole, other) = (asns(), countries());
     let mut odd = whole.clone();
-    // Where the records are: what stands there is none.
+    // Damage the section of the records.
     let records = odd.len() - 300;
     odd[records..records + 60].fill(0xff);
     for (bytes, told) in [
@@ -212,10 +212,10 @@ async fn a_policy_in_force_sees_a_new_file_and_a_damaged_one_changes_nothing() {
 }
 
 #[tokio::test]
-async fn whatever_is_in_a_file_no_look_up_fails() {
+async fn no_file_contents_make_a_look_up_panic() {
     let house = House::new().await;
     let whole = countries();
-    // Each byte in turn is another: the file is refused, or answers something.
+    // With each byte changed in turn, the file is either refused or gives some result.
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x5a;
@@ -236,7 +236,7 @@ fn find(house: &House, address: std::net::IpAddr) -> Place {
 }
 
 #[test]
-fn explain_and_doctor_tell_what_the_files_say() {
+fn explain_and_doctor_show_the_contents_of_the_files() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     write("asn.mmdb", &asns());

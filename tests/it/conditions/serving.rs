@@ -1,4 +1,4 @@
-//! The same over real HTTP: a monitoring network passes, people are judged only where confirmed.
+//! Over real HTTP: a monitoring network passes, and rules apply to people only if confirmed.
 
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ const NO_LANGUAGE: &str = "[[rule]]\nname = 'no language'\npath = '/*'\naction =
     visitors = 'people'\nrequest_headers = '!Accept-Language'\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
+async fn a_rule_about_people_is_only_logged_until_it_is_confirmed() {
     let mut house = House::new(NO_LANGUAGE).await;
     assert_eq!(house.ask("/", FIREFOX, &[]).status, 200);
     let explained = house.explain(&["--path", "/", "--user-agent", FIREFOX]);
@@ -93,13 +93,13 @@ async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
     ] {
         assert!(metrics.contains(counted), "{counted}: {metrics}");
     }
-    // Heaven and what is there for robots is nobody's to refuse.
+    // Rules never refuse heaven or paths that are meant for robots.
     assert_eq!(house.ask("/robots.txt", FIREFOX, &[]).status, 200);
     assert_eq!(house.ask("/robot-heaven/", FIREFOX, &[]).status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_of_a_network_are_slowed_together() {
+async fn people_of_a_network_share_one_pace() {
     let rule = "[[rule]]\npath = '/*'\naction = 'slow'\nrequests = 2\nper_seconds = 3600\n\
         visitors = 'all'\naddresses = '192.0.2.0/24'\npeople = true\n";
     let house = House::new(rule).await;
@@ -110,7 +110,7 @@ async fn people_of_a_network_are_slowed_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn explain_says_each_condition() {
+async fn explain_lists_each_condition() {
     let house = House::new(MONITORING).await;
     let explain = |address: &str| {
         house.explain(&[

@@ -18,7 +18,7 @@ fn error_in(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Conditions of a rule, and what is said of them.
+/// Invalid conditions of a rule, each with its error.
 const CONDITIONS: &[(&str, &str)] = &[
     (
         "addresses = '192.0.2.0/33'",
@@ -86,14 +86,14 @@ const CONDITIONS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn invalid_conditions_are_reported_with_their_line() {
     for (conditions, told) in CONDITIONS {
         let error = error_of(conditions);
         assert!(error.contains(told), "{conditions}: {error}");
     }
 }
 
-/// A configuration, and what is said of it.
+/// Invalid configurations, each with its error.
 const TABLES: &[(&str, &str)] = &[
     (
         "[[list]]\nname = 'a'",
@@ -154,7 +154,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn wrong_lists_files_and_proxies_are_told_with_their_line() {
+fn invalid_lists_files_and_proxies_are_reported_with_their_line() {
     for (text, told) in TABLES {
         let error = error_in(text);
         assert!(error.contains(told), "{text}: {error}");

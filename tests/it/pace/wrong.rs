@@ -11,7 +11,7 @@ fn error_of(action: &str, more: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn invalid_paces_are_reported_with_their_line() {
     for (action, more, told) in [
         (
             "slow",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::site::FILE;
 use crate::support::program::{FIREFOX, GOOGLEBOT, run, succeed};
 
-/// Path, user agent, settings; a line of the answer, and the decision.
+/// Path, User-Agent and settings, with a line of the explanation and the decision.
 const CASES: [[&str; 5]; 9] = [
     [
         "/private/a",
@@ -75,7 +75,7 @@ const CASES: [[&str; 5]; 9] = [
 ];
 
 #[test]
-fn explain_names_group_rule_line_and_answer() {
+fn explain_names_group_rule_line_and_response() {
     let directory = tempfile::tempdir().unwrap();
     let text = FILE.replace("ExampleBot", "Googlebot");
     fs::write(directory.path().join("robots.txt"), text).unwrap();
@@ -95,7 +95,7 @@ fn explain_names_group_rule_line_and_answer() {
 }
 
 #[test]
-fn explain_tells_programs_the_same() {
+fn explain_prints_the_same_as_json() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("robots.txt"), FILE).unwrap();
     let configuration = "web_robots_db = ''\nrobots_txt.enforce = 'on'";
@@ -111,7 +111,7 @@ fn explain_tells_programs_the_same() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_told() {
+fn a_missing_file_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = [
         "explain",

@@ -1,4 +1,4 @@
-//! Rules of a configuration file, as the program keeps them.
+//! Rules of a configuration file in the running program.
 
 use std::{fs, path::Path};
 
@@ -47,7 +47,7 @@ fn log(directory: &Path) -> String {
     fs::read_to_string(directory.join("stderr.log")).unwrap()
 }
 
-/// Where an answer leads, `-` if it is no redirect.
+/// Returns the redirect target of a response, or `-` if there is none.
 fn place(answer: &Answer) -> String {
     match answer.status {
         302 => answer.header("location"),
@@ -56,7 +56,7 @@ fn place(answer: &Answer) -> String {
 }
 
 #[test]
-fn rules_and_lists_hold_over_http() {
+fn rules_and_lists_apply_over_http() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let arguments = ["registry", "add", "house", "--useragent", "HouseRobot"];
@@ -86,7 +86,7 @@ fn rules_and_lists_hold_over_http() {
 }
 
 #[test]
-fn unlisted_robots_are_told_apart_over_http() {
+fn unlisted_robots_are_recognised_over_http() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "");
     let server = Server::start(directory.path(), &["serve"]);
@@ -120,7 +120,7 @@ fn unlisted_robots_are_told_apart_over_http() {
 }
 
 #[test]
-fn explain_tells_of_each_rule() {
+fn explain_shows_each_rule() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let explain = |path: &str, user_agent: &str, json: bool| {
@@ -150,7 +150,7 @@ fn explain_tells_of_each_rule() {
 }
 
 #[test]
-fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
+fn a_reload_applies_rules_and_lists_and_an_invalid_rule_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let server = Server::start(directory.path(), &["serve"]);
@@ -164,7 +164,7 @@ fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
         "deny_robots = ['bingbot']\n[[rule]]\nrobots = ['gptbot']\naction = 'redirect'\nredirect_url = '/x/'",
     );
     server.reload(directory.path());
-    eventually("the new rule is in force", || place(GPTBOT) == "/x/");
+    eventually("the new rule applies", || place(GPTBOT) == "/x/");
     assert_eq!(
         (place(BINGBOT), place(CURL)),
         ("/robot-heaven/".into(), "-".into())
@@ -174,14 +174,14 @@ fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
         "\n[[rule]]\naction = 'redirect'\nrobots = []",
     );
     server.signal("HUP");
-    eventually("the log says why", || {
+    eventually("the log contains the error", || {
         log(directory.path()).contains("robot-detection.toml:5: rule.robots: the list is empty")
     });
     assert_eq!(place(GPTBOT), "/x/");
 }
 
 #[test]
-fn wrong_rules_are_refused_with_their_line() {
+fn invalid_rules_are_rejected_with_their_line() {
     let directory = tempfile::tempdir().unwrap();
     for (wrong, told) in [
         (
@@ -234,7 +234,7 @@ fn wrong_rules_are_refused_with_their_line() {
 }
 
 #[test]
-fn lists_have_variables_and_rules_have_none() {
+fn lists_have_environment_variables_and_rules_have_none() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "");
     let explain = |name: &str| {
@@ -252,7 +252,7 @@ fn lists_have_variables_and_rules_have_none() {
 }
 
 #[test]
-fn doctor_tells_of_names_that_nobody_has_and_rules_that_never_decide() {
+fn doctor_reports_unused_names_and_unreachable_rules() {
     let directory = tempfile::tempdir().unwrap();
     configure(
         directory.path(),
