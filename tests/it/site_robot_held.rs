@@ -207,7 +207,10 @@ async fn one_page_for_many_urls_is_quarantined_even_without_a_password_field() {
         (1, &Value::from("held")),
         "{held:?}"
     );
-    assert!(heaven(directory.path()) == before, "heaven must stay unchanged");
+    assert!(
+        heaven(directory.path()) == before,
+        "heaven must stay unchanged"
+    );
 }
 
 #[tokio::test]
@@ -222,7 +225,10 @@ async fn an_open_start_page_before_an_expired_login_is_quarantined_too() {
     }
     let held = visit(directory.path(), &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
-    assert!(heaven(directory.path()) == before, "heaven must stay unchanged");
+    assert!(
+        heaven(directory.path()) == before,
+        "heaven must stay unchanged"
+    );
 }
 
 #[tokio::test]
@@ -257,7 +263,10 @@ async fn a_site_that_answers_404_to_everything_keeps_its_few_pages() {
     site.put("/", Page::status(404));
     let run = visit(directory.path(), &site, &[]).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(heaven(directory.path()) == before, "heaven must stay unchanged");
+    assert!(
+        heaven(directory.path()) == before,
+        "heaven must stay unchanged"
+    );
 }
 
 #[tokio::test]
@@ -338,7 +347,11 @@ async fn pages_that_forbid_indexing_are_hidden_immediately_and_kept() {
         let all = all.iter().map(|it| (it.first_seen_ms, it.modified_ms));
         all.collect::<Vec<_>>()
     };
-    assert_eq!(dates(&after), dates(&before), "the restored pages have their old dates");
+    assert_eq!(
+        dates(&after),
+        dates(&before),
+        "the restored pages have their old dates"
+    );
 }
 
 #[tokio::test]

@@ -133,7 +133,7 @@ trait Copy {
 
 impl Copy for Answer {
     fn is_copy(&self) -> bool {
-        self.text().contains("The year began quietly") && self.text().contains("I am a person")
+        self.text().contains("The year began quietly") && self.text().contains("I am human")
     }
 }
 

@@ -15,4 +15,6 @@ pub mod layer;
 pub mod policy;
 pub mod registry;
 pub mod suspect;
+#[doc(hidden)]
+pub mod texts;
 mod words;

@@ -69,7 +69,10 @@ fn arguments<'a>(database: &'a str, from: &'a str) -> [&'a str; 6] {
 }
 
 async fn in_the_middle(server: &TestServer) {
-    eventually_async("the server is requested", async || !server.seen().is_empty()).await;
+    eventually_async("the server is requested", async || {
+        !server.seen().is_empty()
+    })
+    .await;
 }
 
 async fn killed_in_the_middle(database: &str, directory: &Path) {

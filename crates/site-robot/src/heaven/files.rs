@@ -122,7 +122,7 @@ fn write_llms<'i>(
         if count > 0 {
             let note = format!("{count} pages, {PAGE_LINKS} per index page");
             link(
-                view.heading(),
+                view.heading(settings.texts()),
                 &settings.whole(&view.path(1)),
                 &note,
                 &mut out,

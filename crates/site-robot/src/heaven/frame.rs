@@ -2,6 +2,8 @@
 
 use askama::Template;
 
+use robot_detection_layer::texts::Language;
+
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
 /// Parts common to all pages of robot heaven.
@@ -10,6 +12,8 @@ pub(super) struct Frame<'s> {
     pub(super) base: &'s str,
     pub(super) name: &'s str,
     pub(super) language: &'s str,
+    /// Language of the frame's own texts.
+    pub(super) texts: Language,
     pub(super) views: Vec<ViewLink>,
 }
 
@@ -31,15 +35,17 @@ pub(super) struct PageLink<'c> {
 
 impl<'s> Frame<'s> {
     pub(super) fn new(catalogue: &Catalogue, settings: &'s HeavenSettings) -> Self {
+        let texts = settings.texts();
         let views = View::ALL.iter().map(|&view| ViewLink {
             path: view.path(1),
-            heading: view.heading(),
+            heading: view.heading(texts),
             count: catalogue.count(view),
         });
         Self {
             base: settings.base(),
             name: settings.site_name(),
             language: settings.default_language(),
+            texts,
             views: views.filter(|view| view.count > 0).collect(),
         }
     }

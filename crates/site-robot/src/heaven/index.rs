@@ -18,8 +18,7 @@ const NEWEST: usize = 10;
 struct ListingPage<'c> {
     frame: Frame<'c>,
     canonical: String,
-    from: usize,
-    to: usize,
+    range: String,
     groups: Vec<Group<'c>>,
     before: Option<String>,
     behind: Option<String>,
@@ -46,7 +45,7 @@ struct StartPage<'c> {
     frame: Frame<'c>,
     canonical: String,
     about: &'c str,
-    count: usize,
+    summary: String,
     newest: Vec<PageLink<'c>>,
     json_ld: JsonLd,
 }
@@ -67,13 +66,15 @@ pub(super) fn listing(
     let listing = catalogue.listing(view, number)?;
     let href = |number| format!("{}{}", settings.base(), view.path(number));
     let from = (number - 1) * PAGE_LINKS + 1;
+    let to = from + listing.entries.len() - 1;
     let canonical = settings.whole(&view.path(number));
     let page = ListingPage {
         frame: Frame::new(catalogue, settings),
-        json_ld: JsonLd::listing(view.heading(), &canonical, settings),
+        json_ld: JsonLd::listing(view.heading(settings.texts()), &canonical, settings),
         canonical,
-        from,
-        to: from + listing.entries.len() - 1,
+        range: settings
+            .texts()
+            .filled("range", &[&from, &to, &listing.total]),
         groups: groups(&listing, settings),
         before: (number > 1).then(|| href(number - 1)),
         behind: (number < listing.last).then(|| href(number + 1)),
@@ -101,7 +102,7 @@ pub(super) fn start(catalogue: &Catalogue, settings: &HeavenSettings) -> String 
         frame: Frame::new(catalogue, settings),
         canonical: settings.whole(""),
         about: settings.about(),
-        count: catalogue.len(),
+        summary: settings.texts().filled("count", &[&catalogue.len()]),
         newest: newest.map(|entry| PageLink::new(entry, settings)).collect(),
         json_ld: JsonLd::start(settings),
     })
@@ -116,7 +117,7 @@ pub(super) fn missing(catalogue: &Catalogue, settings: &HeavenSettings) -> Strin
 fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>> {
     let mut groups: Vec<Group<'c>> = Vec::new();
     for entry in &listing.entries {
-        let heading = listing.view.group(entry);
+        let heading = listing.view.group(entry, settings.texts());
         let link = PageLink::new(entry, settings);
         match groups.last_mut() {
             Some(group) if group.heading == heading => group.links.push(link),

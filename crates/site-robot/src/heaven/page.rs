@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use askama::Template;
 
+use robot_detection_layer::texts::Language;
+
 use super::{
     Catalogue, HeavenSettings,
     content::Content,
@@ -55,7 +57,10 @@ pub(super) fn of_content(
     settings: &HeavenSettings,
 ) -> String {
     let mut frame = Frame::new(catalogue, settings);
-    frame.language = content.language.unwrap_or(frame.language);
+    if let Some(language) = content.language {
+        frame.language = language;
+        frame.texts = Language::from_tag(language).unwrap_or_default();
+    }
     let (before, behind) = catalogue.neighbours(content.url);
     let crumbs = crumbs(content.url, catalogue, settings);
     let markdown = settings.has_markdown().then(|| {

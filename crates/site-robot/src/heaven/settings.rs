@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use robot_detection_layer::texts::Language;
+
 use super::{HeavenError, HeavenPath};
 use crate::document::{TrackingParameters, without_session};
 
@@ -201,6 +203,11 @@ impl HeavenSettings {
 
     pub(super) fn default_language(&self) -> &str {
         &self.language
+    }
+
+    /// Returns the language of texts that are not the site's own.
+    pub(super) fn texts(&self) -> Language {
+        Language::from_tag(&self.language).unwrap_or_default()
     }
 
     /// Returns the settings for pages published as files.

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use robot_detection_layer::texts::Language;
+
 use super::entry::Entry;
 
 robot_detection_layer::words! {
@@ -17,14 +19,14 @@ robot_detection_layer::words! {
 }
 
 impl View {
-    pub(super) fn heading(self) -> &'static str {
-        match self {
-            Self::Title => "Pages by title",
-            Self::Classification => "Pages by subject",
-            Self::Author => "Pages by author",
-            Self::Date => "Pages by date",
-            Self::Depth => "Pages by depth",
-        }
+    pub(super) fn heading(self, language: Language) -> &'static str {
+        language.text(match self {
+            Self::Title => "by-title",
+            Self::Classification => "by-classification",
+            Self::Author => "by-author",
+            Self::Date => "by-date",
+            Self::Depth => "by-depth",
+        })
     }
 
     /// Returns the path of a page of the index, below heaven.
@@ -58,16 +60,15 @@ impl View {
     }
 
     /// Returns the group heading of an entry.
-    pub(super) fn group(self, entry: &Entry) -> String {
+    pub(super) fn group(self, entry: &Entry, language: Language) -> String {
         match self {
             Self::Title => initial(entry.label()),
             Self::Classification => entry.class.replace(':', " › "),
             Self::Author => entry.author.to_string(),
             Self::Date => entry.date.map(super::date::Date::month).unwrap_or_default(),
             Self::Depth => match entry.depth.unwrap_or_default() {
-                0 => "Starting points".to_owned(),
-                1 => "1 link away".to_owned(),
-                depth => format!("{depth} links away"),
+                0 => language.text("depth-0").to_owned(),
+                depth => language.filled("depth", &[&depth]),
             },
         }
     }

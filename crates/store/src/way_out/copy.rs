@@ -7,6 +7,8 @@ use axum::{
 };
 use memchr::memmem;
 
+use robot_detection_layer::texts::Language;
+
 /// Maximum size of a page to which the form is added; a larger page is served unchanged.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -14,6 +16,7 @@ const MAX_BYTES: usize = 8 << 20;
 #[derive(Template)]
 #[template(path = "way_out/form.html")]
 pub(super) struct Form<'f> {
+    pub(super) language: Language,
     pub(super) action: &'f str,
     pub(super) to: &'f str,
     pub(super) at_s: i64,
@@ -24,6 +27,7 @@ pub(super) struct Form<'f> {
 #[derive(Template)]
 #[template(path = "way_out/problem.html")]
 pub(super) struct Problem<'f> {
+    pub(super) language: Language,
     pub(super) reason: &'f str,
     pub(super) form: &'f str,
 }

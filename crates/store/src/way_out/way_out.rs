@@ -9,8 +9,8 @@ use axum::{
     http::{
         HeaderMap, HeaderValue, Response, StatusCode, Uri,
         header::{
-            CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, LOCATION, RETRY_AFTER, SET_COOKIE,
-            USER_AGENT,
+            ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, LOCATION, RETRY_AFTER,
+            SET_COOKIE, USER_AGENT,
         },
         uri::{Authority, PathAndQuery},
     },
@@ -20,7 +20,7 @@ use tracing::debug;
 use url::form_urlencoded;
 
 use crate::store::{AddressNetwork, Store, StoreError};
-use robot_detection_layer::clock::Clock;
+use robot_detection_layer::{clock::Clock, texts::Language};
 
 use super::{
     copy::{Form, Problem},
@@ -77,6 +77,7 @@ pub struct Presser<'r> {
     /// Network of the client, which stays the same while the address changes.
     network: String,
     user_agent: &'r [u8],
+    language: Language,
 }
 
 /// Valid confirmation of a visitor.
@@ -94,6 +95,7 @@ impl<'r> Presser<'r> {
             host: host(uri, headers),
             network: AddressNetwork::around(client).to_string(),
             user_agent: user_agent.map_or(&b""[..], HeaderValue::as_bytes),
+            language: Language::accepted(headers.get_all(ACCEPT_LANGUAGE)),
         }
     }
 
@@ -147,10 +149,15 @@ impl WayOut {
     /// Returns the confirmation form for the requested page; `action` is the URL to submit it to.
     pub fn form(&self, asked: &Uri, headers: &HeaderMap, action: &str) -> String {
         let to = asked.path_and_query().map_or("/", PathAndQuery::as_str);
-        self.form_of(&host(asked, headers), to, action)
+        self.form_of(
+            Language::accepted(headers.get_all(ACCEPT_LANGUAGE)),
+            &host(asked, headers),
+            to,
+            action,
+        )
     }
 
-    fn form_of(&self, host: &str, to: &str, action: &str) -> String {
+    fn form_of(&self, language: Language, host: &str, to: &str, action: &str) -> String {
         let at_s = self.now_s();
         let at = at_s.to_string();
         let signed = self.inner.keys.load().sign(&form_parts(host, to, &at));
@@ -158,6 +165,7 @@ impl WayOut {
             return String::new();
         };
         let form = Form {
+            language,
             action,
             to,
             at_s,
@@ -181,25 +189,18 @@ impl WayOut {
         };
         let [to, at_s, key] = ["to", "at", "key"].map(|name| field(name).unwrap_or_default());
         let is_ours = is_path(&to) && self.has_made(&presser.host, &to, &at_s, &key);
-        let now_s = self.now_s();
+        let (now_s, language) = (self.now_s(), presser.language);
         if !is_ours {
-            let reason = "This form was not issued by this site, or it has expired. Open the page \
-                          again, and press the button on it.";
-            return problem(StatusCode::BAD_REQUEST, reason, "");
+            return problem(StatusCode::BAD_REQUEST, language, "problem-form", "");
         }
         let age_s = at_s.parse().map_or(i64::MAX, |at_s: i64| now_s - at_s);
         if !(0..=FORM_S).contains(&age_s) {
-            let form = self.form_of(&presser.host, &to, action);
-            return problem(
-                StatusCode::FORBIDDEN,
-                "The form on the page has expired.",
-                &form,
-            );
+            let form = self.form_of(language, &presser.host, &to, action);
+            return problem(StatusCode::FORBIDDEN, language, "problem-old", &form);
         }
         if !self.inner.presses.take(&presser.network, now_s) {
-            let reason = "Too many visitors from your network have pressed the button in the \
-                          last hour. Try again later.";
-            let mut response = problem(StatusCode::TOO_MANY_REQUESTS, reason, "");
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let mut response = problem(status, language, "problem-many", "");
             response
                 .headers_mut()
                 .insert(RETRY_AFTER, HeaderValue::from(600));
@@ -343,9 +344,19 @@ fn host(uri: &Uri, headers: &HeaderMap) -> String {
     })
 }
 
-fn problem(status: StatusCode, reason: &str, form: &str) -> Response<Body> {
+fn problem(
+    status: StatusCode,
+    language: Language,
+    reason: &'static str,
+    form: &str,
+) -> Response<Body> {
+    let page = Problem {
+        language,
+        reason: language.text(reason),
+        form,
+    };
     // Writing to a string never fails.
-    let page = Problem { reason, form }.render().unwrap_or_default();
+    let page = page.render().unwrap_or_default();
     let mut response = empty(status);
     *response.body_mut() = Body::from(page);
     let html = HeaderValue::from_static("text/html; charset=utf-8");
