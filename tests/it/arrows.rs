@@ -14,10 +14,11 @@ use std::{
 const CRATES: &[(&str, &[&str])] = &[
     ("robots-txt", &[]),
     ("fleets", &[]),
-    ("http", &[]),
+    ("texts", &[]),
+    ("http", &["texts"]),
     ("layer", &["robots-txt"]),
-    ("store", &["layer", "robots-txt"]),
-    ("site-robot", &["layer", "robots-txt", "store"]),
+    ("store", &["layer", "robots-txt", "texts"]),
+    ("site-robot", &["layer", "robots-txt", "store", "texts"]),
     ("traffic", &["fleets", "layer", "site-robot", "store"]),
     ("check", &["http", "layer", "store", "traffic"]),
     (

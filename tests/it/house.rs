@@ -23,6 +23,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/robots-txt", 8_500),
     ("crates/site-robot", 24_000),
     ("crates/store", 25_000),
+    ("crates/texts", 200),
     ("crates/traffic", 6_000),
     (".", 30_000),
 ];
@@ -77,7 +78,7 @@ fn sources(of_crate: &str) -> BTreeMap<Module, Source> {
             }
         }
     }
-    assert!(found.len() > 5, "found no source files");
+    assert!(!found.is_empty(), "found no source files");
     found
 }
 

@@ -15,6 +15,4 @@ pub mod layer;
 pub mod policy;
 pub mod registry;
 pub mod suspect;
-#[doc(hidden)]
-pub mod texts;
 mod words;

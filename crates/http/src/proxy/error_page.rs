@@ -3,7 +3,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 use super::proxy_body::ProxyBody;
 

@@ -16,7 +16,7 @@ use hyper::{body::Body as _, upgrade::OnUpgrade};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 use crate::listen::ClientAddr;
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 

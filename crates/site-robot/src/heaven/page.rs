@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 use super::{
     Catalogue, HeavenSettings,

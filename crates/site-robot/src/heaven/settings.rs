@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 use super::{HeavenError, HeavenPath};
 use crate::document::{TrackingParameters, without_session};

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 use super::entry::Entry;
 

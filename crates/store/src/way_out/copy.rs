@@ -7,7 +7,7 @@ use axum::{
 };
 use memchr::memmem;
 
-use robot_detection_layer::texts::Language;
+use robot_detection_texts::Language;
 
 /// Maximum size of a page to which the form is added; a larger page is served unchanged.
 const MAX_BYTES: usize = 8 << 20;

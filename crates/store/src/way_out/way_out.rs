@@ -20,7 +20,8 @@ use tracing::debug;
 use url::form_urlencoded;
 
 use crate::store::{AddressNetwork, Store, StoreError};
-use robot_detection_layer::{clock::Clock, texts::Language};
+use robot_detection_layer::clock::Clock;
+use robot_detection_texts::Language;
 
 use super::{
     copy::{Form, Problem},

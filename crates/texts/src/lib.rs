@@ -1,4 +1,4 @@
-//! Texts for visitors in several languages.
+//! Internal crate of `robot-detection`: texts for visitors in several languages.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
