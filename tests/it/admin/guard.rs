@@ -146,7 +146,7 @@ async fn a_form_of_a_megabyte_is_refused() {
 
 /// Returns the addresses of all page routes, with placeholders for their parameters.
 fn routes_of_pages() -> Vec<String> {
-    let router = include_str!("../../../crates/console/src/router.rs");
+    let router = include_str!("../../../crates/console/src/routes.rs");
     let parameter = Regex::new(r"\{[^}]*\}").unwrap();
     let route = Regex::new(r#"\.route\(\s*"/([^"]*)""#).unwrap();
     let routes = route.captures_iter(router);
