@@ -775,7 +775,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
         "{told}"
     );
     assert!(
-        told.contains("nothing answers there: ") && told.contains("[0.0.0.0:80]"),
+        told.contains("the upstream does not respond: ") && told.contains("[0.0.0.0:80]"),
         "{told}"
     );
     let text = fs::read_to_string(&file).unwrap();
@@ -806,7 +806,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
     let (code, told) = ask("\n\n\n\n\n\n");
     assert_eq!(code, Some(1), "{told}");
     assert!(
-        told.contains("--force") && !told.contains("Enter takes"),
+        told.contains("--force") && !told.contains("Press Enter"),
         "{told}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), text);

@@ -145,7 +145,7 @@ fn cards_are_for_people_and_what_visitors_wrote_is_harmless() {
     assert!(output.status.success());
     let cards = String::from_utf8(output.stdout).unwrap();
     for part in [
-        "2000 requests of people judged, of 2301 lines\n",
+        "2000 human requests evaluated, 2301 lines read\n",
         "\nfleet 1: Mozilla/5.0 (X11; Linux) ",
         "\u{fffd}[2J\n  requests  300 from about ",
         "\n  assets    0.0 %\n",
@@ -158,7 +158,7 @@ fn cards_are_for_people_and_what_visitors_wrote_is_harmless() {
     }
     assert!(!cards.contains('\x1b') && !cards.contains("fleet-no-referrers"));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("no line names a referrer"), "{told}");
+    assert!(told.contains("no line has a referrer"), "{told}");
     assert!(told.contains("--robots-txt"), "{told}");
 }
 

@@ -112,7 +112,7 @@ fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it
     assert!(described(directory).contains("Words of page 2."));
     let doctor = || String::from_utf8(run(directory, &["doctor", "--offline"]).stdout).unwrap();
     let doubt =
-        "1 of 5 pages that were compared say what their originals do not, 0 of them are withdrawn";
+        "1 of 5 compared pages contain text that their originals do not, 0 of them are withdrawn";
     assert!(doctor().contains(doubt), "{}", doctor());
 
     write(directory, &server, "parity = 'withdraw'");

@@ -205,10 +205,7 @@ async fn who_refuses_is_not_asked_at_once_again_and_doctor_says_so() {
     assert!(engine.paths().is_empty(), "not before two hours are over");
     let doctor = run(directory, &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
-    assert!(
-        doctor.contains("IndexNow: 0 URLs were taken at"),
-        "{doctor}"
-    );
+    assert!(doctor.contains("IndexNow: 0 URLs accepted at"), "{doctor}");
     assert!(doctor.contains("answered 429"), "{doctor}");
 }
 

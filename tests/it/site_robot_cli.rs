@@ -422,7 +422,7 @@ async fn descriptions_go_out_and_come_in_again() {
     let (code, text) = site_robot(directory.path(), &["clear", "--site", "soif", "--yes"]).await;
     assert_eq!(
         (code, &*text),
-        (0, "soif: cleared, 3 descriptions forgotten\n")
+        (0, "soif: cleared, 3 descriptions deleted\n")
     );
 }
 

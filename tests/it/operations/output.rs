@@ -229,5 +229,5 @@ fn where_it_serves_is_told_once() {
         1,
         "{told}"
     );
-    assert!(told.contains("robots are known"), "{told}");
+    assert!(told.contains("loaded "), "{told}");
 }

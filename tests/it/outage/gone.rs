@@ -110,7 +110,7 @@ fn the_first_command_makes_the_database_and_says_so() {
     let made = run(site.path(), &add);
     let told = String::from_utf8(made.stderr).unwrap();
     assert!(
-        made.status.success() && told.contains("it is made now"),
+        made.status.success() && told.contains("creating the database"),
         "{told}"
     );
 }

@@ -304,7 +304,7 @@ fn words_that_robots_do_not_know_are_warned_of() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let warning = "rule 1 says \"noidex\", which robots do not know; did you mean \"noindex\"?";
+    let warning = "rule 1 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
     assert!(text.contains(warning), "{text}");
 }
 

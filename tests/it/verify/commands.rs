@@ -185,7 +185,7 @@ async fn a_list_that_never_came_is_not_called_stale() {
     assert_eq!(list[0]["stale"], false, "{list}");
     assert_eq!(list[0]["state"], "missing", "{list}");
     let doctor = text(&site.run(&["doctor", "--offline"]));
-    assert!(doctor.contains("was never had: "), "{doctor}");
+    assert!(doctor.contains("was never downloaded: "), "{doctor}");
     assert!(
         doctor.contains("; 0 of 1 lists with 0 address ranges"),
         "{doctor}"
@@ -296,7 +296,7 @@ async fn doctor_tells_of_lists_that_fail_and_resolvers_that_do_not_answer() {
     let expected = "true by ranges, reverse-dns, web-bot-auth; 0 lists with 0 address ranges; \
                     spoofed robots: report";
     assert_eq!(verification, expected);
-    let answers = format!("true {} answers, in ", site.dns.address());
+    let answers = format!("true {} answers in ", site.dns.address());
     assert!(resolver.starts_with(&answers), "{resolver}");
     assert!(site.dns.count() > 0, "it is asked, not only connected to");
 
