@@ -315,7 +315,7 @@ fn what_is_kept_of_a_visitor_is_forgotten() {
     let told = forget(&["--address", "203.0.113.3", "--dry-run"]);
     assert_eq!(
         told,
-        "2 requests of the evidence would be forgotten, 1 of them kept by network alone, so that they may be somebody else's\n"
+        "2 evidence requests would be deleted, 1 of them stored only by network, so they may be from other visitors\n"
     );
     let told: Value =
         serde_json::from_str(&forget(&["--address", "203.0.113.3", "--json"])).unwrap();
@@ -325,17 +325,16 @@ fn what_is_kept_of_a_visitor_is_forgotten() {
     );
     assert_eq!(
         forget(&["--robot", "googlebot", "--before", "1d"]),
-        "0 requests of the evidence were forgotten\n"
+        "0 evidence requests were deleted\n"
     );
     assert_eq!(
         forget(&["--address", "203.0.0.0/16"]),
-        "1 requests of the evidence were forgotten\n"
+        "1 evidence requests were deleted\n"
     );
     // The paths of robots and people go with it, where no address narrows it.
     let told = forget(&["--before", "now"]);
     assert!(
-        told.starts_with("1 requests of the evidence and ")
-            && told.ends_with(" rows of paths were forgotten\n"),
+        told.starts_with("1 evidence requests and ") && told.ends_with(" path rows were deleted\n"),
         "{told}"
     );
     for (arguments, words) in [

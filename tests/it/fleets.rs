@@ -150,7 +150,7 @@ fn cards_are_for_people_and_what_visitors_wrote_is_harmless() {
         "\u{fffd}[2J\n  requests  300 from about ",
         "\n  assets    0.0 %\n",
         "\n  why       fleet-no-assets: it loads no pictures, styles or scripts, as others do\n",
-        "\n  asks for  /archive/of/",
+        "\n  sample    /archive/of/",
         "\n192.0.2.9\n  requests  ",
         "\n  why       conduct-not-found: it asks for much that is not there\n",
     ] {

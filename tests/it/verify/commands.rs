@@ -179,7 +179,7 @@ async fn a_list_that_never_came_is_not_called_stale() {
     site.lists.set(crate::support::http::Reply::status(500));
     site.run(&["verify", "--ranges", "--refresh"]);
     let table = text(&site.run(&["verify", "--ranges"]));
-    assert!(table.contains("never had: "), "{table}");
+    assert!(table.contains("never downloaded: "), "{table}");
     assert!(!table.contains("stale"), "{table}");
     let list = json(&site.run(&["verify", "--ranges", "--json"]));
     assert_eq!(list[0]["stale"], false, "{list}");
