@@ -205,11 +205,11 @@ fn what_no_rule_can_mean_is_refused_with_its_place() {
     for (text, expected) in [
         (
             "redirect_purposes = ['shared']",
-            "redirect_purposes: shared is no purpose of robots",
+            "redirect_purposes: shared is not a purpose of robots",
         ),
         (
             "[robots_txt]\nserve = 'settings'\nrefuse_purposes = ['shared']",
-            "robots_txt.refuse_purposes: shared is no purpose of robots",
+            "robots_txt.refuse_purposes: shared is not a purpose of robots",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shard'",

@@ -274,11 +274,11 @@ fn wrong_headers_are_refused_with_their_place() {
         ),
         (
             "{ 'X-A' = 3 }",
-            ":4: rule.headers: \"X-A\" is neither a text in quotes nor a list of texts",
+            ":4: rule.headers: \"X-A\" is neither a string in quotes nor a list of strings",
         ),
         (
             "'X-A: 3'",
-            ":4: rule.headers: \"X-A: 3\" is not a table of names and texts",
+            ":4: rule.headers: \"X-A: 3\" is not a table of names and strings",
         ),
     ] {
         configure(

@@ -215,7 +215,7 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "[rule]\naction = 'pass'",
-            ":2: unknown key \"rule\"; write it as a table that may be repeated: [[rule]]",
+            ":2: unknown key \"rule\"; write it as an array of tables: [[rule]]",
         ),
         (
             "redirect_url = ''\ndeny_robots = 'x'",
