@@ -1,6 +1,6 @@
 //! The command line and its commands.
 //!
-//! Commands with many arguments of their own keep them beside what they do.
+//! Commands with many arguments define them next to their implementation.
 
 use clap::{Parser, Subcommand};
 
@@ -26,7 +26,7 @@ use super::suspects::SuspectsCommand;
 use super::traffic::TrafficCommand;
 use super::validate::ValidateArgs;
 
-/// Tells robots from people on the way into a web site.
+/// Detect robots on a web site, verify them, and control what they get.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "robot-detection", version, about, max_term_width = 100)]
 pub(super) struct CommandLine {
@@ -39,74 +39,74 @@ pub(super) struct CommandLine {
 /// Commands.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Command {
-    /// Serves: proxy, detection, robot heaven and admin page
+    /// Run the server: proxy, detection, robot heaven and admin console
     Serve(ServeArgs),
-    /// Shows and changes the robots table
+    /// Show, refresh and edit the robots table
     #[command(subcommand)]
     Registry(RegistryCommand),
-    /// Names the robot of each User-Agent or line of a log, or sums logs up
+    /// Identify the robot of each User-Agent or log line, or summarize access logs
     Identify(IdentifyArgs),
-    /// Prints what was counted of visitors
+    /// Show visitor statistics
     #[command(subcommand)]
     Traffic(TrafficCommand),
-    /// Makes rules that are in force at once on every instance, and pauses all enforcement
+    /// Manage live rules, which apply immediately on every instance, and pause enforcement
     #[command(subcommand)]
     Rules(RulesCommand),
-    /// Prints fleets of robots that say they are browsers
+    /// List fleets of robots that claim to be browsers
     #[command(subcommand)]
     Suspects(SuspectsCommand),
-    /// Prints the paths of traps, and the link to them that pages may carry
+    /// List trap paths and the link to them for your pages
     #[command(
-        after_help = "Whoever asks for a trap has not kept to robots.txt: no person is shown the link.
+        after_help = "A visitor that requests a trap has ignored robots.txt: human visitors do not see the link.
 
 Example: robot-detection traps"
     )]
     Traps {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Prints who is refused so often that a firewall had better keep him out
+    /// List clients that are refused often enough to block at the firewall
     Bans(BansArgs),
-    /// Tells what would be done with a request, and why
+    /// Explain the decision for a request
     Explain(ExplainArgs),
-    /// Proves that a robot is who it says, or shows the lists of addresses that prove it
+    /// Verify a robot's claim, or list the published address ranges
     Verify(VerifyArgs),
-    /// Asks and checks robots.txt files
+    /// Test and check robots.txt files
     #[command(subcommand)]
     RobotsTxt(RobotsTxtCommand),
-    /// Runs and controls the site robot, checks its files
+    /// Run and control the site robot, check its configuration files
     #[command(subcommand)]
     SiteRobot(SiteRobotCommand),
-    /// Starts robot heaven, puts its last publication back
+    /// Set up robot heaven, or roll back its last publication
     #[command(subcommand)]
     Heaven(HeavenCommand),
-    /// Sets the administrator's password, makes tokens for scripts, ends sessions
+    /// Set the administrator's password, manage API tokens and sessions
     #[command(subcommand)]
     Admin(AdminCommand),
-    /// Sends test messages of alerts, lists how they stand
+    /// Send test alerts and list the state of all alerts
     #[command(subcommand)]
     Alerts(AlertsCommand),
-    /// Lists the instances that serve from the database, and what each of them leads
+    /// List the instances that share the database and the leases that they hold
     Instances(InstancesArgs),
-    /// Backs the database up and restores it; repairs a damaged SQLite file, or makes a new one
+    /// Back up, restore, repair or recreate the database
     #[command(subcommand)]
     Database(DatabaseCommand),
-    /// Prints the file with which another proxy asks what becomes of each request
+    /// Print the configuration that connects nginx, Caddy, … to the decision endpoint
     ProxyConfig(ProxyConfigArgs),
-    /// Answer the questions of Apache's `RewriteMap` on standard input
+    /// Answer the queries of Apache's `RewriteMap` on standard input
     #[command(hide = true)]
     ApacheMap(ApacheMapArgs),
-    /// Writes a commented configuration file
+    /// Write a commented configuration file
     Init(InitArgs),
-    /// Checks configuration, database, sources, upstream, robot heaven and site robot
+    /// Check the configuration, database, sources, upstreams, robot heaven and site robot
     Doctor(DoctorArgs),
-    /// Judges a configuration file alone: nothing is opened, nothing is written
+    /// Check the configuration file without opening or writing anything
     Validate(ValidateArgs),
-    /// Has a running server read its configuration again
+    /// Reload the configuration of a running server
     Reload(ReloadArgs),
-    /// Tells whether the server is ready, for health checks of containers
+    /// Check whether the server is ready, for container health checks
     Health(HealthArgs),
-    /// Prints completions for a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
 }

@@ -1,8 +1,8 @@
 //! The command line.
 //!
-//! Each command is a thin user of the library: it reads its arguments, calls
-//! one function of a room, and prints the result for people or, with `--json`,
-//! for programs. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.
+//! Each command is a thin layer over the library: it parses its arguments, calls
+//! one function of a module, and prints the result as text or, with `--json`,
+//! as JSON. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.
 //!
 //! # Example
 //!

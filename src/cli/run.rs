@@ -1,6 +1,6 @@
-//! Runs a command and turns its result into an exit code.
+//! Runs a command and converts its result into an exit code.
 //!
-//! 0: done, 1: failed or answered with no, 2: wrong usage or configuration. clap ends with 2 too.
+//! 0: done, 1: failed or answered with no, 2: wrong usage or configuration, as in clap.
 
 use std::process::ExitCode;
 
@@ -28,11 +28,11 @@ pub fn main() -> ExitCode {
     if let Command::SiteRobot(command) = &line.command {
         line.cli.robot_conf = command.robot_conf().map(str::to_owned);
     }
-    // ring is the only provider in the tree; a second call fails as it is installed already.
+    // ring is the only provider in the tree; a second call fails because it is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(&line.cli, &line.command) {
         Ok(code) => code,
-        // `head` has seen enough: that is no failure of ours.
+        // A reader such as `head` has closed the pipe, which is not an error.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::note(&format!("error: {}", text(&error)));
@@ -45,7 +45,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Returns the command line's parser, for manuals and for tests of documents.
+/// Returns the command line's parser, for generating manuals and testing documentation.
 #[must_use]
 pub fn command() -> clap::Command {
     CommandLine::command()
@@ -53,12 +53,12 @@ pub fn command() -> clap::Command {
 
 fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
     if let Command::Serve(_) = command {
-        // Before there are threads: it removes variables from the environment, which is not safe
-        // while another thread reads them.
+        // Called before threads are started, because it removes environment variables, which is
+        // unsafe while other threads read them.
         inherit_sockets();
     }
     match command {
-        // These need no runtime, or build one of another kind.
+        // These commands need no runtime, or build another kind of runtime.
         Command::ApacheMap(args) => apache_map::run(cli, args),
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
@@ -115,12 +115,12 @@ fn is_wrong_usage(error: &anyhow::Error) -> bool {
         || matches!(error.downcast_ref(), Some(BuildError::Store(cause)) if is_bad_url(cause))
 }
 
-/// Returns the error and its causes on one line; several wrong settings have a line each.
+/// Returns the error and its causes on one line; each wrong setting has its own line.
 fn text(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();
-        // Many errors of libraries repeat their cause in their own text.
+        // Many library errors repeat their cause in their own text.
         if !text.contains(&cause) {
             if !text.is_empty() {
                 text.push_str(": ");

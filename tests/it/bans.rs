@@ -134,7 +134,7 @@ async fn bans_can_be_ended_and_followed() {
     assert_eq!(house.ask("/trap/a", CHROME, "203.0.113.6"), 403);
     assert_eq!(next(), "+ 203.0.113.6");
     let told = house.bans(&["remove", "::ffff:203.0.113.5"]);
-    assert_eq!(told, "203.0.113.5 is not banned any more\n");
+    assert_eq!(told, "203.0.113.5 is no longer banned\n");
     assert_eq!(next(), "- 203.0.113.5");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -144,7 +144,7 @@ async fn bans_can_be_ended_and_followed() {
         (
             &["bans", "--format", "nginx", "--follow"],
             2,
-            "when it is reloaded",
+            "only on reload",
         ),
     ] {
         let output = run(house.path(), arguments);

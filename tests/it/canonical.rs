@@ -273,12 +273,12 @@ async fn all_instances_share_canonical_urls_and_rules_take_precedence() {
     assert!(told.contains("decision  redirect 301"), "{told}");
     let told = explain("/b", "trainbot/1");
     assert!(
-        told.contains("No canonical URL of this page is known."),
+        told.contains("This page has no known canonical URL."),
         "{told}"
     );
     let told = explain("/a", "findbot/1");
     assert!(
-        told.contains("Not sent to a canonical URL: the purpose is search"),
+        told.contains("Not redirected to a canonical URL: the purpose is search"),
         "{told}"
     );
     assert_eq!(site.get("/paid/a", "trainbot/1", &[]).status, 403);

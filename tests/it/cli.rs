@@ -779,7 +779,7 @@ fn init_asks_questions_and_writes_a_file_that_doctor_accepts() {
         "{told}"
     );
     assert!(
-        told.contains("nothing answers there: ") && told.contains("[0.0.0.0:80]"),
+        told.contains("the upstream does not respond: ") && told.contains("[0.0.0.0:80]"),
         "{told}"
     );
     let text = fs::read_to_string(&file).unwrap();
@@ -810,7 +810,7 @@ fn init_asks_questions_and_writes_a_file_that_doctor_accepts() {
     let (code, told) = ask("\n\n\n\n\n\n");
     assert_eq!(code, Some(1), "{told}");
     assert!(
-        told.contains("--force") && !told.contains("Enter takes"),
+        told.contains("--force") && !told.contains("Press Enter"),
         "{told}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), text);

@@ -319,7 +319,7 @@ fn evidence_about_a_visitor_can_be_deleted() {
     let told = forget(&["--address", "203.0.113.3", "--dry-run"]);
     assert_eq!(
         told,
-        "2 requests of the evidence would be forgotten, 1 of them kept by network alone, so that they may be somebody else's\n"
+        "2 evidence requests would be deleted, 1 of them stored only by network, so they may be from other visitors\n"
     );
     let told: Value =
         serde_json::from_str(&forget(&["--address", "203.0.113.3", "--json"])).unwrap();
@@ -329,17 +329,16 @@ fn evidence_about_a_visitor_can_be_deleted() {
     );
     assert_eq!(
         forget(&["--robot", "googlebot", "--before", "1d"]),
-        "0 requests of the evidence were forgotten\n"
+        "0 evidence requests were deleted\n"
     );
     assert_eq!(
         forget(&["--address", "203.0.0.0/16"]),
-        "1 requests of the evidence were forgotten\n"
+        "1 evidence requests were deleted\n"
     );
     // Without an address, the paths of robots and people are deleted too.
     let told = forget(&["--before", "now"]);
     assert!(
-        told.starts_with("1 requests of the evidence and ")
-            && told.ends_with(" rows of paths were forgotten\n"),
+        told.starts_with("1 evidence requests and ") && told.ends_with(" path rows were deleted\n"),
         "{told}"
     );
     for (arguments, words) in [

@@ -148,12 +148,12 @@ fn cards_are_readable_and_text_from_visitors_is_escaped() {
     assert!(output.status.success());
     let cards = String::from_utf8(output.stdout).unwrap();
     for part in [
-        "2000 requests of people judged, of 2301 lines\n",
+        "2000 human requests evaluated, 2301 lines read\n",
         "\nfleet 1: Mozilla/5.0 (X11; Linux) ",
         "\u{fffd}[2J\n  requests  300 from about ",
         "\n  assets    0.0 %\n",
         "\n  why       fleet-no-assets: it loads no images, styles or scripts, unlike other visitors\n",
-        "\n  asks for  /archive/of/",
+        "\n  sample    /archive/of/",
         "\n192.0.2.9\n  requests  ",
         "\n  why       conduct-not-found: it requests many missing pages\n",
     ] {
@@ -161,7 +161,7 @@ fn cards_are_readable_and_text_from_visitors_is_escaped() {
     }
     assert!(!cards.contains('\x1b') && !cards.contains("fleet-no-referrers"));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("no line names a referrer"), "{told}");
+    assert!(told.contains("no line has a referrer"), "{told}");
     assert!(told.contains("--robots-txt"), "{told}");
 }
 

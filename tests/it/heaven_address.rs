@@ -76,7 +76,7 @@ fn pages_move_to_the_new_host_and_the_site_robot_logs_in_there() {
         let host = url.split("//").last().unwrap();
         let told = doctor(path);
         assert!(
-            told.contains(&format!("as the page is stored as {before}")),
+            told.contains(&format!("because the page is stored as {before}")),
             "{told}"
         );
         let server = Server::start(path, &["serve"]);

@@ -203,7 +203,7 @@ async fn markdown_is_explained() {
         )
     };
     assert!(
-        explain(MARKDOWN).contains("the page's Markdown, which Accept prefers"),
+        explain(MARKDOWN).contains("the page's Markdown, which the Accept header prefers"),
         "{}",
         explain(MARKDOWN)
     );
@@ -222,7 +222,7 @@ async fn discovery_files_of_agents_are_requested_from_the_site() {
     };
     let told = doctor(&[]);
     for line in [
-        "warn  Content-Signal: robots.txt does not say what content may be used for: set robots_txt.content_signal",
+        "warn  Content-Signal: robots.txt does not state how content may be used: set robots_txt.content_signal",
         "warn  sitemap: robots.txt names none",
         "ok    Markdown: http://",
         "ok    Web Bot Auth: no key directory",

@@ -141,7 +141,7 @@ async fn people_are_redirected_to_the_original_once() {
     let told = run(site.directory.path(), &["doctor", "--offline"]).stdout;
     let told = String::from_utf8(told).unwrap();
     assert!(
-        told.contains("suspects.action is heaven, and heaven.open_to robots"),
+        told.contains("suspects.action is heaven, but heaven.open_to is robots"),
         "{told}"
     );
 }
@@ -182,7 +182,8 @@ fn doctor_reports_rules_that_redirect_people_in_circles() {
         [server]\nhosts = 'www.example.com'\n[heaven]\nsource = 'database'\nopen_to = 'OPEN'\n\
         [[rule]]\nname = 'all'\npath = '/a/*'\nvisitors = 'all'\npeople = true\n\
         action = 'redirect'\n";
-    let warning = "rule \"all\" redirects people, and heaven.open_to robots sends them back";
+    let warning =
+        "rule \"all\" redirects human visitors, but heaven.open_to robots sends them back";
     for (open_to, is_told) in [("robots", true), ("everybody", false)] {
         let text = text.replace("OPEN", open_to);
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();

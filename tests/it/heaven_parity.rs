@@ -112,7 +112,7 @@ fn a_page_with_extra_text_is_reported_and_optionally_withdrawn_until_it_agrees()
     assert!(described(directory).contains("Words of page 2."));
     let doctor = || String::from_utf8(run(directory, &["doctor", "--offline"]).stdout).unwrap();
     let doubt =
-        "1 of 5 pages that were compared say what their originals do not, 0 of them are withdrawn";
+        "1 of 5 compared pages contain text that their originals do not, 0 of them are withdrawn";
     assert!(doctor().contains(doubt), "{}", doctor());
 
     write(directory, &server, "parity = 'withdraw'");

@@ -193,7 +193,7 @@ async fn a_server_that_cannot_reload_is_reported() {
         assert_eq!(code, 1, "{out}{err}");
         for told in [
             "says something else of this site",
-            "has not taken this configuration",
+            "has not loaded this configuration",
         ] {
             assert!(err.contains(told), "{told}: {out}{err}");
         }
@@ -268,7 +268,7 @@ fn an_administrators_other_settings_are_kept() {
         (
             "redirect_url = ''",
             &[],
-            "write redirect_url = \"/robot-heaven/\"",
+            "set redirect_url = \"/robot-heaven/\"",
         ),
         (
             "heaven = { path = '/h/' }",
@@ -278,14 +278,14 @@ fn an_administrators_other_settings_are_kept() {
         (
             "site_robot.starting_points = 'http://www.example.com/'",
             &["/members/"],
-            "write it there too",
+            "add it there",
         ),
         (
             "",
             &["http://www.exmaple.com/members/"],
-            "none of server.hosts",
+            "not in server.hosts",
         ),
-        ("", &["--site", "shop"], "there is no such site"),
+        ("", &["--site", "shop"], "no such site"),
         ("heaven.souce = 'files'", &[], "did you mean"),
     ] {
         write(path, &upstream, more);
@@ -332,7 +332,7 @@ fn one_of_several_sites_must_be_named() {
          upstream = '{serves}'\n"
     );
     fs::write(file(path), &text).unwrap();
-    assert_refused(path, &["--yes"], (2, "choose one by --site: shop, other"));
+    assert_refused(path, &["--yes"], (2, "choose one with --site: shop, other"));
     let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
@@ -352,13 +352,16 @@ fn the_reason_why_robots_are_not_redirected_is_printed() {
     for (more, advice) in [
         ("mode = 'report'", "set it to on"),
         ("allow_robots = ['googlebot']", "always pass"),
-        ("redirect_url = '/sorry'", "see to redirect_url"),
+        ("redirect_url = '/sorry'", "check redirect_url"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let upstream = site();
         write(directory.path(), &upstream, more);
         let (code, out, err) = start(directory.path(), &["--yes"]);
-        assert!(err.contains("is not led to robot heaven: "), "{out}{err}");
+        assert!(
+            err.contains("is not redirected to robot heaven: "),
+            "{out}{err}"
+        );
         assert!(err.contains(advice), "{advice}: {out}{err}");
         assert_eq!(code, 1);
     }
@@ -406,7 +409,11 @@ fn robots_are_redirected_from_public_pages_only_on_request() {
             Some(answers) => start_and_answer(path, &["/members/"], answers),
         };
         assert_eq!(code, 0, "{out}{err}");
-        assert_eq!(err.contains("left out: filter_pattern"), !is_led, "{err}");
+        assert_eq!(
+            err.contains("not written: filter_pattern"),
+            !is_led,
+            "{err}"
+        );
         let written = fs::read_to_string(file(path)).unwrap();
         assert_eq!(written.contains(pattern), is_led, "{written}");
         let told = if is_led {

@@ -330,7 +330,7 @@ fn unreadable_lines_are_reported_and_the_rest_is_read() {
         &[&arguments[..], &["--summary=json"]].concat(),
     );
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("leave out what could not be read"));
+    assert!(text(&output.stderr).contains("do not include unreadable input"));
     assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
 }
 

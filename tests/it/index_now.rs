@@ -211,10 +211,7 @@ async fn a_refusing_engine_is_retried_later_and_doctor_reports_it() {
     );
     let doctor = run(directory, &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
-    assert!(
-        doctor.contains("IndexNow: 0 URLs were taken at"),
-        "{doctor}"
-    );
+    assert!(doctor.contains("IndexNow: 0 URLs accepted at"), "{doctor}");
     assert!(doctor.contains("answered 429"), "{doctor}");
 }
 

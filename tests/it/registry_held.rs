@@ -60,11 +60,11 @@ fn a_quarantined_list_is_reported_until_it_is_accepted() {
         "the document has 40 robots, down from 50: more than a tenth would be removed at once";
     assert!(
         said.starts_with(&format!("error: own: held for review: {reason}"))
-            && said.contains("--accept puts it in force"),
+            && said.contains("use --accept to apply the document"),
         "{said}"
     );
     assert_eq!(house.robots(), 50);
-    let advice = "`registry refresh --source own --accept` puts it in force";
+    let advice = "to apply the new ones, run `registry refresh --source own --accept`";
     let (_, _, said) = house.run(&["registry", "list", "--source", "own"]);
     assert!(said.contains(reason) && said.contains(advice), "{said}");
     let (_, report, _) = house.run(&["doctor", "--offline"]);
@@ -93,7 +93,7 @@ fn a_quarantined_list_is_reported_until_it_is_accepted() {
     assert!(!report.contains("held back"), "{report}");
     let (code, _, said) = house.run(&["registry", "refresh", "--accept"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("nothing is held back"), "{said}");
+    assert!(said.contains("no document is held for review"), "{said}");
 }
 
 #[test]

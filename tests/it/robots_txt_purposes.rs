@@ -137,12 +137,12 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_reported() {
         (
             "serve = 'settings'\nenforce = 'on'",
             403,
-            "they are refused all the same",
+            "they are refused anyway",
         ),
         (
             "serve = 'merge'\nenforce = 'on'",
             403,
-            "they are refused all the same",
+            "they are refused anyway",
         ),
         (
             "serve = 'settings'\nenforce = 'report'",

@@ -711,8 +711,8 @@ fn doctor_checks_files_mirrors_and_the_upstream() {
     let report = succeed(house.path(), &["doctor", "--offline"]);
     for line in [
         "robots_txt.disallow has no effect on the site: robots_txt.serve is pass",
-        "robots_txt.refuse_robots names the robot \"gptbott\", which no source has; did you mean \"gptbot\"?",
-        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not among its hosts; if it is no other server's, add it",
+        "robots_txt.refuse_robots names the unknown robot \"gptbott\"; did you mean \"gptbot\"?",
+        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not among its hosts; add it unless another server serves it",
     ] {
         assert!(
             report.contains(&format!("warn  robots.txt: {line}\n")),
@@ -720,7 +720,7 @@ fn doctor_checks_files_mirrors_and_the_upstream() {
         );
     }
     assert!(report.contains("/robots.txt answered 500"), "{report}");
-    let answered = format!("ok    robots.txt: answered by {}", house.upstream.url(""));
+    let answered = format!("ok    robots.txt: served by {}", house.upstream.url(""));
     assert!(report.contains(&answered), "{report}");
 
     house.configure("[robots_txt]\nserve = 'file'\nfile = 'missing.txt'");

@@ -422,7 +422,7 @@ async fn descriptions_can_be_exported_and_imported() {
     let (code, text) = site_robot(directory.path(), &["clear", "--site", "soif", "--yes"]).await;
     assert_eq!(
         (code, &*text),
-        (0, "soif: cleared, 3 descriptions forgotten\n")
+        (0, "soif: cleared, 3 descriptions deleted\n")
     );
 }
 

@@ -349,7 +349,7 @@ async fn a_run_that_no_server_accepts_is_done_locally() {
         );
         let nothing = site.url("/nothing");
         let (_, _, err) = site_robot(&path, &["run", &nothing, "--publish", "elsewhere"]);
-        assert!(err.contains("not known as of a site of ours"), "{err}");
+        assert!(err.contains("do not belong to a configured site"), "{err}");
     })
     .await
     .unwrap();

@@ -386,7 +386,7 @@ fn where_pages_cannot_be_rendered_the_reason_is_told_with_what_to_do() {
     let output = run(path, &["doctor", "--offline"]);
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("the browser that renders pages starts, with its sandbox"),
+        told.contains("the rendering browser starts, with its sandbox"),
         "{told}"
     );
 }

@@ -73,7 +73,7 @@ fn a_word_that_nobody_knows_is_sent_and_warned_of() {
     );
     let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
     let warning =
-        "x_robots_tag 2 says \"noidex\", which robots do not know; did you mean \"noindex\"?";
+        "x_robots_tag 2 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
     assert!(log.contains(warning), "{log}");
     assert!(!log.contains("noimageai"), "{log}");
     let doctor = run(directory.path(), &["doctor", "--offline"]);
@@ -232,7 +232,7 @@ fn doctor_doubts_robots_that_are_not_known() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let doubt = "x_robots_tag 1 names the robot \"gogglebot\", which no source has";
+    let doubt = "x_robots_tag 1 names the unknown robot \"gogglebot\"";
     assert!(text.contains(doubt), "{text}");
 }
 

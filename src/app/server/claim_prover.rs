@@ -179,7 +179,7 @@ mod tests {
             ),
             (
                 "[verify]\ndns_servers = ['dns.example']",
-                "c.toml:2: verify.dns_servers: \"dns.example\" is no address of a resolver",
+                "c.toml:2: verify.dns_servers: \"dns.example\" is not the address of a resolver",
             ),
             (
                 "[verify]\nspoofed = 'refused'",

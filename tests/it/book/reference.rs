@@ -62,12 +62,12 @@ fn the_settings_page_is_generated_from_the_keys() {
         page.push_str(&table_section(table, &mut told));
     }
     let file = commented_configuration();
-    let (_, tables) = file.split_once("\n# More registries").unwrap();
+    let (_, tables) = file.split_once("\n# Additional registries").unwrap();
     let _ = write!(
         page,
         "\n## Examples of these tables\n\n\
          As they stand in the file that `robot-detection init` writes:\n\n\
-         ```toml\n# More registries{tables}```\n"
+         ```toml\n# Additional registries{tables}```\n"
     );
     check("settings.md", &page);
 }

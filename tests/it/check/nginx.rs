@@ -379,7 +379,7 @@ async fn unprotected_locations_are_found_in_nginxs_configuration_dump() {
     let (code, findings) = inspected(&site);
     assert_eq!(code, Some(0), "{findings}");
     assert!(
-        findings.contains("servers that ask: 1; places where requests escape: 0"),
+        findings.contains("servers that query: 1; locations that bypass: 0"),
         "{findings}"
     );
     for (more, expected) in [
@@ -424,7 +424,7 @@ async fn doctor_finds_requests_that_bypass_the_endpoint() {
     assert_eq!(code, Some(0), "{text}");
     for expected in [
         "ok    front: robot-detection is asked about 4 paths",
-        "ok    front: visitors get what robot-detection decides",
+        "ok    front: visitors get the responses that robot-detection decides",
         "ok    address: 127.0.0.1 arrives",
         "as check.fails = \"closed\" has it",
         "302 /robot-heaven/ redirect",
@@ -436,7 +436,7 @@ async fn doctor_finds_requests_that_bypass_the_endpoint() {
     let (code, text) = doctor(&["--path", "/api/x"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(
-        text.contains("FAIL  front: /api/x: robot-detection is not asked"),
+        text.contains("FAIL  front: /api/x: robot-detection is not queried"),
         "{text}"
     );
     let sent = house.site.requests().concat().to_lowercase();

@@ -205,11 +205,11 @@ fn impossible_rules_are_rejected_with_their_place() {
     for (text, expected) in [
         (
             "redirect_purposes = ['shared']",
-            "redirect_purposes: shared is no purpose of robots",
+            "redirect_purposes: shared is not a purpose of robots",
         ),
         (
             "[robots_txt]\nserve = 'settings'\nrefuse_purposes = ['shared']",
-            "robots_txt.refuse_purposes: shared is no purpose of robots",
+            "robots_txt.refuse_purposes: shared is not a purpose of robots",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shard'",

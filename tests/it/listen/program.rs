@@ -200,7 +200,7 @@ fn invalid_listeners_are_reported_with_their_place() {
     for (text, expected) in [
         (
             "[[listener]]\ntls = true",
-            "robot-detection.toml:3: a [[listener]] needs a place",
+            "robot-detection.toml:3: a [[listener]] needs an address",
         ),
         (
             "[[listener]]\nlisten = 'x'",
@@ -232,7 +232,7 @@ fn invalid_listeners_are_reported_with_their_place() {
         ),
         (
             "[server]\nunix_socket_mode = '999'",
-            "robot-detection.toml:4: server.unix_socket_mode: \"999\" are no permissions",
+            "robot-detection.toml:4: server.unix_socket_mode: \"999\" is not a file mode",
         ),
         (
             "[server]\ntrusted_proxies = ['unix']",

@@ -89,7 +89,7 @@ fn a_running_server_passes_with_all_its_listeners() {
     let (code, report) = doctor();
     assert_eq!(code, Some(0), "{report}");
     for name in ["listen", "admin listen", "operation listen", "check listen"] {
-        let served = format!("ok    {name}: robot-detection serves on 127.0.0.1:");
+        let served = format!("ok    {name}: robot-detection already serves on 127.0.0.1:");
         assert!(report.contains(&served), "{served}: {report}");
     }
     // Another program's port is not mistaken for one of the server's.
@@ -277,7 +277,7 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
         &*site.url("/"),
         "no login",
         "has never run",
-        "only when asked",
+        "only on request",
     ];
     assert_told(directory.path(), "site robot", "ok", &words);
     assert_told(
@@ -367,7 +367,7 @@ fn pages_of_a_published_heaven_are_counted_and_read() {
     let words = [
         "served from heaven",
         "2 pages",
-        "itself, as no filter_pattern names it",
+        "itself, because no filter_pattern matches it",
     ];
     assert_told(directory.path(), "heaven", "ok", &words);
     configure(

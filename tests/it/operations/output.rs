@@ -232,5 +232,5 @@ fn the_served_address_is_printed_once() {
         1,
         "{told}"
     );
-    assert!(told.contains("robots are known"), "{told}");
+    assert!(told.contains("loaded "), "{told}");
 }

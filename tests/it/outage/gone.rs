@@ -114,7 +114,7 @@ fn the_first_command_creates_the_database_and_reports_it() {
     let made = run(site.path(), &add);
     let told = String::from_utf8(made.stderr).unwrap();
     assert!(
-        made.status.success() && told.contains("it is made now"),
+        made.status.success() && told.contains("creating the database"),
         "{told}"
     );
 }

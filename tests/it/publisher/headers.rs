@@ -274,11 +274,11 @@ fn invalid_headers_are_rejected_with_their_place() {
         ),
         (
             "{ 'X-A' = 3 }",
-            ":4: rule.headers: \"X-A\" is neither a text in quotes nor a list of texts",
+            ":4: rule.headers: \"X-A\" is neither a string in quotes nor a list of strings",
         ),
         (
             "'X-A: 3'",
-            ":4: rule.headers: \"X-A: 3\" is not a table of names and texts",
+            ":4: rule.headers: \"X-A: 3\" is not a table of names and strings",
         ),
     ] {
         configure(
@@ -304,7 +304,7 @@ fn values_unknown_to_robots_cause_a_warning() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let warning = "rule 1 says \"noidex\", which robots do not know; did you mean \"noindex\"?";
+    let warning = "rule 1 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
     assert!(text.contains(warning), "{text}");
 }
 

@@ -136,10 +136,7 @@ fn doctor_finds_inconsistencies() {
         (output.status.code(), told)
     };
     let (code, told) = doctor(&text);
-    assert!(
-        told.contains("say the same of the use of content"),
-        "{told}"
-    );
+    assert!(told.contains("agree about the use of content"), "{told}");
     assert_eq!(code, Some(0), "{told}");
     for (from, to, expected) in [
         (

@@ -215,7 +215,7 @@ fn invalid_rules_are_rejected_with_their_line() {
         ),
         (
             "[rule]\naction = 'pass'",
-            ":2: unknown key \"rule\"; write it as a table that may be repeated: [[rule]]",
+            ":2: unknown key \"rule\"; write it as an array of tables: [[rule]]",
         ),
         (
             "redirect_url = ''\ndeny_robots = 'x'",
@@ -279,13 +279,13 @@ max_connections = 100
     );
     let report = succeed(directory.path(), &["doctor", "--offline"]);
     for line in [
-        "allow_robots names the robot \"bingbott\", which no source has; did you mean \"bingbot\"?",
-        "allow_robots names unlisted robots, which are not recognised: unlisted_robots is false",
-        "deny_robots names \"gptbot\", which allow_robots lets pass; leave it out of one",
-        "rule 2 names the robot \"goglebot\", which no source has; did you mean \"googlebot\"?",
-        "rule 2 names the operator \"gogle\", which no robot has; did you mean \"Google\"?",
-        "rule 2 names the source \"bundeld\", which is not there; did you mean \"bundled\"?",
-        "rule \"late\" never decides: rule 1 comes first and matches all that it would",
+        "allow_robots names the unknown robot \"bingbott\"; did you mean \"bingbot\"?",
+        "allow_robots names unlisted robots, which are not detected: unlisted_robots is false",
+        "deny_robots names \"gptbot\", which allow_robots lets pass; remove it from one of them",
+        "rule 2 names the unknown robot \"goglebot\"; did you mean \"googlebot\"?",
+        "rule 2 names the unknown operator \"gogle\"; did you mean \"Google\"?",
+        "rule 2 names the unknown source \"bundeld\"; did you mean \"bundled\"?",
+        "rule \"late\" never decides: the earlier rule 1 matches all of its requests",
     ] {
         let line = format!("warn  rules: {line}");
         assert!(

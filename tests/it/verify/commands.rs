@@ -182,13 +182,13 @@ async fn a_list_that_never_came_is_not_called_stale() {
     site.lists.set(crate::support::http::Reply::status(500));
     site.run(&["verify", "--ranges", "--refresh"]);
     let table = text(&site.run(&["verify", "--ranges"]));
-    assert!(table.contains("never had: "), "{table}");
+    assert!(table.contains("never downloaded: "), "{table}");
     assert!(!table.contains("stale"), "{table}");
     let list = json(&site.run(&["verify", "--ranges", "--json"]));
     assert_eq!(list[0]["stale"], false, "{list}");
     assert_eq!(list[0]["state"], "missing", "{list}");
     let doctor = text(&site.run(&["doctor", "--offline"]));
-    assert!(doctor.contains("was never had: "), "{doctor}");
+    assert!(doctor.contains("was never downloaded: "), "{doctor}");
     assert!(
         doctor.contains("; 0 of 1 lists with 0 address ranges"),
         "{doctor}"
@@ -299,7 +299,7 @@ async fn doctor_tells_of_lists_that_fail_and_resolvers_that_do_not_answer() {
     let expected = "true by ranges, reverse-dns, web-bot-auth; 0 lists with 0 address ranges; \
                     spoofed robots: report";
     assert_eq!(verification, expected);
-    let answers = format!("true {} answers, in ", site.dns.address());
+    let answers = format!("true {} answers in ", site.dns.address());
     assert!(resolver.starts_with(&answers), "{resolver}");
     assert!(site.dns.count() > 0, "it is asked, not only connected to");
 

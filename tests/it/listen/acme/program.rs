@@ -99,7 +99,10 @@ async fn the_program_obtains_serves_and_reports_certificates() {
     );
 
     let after = doctor(directory.path());
-    let good = ("a.example: good for 30 days".to_owned(), Value::Bool(false));
+    let good = (
+        "a.example: valid for 30 days".to_owned(),
+        Value::Bool(false),
+    );
     assert!(after.contains(&good), "{after:?}");
 }
 
@@ -132,7 +135,7 @@ async fn doctor_warns_of_certificates_that_expire_soon() {
     let expected = [
         ("soon.example: expires in 13 days: renew it", true),
         ("gone.example: expired 1 days ago: renew it", false),
-        ("late.example: good for 15 days", false),
+        ("late.example: valid for 15 days", false),
     ];
     let expected = expected.map(|(text, warning)| (text.to_owned(), Value::Bool(warning)));
     assert_eq!(told, expected);

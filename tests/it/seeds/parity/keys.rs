@@ -168,7 +168,7 @@ keys! {
         taken("max-working=2") <= 10 && taken("max-working=1024") > 50
     }
     on_completion: "onCompletion" => {
-        assert!(says("oncompletion=loop", "the next round begins in 60 min"));
+        assert!(says("oncompletion=loop", "the next round starts in 60 min"));
         // Without the key the command exits.
         !visit(&["oncompletion=quit"]).err.contains("next round")
     }
