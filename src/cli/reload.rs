@@ -26,7 +26,7 @@ use super::{
     context,
     doctor::validate,
     reload_losses::{Extent, HeldBack},
-    serve,
+    serve_settings,
 };
 
 /// Interval at which the configuration file is checked for changes.
@@ -134,17 +134,17 @@ impl Supervisor {
         self.observer.reopen_log();
         let text = self.file.text();
         let is_accepted = Reloads::ACCEPTING.contains(&by);
-        let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
+        let reloaded = serve_settings::load(&self.cli, &self.args).and_then(|loaded| {
             // Wrong values are reported before removals.
             validate(&loaded)?;
-            serve::has_site(&self.cli, &self.args, &loaded)?;
+            serve_settings::has_site(&self.cli, &self.args, &loaded)?;
             let extent = Extent::new(&loaded, text);
             let losses = self.in_force.losses(&extent);
             if !losses.is_empty() && !is_accepted {
                 return Err(HeldBack(losses).into());
             }
             let reloaded = app::reload(&self.robots, &loaded)?;
-            serve::warn_unknown_words(&loaded);
+            serve_settings::warn_unknown_words(&loaded);
             // Only a restart turns the watch off: an accidentally truncated file would end it.
             self.file.is_on |= loaded.settings().general.reload_on_change;
             self.in_force = extent;

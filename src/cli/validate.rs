@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::config::{ConfigErrors, Loaded};
 
-use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent, serve};
+use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent, serve_settings};
 
 /// Arguments of `validate`.
 #[derive(Args, Clone, Debug)]
@@ -51,8 +51,8 @@ pub(super) fn run(cli: &Cli, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
 /// Checks the file as the server does at startup.
 fn judge(cli: &Cli) -> anyhow::Result<Loaded> {
     let no_flags = ServeArgs::default();
-    let loaded = serve::load(cli, &no_flags)?;
-    serve::has_site(cli, &no_flags, &loaded)?;
+    let loaded = serve_settings::load(cli, &no_flags)?;
+    serve_settings::has_site(cli, &no_flags, &loaded)?;
     doctor::validate(&loaded)?;
     Ok(loaded)
 }

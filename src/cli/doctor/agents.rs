@@ -8,10 +8,7 @@ use crate::fetch::{FetchError, FetchLimits, FetchResponse, Fetcher};
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::verify::Signer;
 
-use super::{
-    check::{Check, ServedSite, sites},
-    run::Subject,
-};
+use super::check::{Check, ServedSite, Subject, sites};
 
 /// Accept header of agents that read Markdown.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";

@@ -3,8 +3,20 @@
 use serde_json::{Value, json};
 
 use super::super::output;
-use crate::app::{self, SiteRobotSettings};
-use crate::config::{Loaded, SiteLoaded};
+use crate::app::{self, ServerSettings, SiteRobotSettings};
+use crate::config::{Loaded, Settings, SiteLoaded};
+use crate::store::Store;
+
+/// Subject of the checks: the settings, and the server and database opened with them.
+#[derive(Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) settings: &'a Settings,
+    /// Server settings; `None` if invalid, which the check of the configuration reports.
+    pub(super) server: Option<&'a ServerSettings>,
+    /// The database; `None` if unavailable, which the check of the database reports.
+    pub(super) store: Option<Store>,
+}
 
 /// Result of a check.
 #[derive(Debug)]

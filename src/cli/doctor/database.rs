@@ -10,8 +10,7 @@ use crate::store::Store;
 
 use super::{
     super::{context, robots_txt_warnings::robots_txt_warnings, rule_warnings::rule_warnings},
-    check::Check,
-    run::Subject,
+    check::{Check, Subject},
 };
 
 /// Maximum number of robots listed by id.

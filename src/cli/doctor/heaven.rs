@@ -13,10 +13,7 @@ use crate::heaven::count_published;
 use crate::policy::Action;
 use crate::store::Store;
 
-use super::{
-    check::{Check, ServedSite, sites},
-    run::Subject,
-};
+use super::check::{Check, ServedSite, Subject, sites};
 
 const RUN_IT: &str = "run `robot-detection site-robot run`, or set site_robot.schedule";
 

@@ -8,8 +8,7 @@ use crate::policy::Policy;
 
 use super::{
     agreement::{RuleWords, disagreements, rule_words, statements},
-    check::{Check, ServedSite, sites},
-    run::Subject,
+    check::{Check, ServedSite, Subject, sites},
 };
 
 /// Checks the statements of each site, and requests licences hosted on other servers.

@@ -2,8 +2,7 @@
 
 use super::{
     super::traps::{self, SiteTraps},
-    check::{Check, sites},
-    run::Subject,
+    check::{Check, Subject, sites},
 };
 use crate::app;
 use crate::assembly::answer_setting;

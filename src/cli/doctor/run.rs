@@ -8,7 +8,6 @@ use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::policy::Policy;
-use crate::store::Store;
 
 use super::{
     super::{
@@ -17,10 +16,10 @@ use super::{
         context,
         every_error::{every_error, judge},
         output::{self, WRONG_USAGE},
-        serve,
+        serve_settings,
     },
     agents::agents,
-    check::Check,
+    check::{Check, Subject},
     database::database,
     front::{FrontChecks, front},
     heaven::heaven_checks,
@@ -31,17 +30,6 @@ use super::{
     sources::{held_back, origins, sources},
     verification::verification,
 };
-
-/// Subject of the checks: the settings, and the server and database opened with them.
-#[derive(Debug)]
-pub(super) struct Subject<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) settings: &'a Settings,
-    /// Server settings; `None` if invalid, which the check of the configuration reports.
-    pub(super) server: Option<&'a ServerSettings>,
-    /// The database; `None` if unavailable, which the check of the database reports.
-    pub(super) store: Option<Store>,
-}
 
 pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let loaded = match loaded(cli, args) {
@@ -97,7 +85,7 @@ fn loaded(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<Loaded> {
         upstream: args.upstream.clone(),
         demo: false,
     };
-    serve::load(cli, &flags)
+    serve_settings::load(cli, &flags)
 }
 
 /// Runs all checks except the check of the configuration, in the order of the output.

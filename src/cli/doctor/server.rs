@@ -6,7 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{super::health, check::Check, database::missing_file, run::Subject};
+use super::{
+    super::health,
+    check::{Check, Subject},
+    database::missing_file,
+};
 use crate::app::OPERATION;
 use crate::clock::Clock;
 use crate::config::Loaded;

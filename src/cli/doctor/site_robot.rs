@@ -2,10 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{
-    check::{Check, ServedSite, sites},
-    run::Subject,
-};
+use super::check::{Check, ServedSite, Subject, sites};
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
 use crate::operations::rfc3339;

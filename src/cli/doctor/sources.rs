@@ -1,6 +1,10 @@
 //! Checks of the registry sources and address lists.
 
-use super::{super::context, check::Check, run::Subject, verification::age};
+use super::{
+    super::context,
+    check::{Check, Subject},
+    verification::age,
+};
 use crate::app;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;

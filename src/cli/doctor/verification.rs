@@ -4,7 +4,10 @@ use crate::app::{self, ClaimProver, Verification};
 use crate::clock::Clock;
 use crate::verify::{Method, RangesState};
 
-use super::{super::context, check::Check, run::Subject};
+use super::{
+    super::context,
+    check::{Check, Subject},
+};
 
 const NAME: &str = "verification";
 

@@ -13,7 +13,7 @@ use crate::cli::output::WrongUsage;
 use crate::cli::site_robot::{
     CommandContext, INTERRUPTED, Manner, object, print, reasons, run_anywhere, tell_troubles,
 };
-use crate::cli::{Cli, context, output, serve};
+use crate::cli::{Cli, context, output, serve_settings};
 use crate::config::{GeneralSection, Loaded, Value, with_settings};
 use crate::store::{Store, StoreError};
 
@@ -126,7 +126,7 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
             upstream: args.upstream.clone(),
             demo: false,
         };
-        let loaded = serve::load_from(context::loader_of(cli, text), &flags)?;
+        let loaded = serve_settings::load_from(context::loader_of(cli, text), &flags)?;
         validate(&loaded)?;
         app::site_robots(&loaded)?;
         anyhow::Ok(loaded)

@@ -3,15 +3,14 @@
 use std::{fs, io, process::ExitCode};
 
 use anyhow::Context as _;
-use clap::CommandFactory as _;
 
+use crate::cli;
 use crate::config::{commented_configuration, publisher_configuration};
 use crate::policy::HostName;
 
 use super::{
     super::{
         args::{CompletionsArgs, InitArgs, PresetArg},
-        command_line::CommandLine,
         output::{self, WrongUsage},
     },
     ask::ask,
@@ -79,7 +78,7 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs) -> io::Result<()> {
     // clap_complete panics on write errors, so it writes into memory, and `output` handles a closed
     // pipe.
     let mut text = Vec::new();
-    let mut command = CommandLine::command();
+    let mut command = cli::command();
     clap_complete::generate(args.shell, &mut command, "robot-detection", &mut text);
     output::text(&String::from_utf8_lossy(&text))
 }
