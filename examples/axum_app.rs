@@ -1,4 +1,4 @@
-//! README's application, on the address that is its argument.
+//! The application of the README, listening on the address in its argument.
 //!
 //! ```console
 //! $ cargo run --no-default-features --features admin --example axum_app 127.0.0.1:3000

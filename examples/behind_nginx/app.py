@@ -1,8 +1,7 @@
 """A site with a members' area, as a WSGI application: `python3 app.py 3000`.
 
-nginx asks robot-detection before a request gets here, deletes what visitors write into the headers
-X-Robot-Detection and X-Robot-Detection-Verdict, and tells by them which robot asks, and what was
-proven of it.
+nginx queries robot-detection before it forwards a request, and sets the headers X-Robot-Detection and
+X-Robot-Detection-Verdict to the robot and the verdict; it removes headers of that name sent by visitors.
 """
 
 import hmac
@@ -37,16 +36,16 @@ def application(environ, start_response):
             MEMBERS.add(session)
             cookie = f"session={session}; HttpOnly; SameSite=Lax; Path=/"
             return page("Logged in", "", "303 See Other", ("Location", "/members-only-stuff/"), ("Set-Cookie", cookie))
-        return page("Wrong password", '<p><a href="/members-only-stuff/">Again</a></p>', "403 Forbidden")
+        return page("Wrong password", '<p><a href="/members-only-stuff/">Try again</a></p>', "403 Forbidden")
     if path.startswith("/members-only-stuff/"):
-        # Robots that are redirected do not come here.
+        # Redirected robots do not get here.
         if is_member(environ):
             return page("Members", "<p>The minutes of the last meeting.</p>")
         return page("Log in", FORM)
     if path == "/":
         who = escape(f"{robot} ({verdict})") if robot else "visitor"
         return page("Harbour Library", f'<p>Welcome, {who}.</p><a href="/members-only-stuff/">Members</a>')
-    return page("Not here", "", "404 Not Found")
+    return page("Not found", "", "404 Not Found")
 
 
 def sent_password(environ):

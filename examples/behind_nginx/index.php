@@ -1,6 +1,6 @@
 <?php
-// A site with a members' area. nginx asks robot-detection before a request gets here, deletes what
-// visitors write into these two headers, and tells by them which robot asks, and what was proven of it.
+// A site with a members' area. nginx queries robot-detection before it forwards a request, and sets
+// these two headers to the robot and the verdict; it removes headers of that name sent by visitors.
 $robot = $_SERVER['HTTP_X_ROBOT_DETECTION'] ?? '';
 $verdict = $_SERVER['HTTP_X_ROBOT_DETECTION_VERDICT'] ?? '';
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
@@ -12,7 +12,7 @@ function page(string $title, string $body, int $status = 200): void
     echo "<!doctype html><html lang=\"en\"><title>$title</title><h1>$title</h1>$body</html>\n";
 }
 
-// Robots get no session: it would be a new one with each request.
+// Robots get no session, as each request would create a new one.
 if ($robot === '') {
     session_start();
 }
@@ -27,7 +27,7 @@ if ($path === '/login' && $_SERVER['REQUEST_METHOD'] === 'POST') {
     }
     page('Wrong password', '<p><a href="/members-only-stuff/">Again</a></p>', 403);
 } elseif (str_starts_with($path, '/members-only-stuff/')) {
-    // Robots that are redirected do not come here.
+    // Redirected robots do not get here.
     if (!empty($_SESSION['is_member'])) {
         page('Members', '<p>The minutes of the last meeting.</p>');
     } else {

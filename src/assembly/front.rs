@@ -93,8 +93,8 @@ fn unjudged(rule: &RuleSettings) -> Option<String> {
         format!("The rule {:?}", rule.name)
     };
     if let Some(key) = answer_setting(rule) {
-        let text = "the decision endpoint does not see answers of the site";
-        return Some(format!("{name} never acts by {key} here: {text}."));
+        let text = "the decision endpoint does not see the site's responses";
+        return Some(format!("{name} never matches {key} here: {text}."));
     }
     rule.wait_milliseconds?;
     let text = "the first requests of a robot are \"pending\"";

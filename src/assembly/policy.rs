@@ -169,15 +169,15 @@ mod tests {
         for (text, expected) in [
             (
                 "robots_txt.enforce = 'onn'",
-                "c.toml:1: robots_txt.enforce: \"onn\" is no mode; did you mean \"on\"?",
+                "c.toml:1: robots_txt.enforce: \"onn\" is not a valid mode; did you mean \"on\"?",
             ),
             (
                 "\nrobots_txt.refusal = '404'",
-                "c.toml:2: robots_txt.refusal: \"404\" is no refusal; did you mean \"403\"?",
+                "c.toml:2: robots_txt.refusal: \"404\" is not a valid refusal; did you mean \"403\"?",
             ),
             (
                 "robots_txt.enforce_crawl_delay = '10'",
-                "c.toml:1: robots_txt.enforce_crawl_delay: \"10\" is no mode",
+                "c.toml:1: robots_txt.enforce_crawl_delay: \"10\" is not a valid mode",
             ),
             (
                 "redirect_url = ''\nrobots_txt.refusal = 'redirect'",

@@ -134,7 +134,7 @@ mod tests {
         for (text, expected) in [
             (
                 "robot = 'dpeth=1'",
-                "c.toml:2: site_robot.robot: \"dpeth\" is no key",
+                "c.toml:2: site_robot.robot: \"dpeth\" is not a key",
             ),
             (
                 "robot_conf = '/nowhere'",

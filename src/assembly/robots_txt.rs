@@ -225,7 +225,7 @@ mod tests {
         for (text, expected) in [
             (
                 "[robots_txt]\nserve = 'fiel'",
-                "c.toml:2: robots_txt.serve: \"fiel\" is no way to serve it; did you mean \"file\"?",
+                "c.toml:2: robots_txt.serve: \"fiel\" is not a valid way to serve it; did you mean \"file\"?",
             ),
             (
                 "[robots_txt]\nserve = 'file'",
@@ -237,7 +237,7 @@ mod tests {
             ),
             (
                 "[robots_txt]\ndisallow = ['a']",
-                "c.toml:2: robots_txt.disallow: \"a\": a path begins with / or *",
+                "c.toml:2: robots_txt.disallow: \"a\": a path must begin with / or *",
             ),
             (
                 "[robots_txt]\nallow = ['/a b']",
@@ -245,19 +245,19 @@ mod tests {
             ),
             (
                 "[robots_txt]\nrefuse_purposes = 'ai-traning'",
-                "c.toml:2: robots_txt.refuse_purposes: \"ai-traning\" is no purpose; did you mean \"ai-training\"?",
+                "c.toml:2: robots_txt.refuse_purposes: \"ai-traning\" is not a valid purpose; did you mean \"ai-training\"?",
             ),
             (
                 "[robots_txt]\nsitemaps = '/sitemap.xml'",
-                "c.toml:2: robots_txt.sitemaps: \"/sitemap.xml\" is no URL",
+                "c.toml:2: robots_txt.sitemaps: \"/sitemap.xml\" is not a URL",
             ),
             (
                 "[robots_txt]\ncontent_signal = 'train=no'",
-                "c.toml:2: robots_txt.content_signal: \"train\" is no signal that robots know, they ignore it; known are search",
+                "c.toml:2: robots_txt.content_signal: \"train\" is not a known signal and is ignored; known words are search",
             ),
             (
                 "[robots_txt]\ncontent_usage = 'train-ai=no'",
-                "c.toml:2: robots_txt.content_usage: \"no\" says nothing of train-ai, robots ignore it; write y or n",
+                "c.toml:2: robots_txt.content_usage: \"no\" is not a value of train-ai and is ignored; write y or n",
             ),
         ] {
             wrong(text, expected);
@@ -293,7 +293,7 @@ mod tests {
             ),
             (
                 "[[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b'",
-                "c.toml:3: robots_txt.host.disallow: \"/a#b\": a # begins a comment",
+                "c.toml:3: robots_txt.host.disallow: \"/a#b\": a # would begin a comment",
             ),
         ] {
             wrong(text, expected);

@@ -21,7 +21,7 @@ use super::{
 
 pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
-    // A command that only asks leaves no file behind, nor does one with a slip.
+    // Read-only commands and commands with wrong arguments do not create a database file.
     let store = match command {
         AdminCommand::Password { .. } => context::changing_store(&loaded).await?,
         AdminCommand::Token(args) if !args.remove => {
@@ -35,23 +35,23 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
         AdminCommand::Password { generate } => set_password(&caller, *generate).await?,
         AdminCommand::Token(args) if args.remove => {
             tokens::end(&caller, &args.name).await?;
-            output::note(&format!("the token {:?} is removed", args.name));
+            output::note(&format!("the token {:?} was removed", args.name));
         }
         AdminCommand::Token(args) => {
             let made = tokens::make(&caller, &request(args)).await?;
             output::line_or_note(made.secret.as_deref().unwrap_or_default());
             output::note(
-                "shown this once; use it as `Authorization: Bearer TOKEN`, end it with --remove",
+                "copy the token now, it will not be shown again; send it as `Authorization: Bearer TOKEN`, revoke it with --remove",
             );
         }
         AdminCommand::Tokens { json } => token_table(&tokens::list(&caller).await?, *json)?,
         AdminCommand::Sessions { end: Some(key), .. } => {
             sessions::end(&caller, key).await?;
-            output::note(&format!("the session {key} has ended"));
+            output::note(&format!("session {key} was ended"));
         }
         AdminCommand::Sessions { end_all: true, .. } => {
             let ended = sessions::end_others(&caller, None).await?.ended;
-            output::note(&format!("all sessions have ended: {ended}"));
+            output::note(&format!("sessions ended: {ended}"));
         }
         AdminCommand::Sessions { json, .. } => {
             session_table(&sessions::list(&caller, None).await?, *json)?;
@@ -89,7 +89,7 @@ async fn set_password(caller: &Caller<'_>, generate: bool) -> anyhow::Result<()>
     if generate {
         output::line_or_note(&password);
     }
-    output::note("the password is set; all sessions have ended");
+    output::note("the password was set; all sessions were ended");
     Ok(())
 }
 
@@ -131,12 +131,12 @@ fn session_table(list: &Sessions, as_json: bool) -> io::Result<()> {
 
 fn read_password() -> anyhow::Result<String> {
     let mut text = String::new();
-    // A password ends with its line; a terminal or a pipe that never ends must not fill memory.
+    // Only one line is read, up to a limit: an endless terminal or pipe must not fill the memory.
     io::stdin().take(4_096).read_to_string(&mut text)?;
     let password = text.lines().next().unwrap_or_default();
     if password.chars().count() < MIN_PASSWORD_CHARS {
         anyhow::bail!(WrongUsage(format!(
-            "the password on standard input has fewer than {MIN_PASSWORD_CHARS} characters; --generate makes one"
+            "the password on standard input has fewer than {MIN_PASSWORD_CHARS} characters; use --generate to create a password"
         )));
     }
     Ok(password.to_owned())

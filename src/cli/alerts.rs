@@ -1,4 +1,4 @@
-//! `alerts`: sends test messages, lists how alerts stand.
+//! `alerts`: sends test messages and lists the state of all alerts.
 
 use std::process::ExitCode;
 
@@ -18,21 +18,23 @@ use super::{
 /// Commands of `alerts`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum AlertsCommand {
-    /// Sends a test message and prints what comes back
-    #[command(after_help = "Exit code: 0 the receiver took it, 1 it did not
+    /// Send a test message and print the receiver's response
+    #[command(
+        after_help = "Exit code: 0 the receiver accepted the message, 1 it did not
 
-Example: robot-detection alerts test impostors")]
+Example: robot-detection alerts test impostors"
+    )]
     Test {
-        /// Name of the `[[alert]]` [default: each]
+        /// Name of the `[[alert]]` [default: all]
         name: Option<String>,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Lists how the alerts stand, and what their receivers were told
+    /// List all alerts with their state and the last deliveries
     #[command(after_help = "Example: robot-detection alerts list --json")]
     List {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -80,7 +82,7 @@ async fn test(loaded: &Loaded, name: Option<&str>, as_json: bool) -> anyhow::Res
     })
 }
 
-/// Returns the alert of a name, or all.
+/// Returns the alert with the given name, or all alerts without a name.
 fn chosen(alerts: Vec<Alert>, name: Option<&str>) -> Result<Vec<Alert>, WrongUsage> {
     if alerts.is_empty() {
         let text = "the configuration has no [[alert]]";
@@ -96,7 +98,7 @@ fn chosen(alerts: Vec<Alert>, name: Option<&str>) -> Result<Vec<Alert>, WrongUsa
         .collect();
     if found.is_empty() {
         let names = names.join(", ");
-        let text = format!("there is no alert named {name:?}; there are {names}");
+        let text = format!("no alert is named {name:?}; configured alerts: {names}");
         return Err(WrongUsage(text));
     }
     Ok(found)

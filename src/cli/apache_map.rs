@@ -1,9 +1,9 @@
-//! `apache-map`: the program of Apache's `RewriteMap`.
+//! `apache-map`: the external program of Apache's `RewriteMap`.
 //!
-//! Apache asks one question at a time, of all its visitors, and waits for the answer without a
-//! limit. So there are two processes: a parent that only passes lines, and its worker that asks the
-//! decision endpoint. The parent answers every line in time, whatever the worker does: it answers
-//! [`AWAY`], and from then on at once, until the worker (or a new one) reaches the endpoint again.
+//! Apache sends the requests of all visitors to this program one at a time and waits for each
+//! answer without a timeout. The program therefore runs as two processes: a parent that only passes
+//! lines on, and a worker that queries the decision endpoint. If the worker fails, the parent
+//! answers [`AWAY`] immediately until a worker reaches the endpoint again.
 
 use std::{
     env,
@@ -27,23 +27,23 @@ use crate::listen::ListenAddr;
 
 use super::{Cli, context, output::WrongUsage};
 
-/// Time for one answer.
+/// Timeout for one answer of the worker.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);
-/// Time for the worker to start and reach the endpoint, before it is started again.
+/// Time within which a worker must start and reach the endpoint before it is restarted.
 const PROBE_WITHIN: Duration = Duration::from_secs(1);
-/// Time between two probes.
+/// Interval between two probes.
 const PROBE_EVERY: Duration = Duration::from_millis(250);
-/// Time that a worker waits for the endpoint; its parent has given it up long before.
+/// Timeout for the endpoint; the parent has given up the worker long before.
 const ENDPOINT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Length of an answer, in bytes.
+/// Maximum length of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Answer while the decision endpoint is away.
+/// Answer while the decision endpoint is unavailable.
 const AWAY: &[u8] = b"away";
-/// Answer about a request that no question can describe.
+/// Answer for a request line that cannot be expressed as a query.
 const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
-/// The parent's own question, and its answer.
+/// Health query that the parent sends to the worker, and the worker's answer.
 const HEALTH: &[u8] = b"health";
 const HEALTHY: &[u8] = b"healthy";
 const HEALTH_REQUEST: &[u8] = b"GET /check/health HTTP/1.1\r\nHost: robot-detection\r\n\r\n";
@@ -54,7 +54,7 @@ const HEALTH_REQUEST: &[u8] = b"GET /check/health HTTP/1.1\r\nHost: robot-detect
     after_help = "Apache starts this program: robot-detection proxy-config apache prints the configuration for it."
 )]
 pub(super) struct ApacheMapArgs {
-    /// Run as the worker that asks the endpoint
+    /// Run as the worker that queries the endpoint
     #[arg(long, hide = true)]
     worker: bool,
 }
@@ -69,7 +69,7 @@ pub(super) fn run(cli: &Cli, args: &ApacheMapArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The parent: one line for each line, in their order, and none held.
+/// Passes lines to the worker and its answers back, one at a time and in order, without buffering.
 fn pass_lines() -> io::Result<()> {
     let mut workers = Workers::start();
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
@@ -80,14 +80,14 @@ fn pass_lines() -> io::Result<()> {
         } else {
             workers.ask(&line).unwrap_or_else(|| AWAY.to_vec())
         };
-        // In one write: Apache reads while the rest is not there yet.
+        // Written in one call, because Apache reads before the rest has arrived.
         output.write_all(&[&answer, &b"\n"[..]].concat())?;
         output.flush()?;
     }
     Ok(())
 }
 
-/// Reads a line without its end, and of a line that is too long only its start; `false`: the end.
+/// Reads a line without its line end, cut to the maximum length; returns `false` at end of input.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = MAX_LINE_BYTES as u64 + 2;
@@ -96,25 +96,25 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
         return Ok(true);
     }
     if line.len() <= MAX_LINE_BYTES {
-        // Nobody waits for the answer to a line that has no end.
+        // Apache does not wait for an answer to an unterminated line.
         return Ok(false);
     }
     input.skip_until(b'\n')?;
     Ok(true)
 }
 
-/// The worker in use, and the thread that finds the next one.
+/// The current worker, and the thread that starts or probes the next one.
 struct Workers {
     worker: Option<Worker>,
     found: Receiver<Worker>,
     tell: Sender<Worker>,
 }
 
-/// Process that asks the endpoint.
+/// Process that queries the endpoint.
 struct Worker {
     child: Child,
     stream: BufReader<UnixStream>,
-    /// Questions so far: an answer carries its number, so that none is taken for another's.
+    /// Number of queries so far; each answer carries its number to match it with its query.
     asked: u64,
 }
 
@@ -131,7 +131,7 @@ impl Workers {
         workers
     }
 
-    /// Asks the worker; `None` where it does not answer, and at once until one is found again.
+    /// Queries the worker; returns `None` if the worker fails or none is available.
     fn ask(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let worker = self.worker.take().or_else(|| self.found.try_recv().ok());
         let mut worker = worker?;
@@ -142,7 +142,7 @@ impl Workers {
                 Some(answer)
             }
             other => {
-                // It may work, and not reach the endpoint.
+                // The process may be running without reaching the endpoint.
                 let is_alive = other.is_ok_and(|answer| answer == AWAY);
                 self.find(Some(worker), is_alive);
                 None
@@ -150,11 +150,11 @@ impl Workers {
         }
     }
 
-    /// Finds a worker that reaches the endpoint, by a thread that ends with it.
+    /// Finds a worker that reaches the endpoint, in a thread that ends afterwards.
     fn find(&self, old: Option<Worker>, is_alive: bool) {
         let tell = self.tell.clone();
         thread::spawn(move || {
-            // Others end here: the visitors do not wait for it.
+            // Other processes are ended here, so that visitors do not wait for it.
             let mut worker = old.filter(|_| is_alive);
             loop {
                 worker = worker.or_else(|| Worker::start().ok());
@@ -168,18 +168,18 @@ impl Workers {
                 }
                 thread::sleep(PROBE_EVERY);
             }
-            // Without a receiver the parent has ended.
+            // A missing receiver means that the parent has ended.
             let _ = worker.map(|worker| tell.send(worker));
         });
     }
 }
 
 impl Worker {
-    /// Starts this program again, with the same arguments.
+    /// Starts this program again with the same arguments.
     fn start() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut arguments = env::args_os();
-        // By its name, and not by the file that runs: an update replaces that.
+        // Started by name rather than by the running file, which an update may have replaced.
         let program = arguments.next().unwrap_or_default();
         let child = Command::new(PathBuf::from(program))
             .args(arguments)
@@ -224,19 +224,19 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may hang, or be gone already.
+        // The worker may hang or have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns `true` for a status and its fields.
+/// Returns `true` if the answer consists of a status and its fields.
 fn is_answer(answer: &[u8]) -> bool {
     let status = answer.split(|byte| *byte == b'\t').next();
     status.is_some_and(|status| status.len() == 3 && status.iter().all(u8::is_ascii_digit))
 }
 
-/// The worker: asks the endpoint about each line, over a connection that is kept.
+/// Runs the worker: queries the endpoint for each line over a persistent connection.
 fn work(cli: &Cli) -> anyhow::Result<()> {
     let loaded = context::load(cli)?;
     let check = &loaded.settings().check;
@@ -244,8 +244,7 @@ fn work(cli: &Cli) -> anyhow::Result<()> {
         Some(ListenAddr::Tcp(addr)) => Endpoint::Tcp(from_here(*addr)),
         Some(ListenAddr::Unix(path)) => Endpoint::Unix(path.clone()),
         _ => {
-            let text =
-                "apache-map has no endpoint to ask: set check.listen to unix:PATH or an address";
+            let text = "apache-map has no decision endpoint to query: set check.listen to unix:PATH or an address";
             return Err(WrongUsage(text.to_owned()).into());
         }
     };
@@ -275,7 +274,7 @@ fn work(cli: &Cli) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the endpoint is.
+/// Address of the endpoint.
 enum Endpoint {
     Tcp(SocketAddr),
     Unix(PathBuf),
@@ -290,7 +289,7 @@ impl Connection for UnixStream {}
 type KeptConnection = Option<BufReader<Box<dyn Connection>>>;
 
 impl Endpoint {
-    /// Asks by the kept connection, or by a new one where the endpoint has ended that.
+    /// Sends a query over the open connection, or over a new one if the endpoint has closed it.
     fn ask(&self, kept: &mut KeptConnection, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
         if let Some(mut connection) = kept.take()
             && let Ok(answer) = ask_by(&mut connection, question)
@@ -321,7 +320,7 @@ impl Endpoint {
     }
 }
 
-/// Sends a question and reads its answer; `None`: it came, and decides nothing.
+/// Sends a query and reads its answer; `None` if the answer contains no decision.
 fn ask_by(
     connection: &mut BufReader<Box<dyn Connection>>,
     question: &[u8],

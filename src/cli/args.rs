@@ -1,13 +1,13 @@
-//! Names and arguments of the commands.
+//! Arguments of the commands.
 //!
-//! clap prints the docs of commands and arguments as their help.
+//! clap prints the doc comments of commands and arguments as their help.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use url::Url;
 
-/// Words of `heaven.open_to`.
+/// Accepted values of `heaven.open_to`.
 pub(super) const READERS: [&str; 3] = ["everybody", "robots", "verified"];
 
 /// Arguments of `serve`.
@@ -16,14 +16,14 @@ pub(super) const READERS: [&str; 3] = ["everybody", "robots", "verified"];
     after_help = "Example: robot-detection serve --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
 )]
 pub(super) struct ServeArgs {
-    /// Where visitors reach the server: addresses with ports, unix:PATH, systemd [default: 127.0.0.1:8080]
+    /// Addresses to listen on: IP:PORT, unix:PATH or systemd [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
-    /// Server behind the proxy, may be repeated; without it a demonstration site is served
+    /// Upstream server to proxy to, may be repeated [default: a demonstration site]
     #[arg(long, value_name = "URL", conflicts_with = "demo")]
     pub(super) upstream: Vec<String>,
-    /// Serves a demonstration site from memory: no configuration or database file, no network; with
-    /// --config, the demonstration site with the settings of that file
+    /// Serve a demonstration site from memory, without configuration file, database file or
+    /// network; with --config, the demonstration site uses the settings of that file
     #[arg(long)]
     pub(super) demo: bool,
 }
@@ -34,40 +34,40 @@ pub(super) struct ServeArgs {
     after_help = "Examples: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1\n          robot-detection explain --from-log access.log --json\n          robot-detection explain --request head.txt --address 192.0.2.7"
 )]
 pub(super) struct ExplainArgs {
-    /// Path, as requested
+    /// Request path
     #[arg(long, required_unless_present_any = ["log_line", "from_log", "request"])]
     pub(super) path: Option<String>,
-    /// User agent
+    /// User-Agent of the request
     #[arg(long, value_name = "UA", required_unless_present_any = ["log_line", "from_log", "request"])]
     pub(super) user_agent: Option<String>,
-    /// Head of a request as it was sent, in place of path, user agent, method and host; `-`: standard input
+    /// File with a raw request head instead of separate options; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent", "log_line", "from_log"])]
     pub(super) request: Option<PathBuf>,
-    /// Says that the request came by HTTPS, where browsers send more headers
+    /// Treat the request as sent by HTTPS, where browsers send more headers
     #[arg(long, requires = "request")]
     pub(super) https: bool,
-    /// Line of an access log in place of path and user agent: common, combined or JSON
+    /// Access log line instead of path and user agent: common, combined or JSON format
     #[arg(long, value_name = "LINE", conflicts_with_all = ["path", "user_agent", "from_log"])]
     pub(super) log_line: Option<String>,
-    /// Access log, each line of which is explained; `-`: standard input
+    /// Access log to explain line by line; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent"])]
     pub(super) from_log: Option<PathBuf>,
-    /// Method; of a log, where a line says none
+    /// Request method; for logs, the method of lines without one
     #[arg(long, default_value = "GET")]
     pub(super) method: String,
-    /// Host; of a log, where a line says none
+    /// Request host; for logs, the host of lines without one
     #[arg(long)]
     pub(super) host: Option<String>,
-    /// Header of the request, may be repeated: rules ask for some; Signature-Agent, Signature-Input and Signature say who signs
+    /// Request header, may be repeated, such as Signature-Agent, Signature-Input and Signature
     #[arg(long = "header", value_name = "NAME: VALUE", conflicts_with_all = ["log_line", "from_log"])]
     pub(super) headers: Vec<String>,
-    /// File of a robots.txt to hold the robot to, in place of the one in force
+    /// robots.txt file to apply instead of the current one
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,
-    /// Address of the client, for rules and for the proof of the robot's claim
+    /// Client address, for rules and for verifying the robot's claim
     #[arg(long, visible_alias = "address", value_name = "ADDRESS")]
     pub(super) ip: Option<std::net::IpAddr>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -75,29 +75,29 @@ pub(super) struct ExplainArgs {
 /// Arguments of `verify`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Ends with 0 where the claim is verified, with 1 where it is not.\n\nExamples: robot-detection verify --ip 66.249.66.1 --user-agent Googlebot/2.1\n          robot-detection verify --ranges --refresh"
+    after_help = "Exit code: 0 the claim is verified, 1 it is not\n\nExamples: robot-detection verify --ip 66.249.66.1 --user-agent Googlebot/2.1\n          robot-detection verify --ranges --refresh"
 )]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
+    reason = "each one is a command-line flag"
 )]
 pub(super) struct VerifyArgs {
-    /// Address that the request came from
+    /// Client address of the request
     #[arg(long, value_name = "ADDRESS", required_unless_present = "ranges")]
     pub(super) ip: Option<std::net::IpAddr>,
-    /// User agent that the request came with
+    /// User-Agent of the request
     #[arg(long, value_name = "UA", required_unless_present = "ranges")]
     pub(super) user_agent: Option<String>,
-    /// Shows the lists of addresses that operators publish
+    /// List the address ranges that robot operators publish
     #[arg(long, conflicts_with_all = ["ip", "user_agent"])]
     pub(super) ranges: bool,
-    /// Downloads all of these lists now
+    /// Download all of these lists now
     #[arg(long, requires = "ranges", conflicts_with = "offline")]
     pub(super) refresh: bool,
-    /// Asks nobody: neither the DNS nor servers that publish lists
+    /// Use no network: neither DNS nor the servers that publish address lists
     #[arg(long)]
     pub(super) offline: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -105,37 +105,37 @@ pub(super) struct VerifyArgs {
 /// Commands of `admin`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum AdminCommand {
-    /// Sets the password, read from standard input; ends all sessions
+    /// Set the password, read from standard input; ends all sessions
     #[command(after_help = "Example: robot-detection admin password < password.txt")]
     Password {
-        /// Makes a password and prints it
+        /// Generate a password and print it
         #[arg(long)]
         generate: bool,
     },
-    /// Makes a token for scripts and prints it once
+    /// Create an API token for scripts and print it once
     #[command(
         after_help = "Examples: robot-detection admin token monitoring --scope read\n          robot-detection admin token deploy --ends 90d"
     )]
     Token(TokenArgs),
-    /// Lists the tokens: scope, when made, last used and ending
+    /// List API tokens with scope, creation time, last use and expiry
     #[command(after_help = "Example: robot-detection admin tokens")]
     Tokens {
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Lists who is logged in, or ends sessions
+    /// List administrator sessions, or end them
     #[command(
         after_help = "Examples: robot-detection admin sessions\n          robot-detection admin sessions --end-all"
     )]
     Sessions {
-        /// Ends the session with this key, which the list shows
+        /// End the session with this key, as shown in the list
         #[arg(long, value_name = "KEY", conflicts_with_all = ["end_all", "json"])]
         end: Option<String>,
-        /// Ends all sessions
+        /// End all sessions
         #[arg(long, conflicts_with = "json")]
         end_all: bool,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -146,23 +146,23 @@ pub(super) enum AdminCommand {
 pub(super) struct TokenArgs {
     /// Name of the token
     pub(super) name: String,
-    /// What it may do: read changes nothing
+    /// Permissions of the token: read or write
     #[arg(long, value_enum, default_value_t, conflicts_with = "remove")]
     pub(super) scope: TokenScopeArg,
-    /// Last day (2026-12-31), days from now (90d) or time at which it ends [default: lasting]
+    /// Expiry of the token: last day (2026-12-31), days from now (90d) or time [default: never]
     #[arg(long, value_name = "WHEN", conflicts_with = "remove")]
     pub(super) ends: Option<String>,
-    /// Ends it
+    /// Revoke the token
     #[arg(long)]
     pub(super) remove: bool,
 }
 
-/// Scope of a token.
+/// Permissions of an API token.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(super) enum TokenScopeArg {
-    /// Asks, and changes nothing
+    /// Read only
     Read,
-    /// Asks and changes
+    /// Read and write
     #[default]
     Write,
 }
@@ -170,38 +170,38 @@ pub(super) enum TokenScopeArg {
 /// Commands of `database`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum DatabaseCommand {
-    /// Saves what can be read of a damaged file in a new one; keeps the damaged one beside it
+    /// Repair a damaged SQLite file: save its readable rows in a new file and keep the damaged file
     #[command(
-        after_help = "Ends with 0 where nothing is damaged, or all that can be read is saved. A server takes the new file over.\n\nExample: robot-detection --database sqlite:///var/lib/robot-detection/robot-detection.db database repair"
+        after_help = "Exit code 0: the file is not damaged, or all readable rows were saved. A running server switches to the new file.\n\nExample: robot-detection --database sqlite:///var/lib/robot-detection/robot-detection.db database repair"
     )]
     Repair(DatabaseArgs),
-    /// Makes a new, empty file; keeps the one that is there beside it
+    /// Create a new, empty database file and keep the existing file under another name
     #[command(
-        after_help = "A server takes the new file over, and prints a new administrator's password.\n\nExample: robot-detection database new --yes"
+        after_help = "A running server switches to the new file and prints a new administrator password.\n\nExample: robot-detection database new --yes"
     )]
     New(DatabaseArgs),
-    /// Copies the whole database into a new file, while servers run
+    /// Back up the whole database to a new file, while servers run
     #[command(
-        after_help = "PostgreSQL is backed up by pg_dump, as the error shows.\n\nExample: robot-detection database backup robot-detection.backup"
+        after_help = "For PostgreSQL, use pg_dump as shown in the error message.\n\nExample: robot-detection database backup robot-detection.backup"
     )]
     Backup {
-        /// File to write, which must not exist
+        /// File to write; must not exist
         file: PathBuf,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Puts a backup in the place of the database; stop the servers before
+    /// Restore the database from a backup; stop the servers first
     #[command(
-        after_help = "A backup is proven before it replaces anything. PostgreSQL is restored by pg_restore, as the error shows.\n\nExample: robot-detection database restore robot-detection.backup --force"
+        after_help = "The backup is checked before the database is replaced. For PostgreSQL, use pg_restore as shown in the error message.\n\nExample: robot-detection database restore robot-detection.backup --force"
     )]
     Restore {
-        /// File that `database backup` has made
+        /// File written by `database backup`
         file: PathBuf,
-        /// Replaces a database that is not empty; an SQLite file is kept beside
+        /// Replace a database that is not empty; an existing SQLite file is kept under another name
         #[arg(long)]
         force: bool,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -210,10 +210,10 @@ pub(super) enum DatabaseCommand {
 /// Arguments of `database repair` and `database new`.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct DatabaseArgs {
-    /// Does it without asking
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(super) yes: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -225,22 +225,22 @@ pub(super) struct InitArgs {
     /// File to write
     #[arg(default_value = "robot-detection.toml")]
     pub(super) file: PathBuf,
-    /// Prints it on standard output
+    /// Print the configuration to standard output
     #[arg(long)]
     pub(super) stdout: bool,
-    /// Writes over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub(super) force: bool,
-    /// Asks on the terminal what is to be done, tries each answer, and writes what they make
+    /// Ask for the settings on the terminal, test each answer, and write the configuration
     #[arg(long, conflicts_with_all = ["preset", "stdout"])]
     pub(super) interactive: bool,
-    /// Who may read the whole texts in robot heaven, in place of the question
+    /// Visitors that may read full texts in robot heaven; skips the question
     #[arg(long, value_name = "WHO", requires = "interactive", value_parser = READERS)]
     pub(super) open_to: Option<String>,
-    /// A configuration for a purpose, in place of every setting with its default
+    /// Configuration preset for a purpose, instead of all settings with their defaults
     #[arg(long, value_name = "WHAT")]
     pub(super) preset: Option<PresetArg>,
-    /// Name of the site that it is for
+    /// Site name for the preset
     #[arg(
         long,
         value_name = "HOST",
@@ -250,7 +250,7 @@ pub(super) struct InitArgs {
     pub(super) host: String,
 }
 
-/// What a configuration to begin with is for.
+/// Purpose of a generated configuration.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum PresetArg {
     /// Search engines read everything, training needs a licence
@@ -263,17 +263,17 @@ pub(super) enum PresetArg {
     after_help = "Example: robot-detection doctor --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
 )]
 pub(super) struct DoctorArgs {
-    /// Where visitors are to reach the server, as `serve --listen` has it
+    /// Addresses to check, as for `serve --listen`
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
-    /// Server behind the proxy, as `serve --upstream` has it; may be repeated
+    /// Upstream server to check, as for `serve --upstream`; may be repeated
     #[arg(long, value_name = "URL")]
     pub(super) upstream: Vec<String>,
-    /// Leaves out what needs the network: sources, resolvers, the site robot's starting points
+    /// Skip checks that use the network: sources, resolvers, the site robot's starting points
     #[arg(long)]
     pub(super) offline: bool,
-    /// Asks the sites for what agents look for, and checks nothing else: robots.txt, sitemap, llms.txt,
-    /// Markdown; of a URL, such as that of a server on another port, if one is given
+    /// Check only what AI agents look for on the sites: robots.txt, sitemap, llms.txt, Markdown; a
+    /// URL checks another address, such as a server on another port
     #[arg(
         long,
         value_name = "URL",
@@ -283,24 +283,24 @@ pub(super) struct DoctorArgs {
         conflicts_with = "offline"
     )]
     pub(super) agents: Option<String>,
-    /// Asks a proxy in front of robot-detection as two robots and as a browser, and checks nothing else:
-    /// whether it asks about each path, and applies the decisions; exit code 1 for a fault
+    /// Check only a front proxy: send requests as two robots and as a browser, and check that the
+    /// proxy queries the decision endpoint and applies the decisions; exit code 1 on a fault
     #[arg(long, value_name = "URL", conflicts_with_all = ["offline", "agents"])]
     pub(super) front: Option<Url>,
     /// Host header to send instead of the URL's host
     #[arg(long, requires = "front")]
     pub(super) host: Option<String>,
-    /// Further path to ask for, may be repeated
+    /// Additional path to request, may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["offline", "agents"])]
     pub(super) path: Vec<String>,
-    /// Page of the site that prints the headers that it receives, to check that none is forged
+    /// Path of a page that prints its request headers, to check that visitors cannot forge them
     #[arg(long, value_name = "PATH", requires = "front")]
     pub(super) echo: Option<String>,
-    /// Leaves one request without an answer, to see what visitors get while robot-detection is away;
-    /// other visitors may get the same for up to a second
+    /// Leave one decision query unanswered to see what visitors get while robot-detection is down;
+    /// other visitors may be affected for up to a second
     #[arg(long, requires = "front")]
     pub(super) failing: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }

@@ -1,4 +1,4 @@
-//! `bans`: who is refused so often that a firewall had better keep him out.
+//! `bans`: lists clients that are refused often enough to block at the firewall.
 
 use std::{collections::HashMap, process::ExitCode, time::Duration};
 
@@ -15,15 +15,15 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Time between two looks at the database.
+/// Interval between two database queries.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Arguments of `bans`.
 #[derive(Args, Clone, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Of each ban only the network is printed, which [[ban]] in the configuration has found:
-an address of IPv4, a /64 of IPv6. With --json also what refused it, since when and until when.
+    after_help = "Prints the networks banned by the [[ban]] tables of the configuration, one per line:
+an IPv4 address or an IPv6 /64. --json adds the cause, the start and the end of each ban.
 
 Examples: robot-detection bans --format nftables | nft -f -
           robot-detection bans --format nginx > /etc/nginx/bans.conf && nginx -s reload
@@ -33,13 +33,13 @@ Examples: robot-detection bans --format nftables | nft -f -
 pub(super) struct BansArgs {
     #[command(subcommand)]
     command: Option<BansCommand>,
-    /// Form of the list
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: BanFormat,
-    /// Goes on, and prints what begins and ends: as `+ NETWORK` and `- NETWORK`, or as commands of nft
+    /// Keep running and print changes: `+ NETWORK` and `- NETWORK`, or nft commands
     #[arg(long)]
     follow: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long, conflicts_with_all = ["format", "follow"])]
     json: bool,
 }
@@ -47,14 +47,12 @@ pub(super) struct BansArgs {
 /// Commands of `bans`.
 #[derive(Clone, Debug, Subcommand)]
 enum BansCommand {
-    /// Ends a ban at once, in this list; what a firewall has taken over it has to be told
-    #[command(
-        after_help = "Exit codes: 0 done, 1 there is no such ban, 2 it is no network
+    /// Remove a ban from this list; a firewall that has loaded the list must be updated separately
+    #[command(after_help = "Exit codes: 0 done, 1 no such ban, 2 not a network
 
-Example: robot-detection bans remove 203.0.113.5"
-    )]
+Example: robot-detection bans remove 203.0.113.5")]
     Remove {
-        /// Address, or a /64 of IPv6
+        /// IPv4 address or IPv6 /64
         network: String,
     },
 }
@@ -65,12 +63,13 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
         return remove(&loaded, network).await;
     }
     if args.follow && args.format == BanFormat::Nginx {
-        let text = "nginx reads a list only when it is reloaded: leave --follow out, and write the file from a timer";
+        let text =
+            "nginx reads a list only on reload: omit --follow and write the file from a timer";
         return Err(WrongUsage(text.to_owned()).into());
     }
     let store = context::store(&loaded).await?;
     if loaded.settings().tables.bans.is_empty() {
-        output::note("nobody is banned by this configuration: it has no [[ban]]");
+        output::note("this configuration bans no clients: it has no [[ban]]");
     }
     let clock = Clock::system();
     let bans = store.bans().list(clock.now_ms()).await?;
@@ -89,11 +88,11 @@ async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
     let store = context::store(loaded).await?;
     let removed = bans::remove(&context::caller(&store), network).await;
     store.close().await;
-    output::line(&format!("{} is not banned any more", removed?))?;
+    output::line(&format!("{} is no longer banned", removed?))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what begins and ends until standard output is closed.
+/// Prints bans that begin or end until standard output is closed.
 async fn follow(
     store: &Store,
     clock: &Clock,
@@ -111,13 +110,13 @@ async fn follow(
         match store.bans().list(clock.now_ms()).await {
             Ok(read) => bans = Some(read),
             Err(error) if is_failing => drop(error),
-            Err(error) => output::note(&format!("{error}; trying again")),
+            Err(error) => output::note(&format!("{error}; retrying")),
         }
         is_failing = bans.is_none();
     }
 }
 
-/// Returns what has begun and ended since the last look.
+/// Returns the bans that began or ended since the last query.
 fn changes(
     known: &mut HashMap<String, Ban>,
     bans: Vec<Ban>,

@@ -23,53 +23,56 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Who changes something by a command, as the log of changes says it.
+/// Actor of changes made by commands, as shown in the audit log.
 pub(super) const ACTOR: &str = "command line";
 
 /// Arguments of all commands.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Cli {
-    /// Configuration file [default: robot-detection.toml, if it is there]
+    /// Configuration file [default: robot-detection.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Database: `sqlite://FILE` or `postgres://USER@HOST/NAME`
     #[arg(long, global = true, value_name = "URL")]
     pub(super) database: Option<String>,
-    /// File of the site robot that a command of `site-robot` names.
+    /// Configuration file of the site robot, if a `site-robot` command names one.
     #[arg(skip)]
     pub(super) robot_conf: Option<String>,
 }
 
-/// File that is read when none is named.
+/// Default configuration file.
 const DEFAULT_FILE: &str = "robot-detection.toml";
 
-/// Reads file, environment and the global flags.
+/// Reads the configuration file, the environment and the global flags.
 pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
     Ok(loader_of(cli, file_text(cli)?.as_deref()))
 }
 
-/// Returns the configuration file that commands read, whether or not it is there.
+/// Returns the path of the configuration file, whether or not the file exists.
 pub(super) fn file(cli: &Cli) -> &Path {
     cli.config.as_deref().unwrap_or(Path::new(DEFAULT_FILE))
 }
 
-/// Reads the configuration file; without a name it need not be there.
+/// Reads the configuration file; returns `None` if the default file does not exist.
 pub(super) fn file_text(cli: &Cli) -> anyhow::Result<Option<String>> {
     match std::fs::read_to_string(file(cli)) {
         Ok(text) => Ok(Some(text)),
-        // A file that is named has to be there; the usual one only may.
+        // A file given by --config must exist; the default file may be missing.
         Err(error) if cli.config.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             Ok(None)
         }
         Err(error) => {
-            let (hint, file) = ("`robot-detection init` writes one", file(cli).display());
+            let (hint, file) = (
+                "create one with `robot-detection init`",
+                file(cli).display(),
+            );
             let text = format!("cannot read {file} ({hint}): {error}");
             Err(WrongUsage(text).into())
         }
     }
 }
 
-/// Reads this text of the file, the environment and the global flags.
+/// Reads the given text of the configuration file, the environment and the global flags.
 pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
     let loader = text.map_or_else(Loader::new, |text| {
         Loader::new().file(&file(cli).display().to_string(), text)
@@ -90,9 +93,9 @@ pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
     loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state)
 }
 
-/// Returns the database that `robot-state-dir` of robot.conf names, where no setting does.
+/// Returns the database named by `robot-state-dir` of robot.conf, if no setting names a database.
 fn state_of_robot(loader: &Loader) -> Option<String> {
-    // What is wrong is told where it is loaded to be used.
+    // Errors are reported when the settings are loaded for use.
     let loaded = loader.clone().load().ok()?;
     if loaded.is_set(&DatabaseSection::KEY.url) {
         return None;
@@ -109,19 +112,19 @@ fn state_of_robot(loader: &Loader) -> Option<String> {
     })
 }
 
-/// Loads the settings of a command that has no flags of its own for them.
+/// Loads the settings for a command without flags for them.
 pub(super) fn load(cli: &Cli) -> anyhow::Result<Loaded> {
     Ok(every_error::load(&loader(cli)?)?)
 }
 
-/// Returns a detector of the database's robots, or of the bundled ones where there is no database yet.
+/// Returns a detector with the database's robots, or the bundled robots if no database exists.
 pub(super) async fn detector(loaded: &Loaded) -> anyhow::Result<Detector> {
     let robots = robots(loaded).await?;
     let detector = Detector::new(robots.into_iter().map(Arc::new))?;
     Ok(detector.recognise_unlisted(loaded.settings().general.unlisted_robots))
 }
 
-/// Returns the database's robots, or the bundled ones where there is no database yet.
+/// Returns the database's robots, or the bundled robots if no database exists.
 pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     let settings = loaded.settings();
     if !database_exists(&settings.database.url) {
@@ -136,13 +139,13 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     Ok(rows.into_iter().map(|row| row.robot).collect())
 }
 
-/// Returns a prover that proves claims as a server with these settings would.
+/// Returns a prover that verifies claims as a server with these settings does.
 pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
     let settings = app::verification(&loaded.settings().verify);
     Ok(ClaimProver::new(settings, store(loaded).await?).await?)
 }
 
-/// Returns the live rules that a server with these settings has in force.
+/// Returns the live rules that a server with these settings applies.
 pub(super) async fn live_rules(loaded: &Loaded) -> anyhow::Result<LiveRuleSet> {
     if !loaded.settings().admin.rules {
         return Ok(LiveRuleSet::default());
@@ -164,9 +167,9 @@ pub(super) fn caller(store: &Store) -> Caller<'_> {
     }
 }
 
-/// Reads lists and files in which a server with these settings looks addresses up.
+/// Reads the address lists and files of these settings.
 ///
-/// Copies are those of the database; with `may_fetch`, a list without one is fetched.
+/// Downloaded copies are read from the database. With `may_fetch`, missing lists are downloaded.
 pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Result<()> {
     let wanted = app::wanted_origins(loaded)?;
     if wanted == Wanted::default() {
@@ -183,45 +186,45 @@ pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Re
     Ok(())
 }
 
-/// Opens the database, or one in memory where there is none yet.
+/// Opens the database, or an empty in-memory database if none exists.
 pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
     let url = &loaded.settings().database.url;
     let url = if database_exists(url) {
         url
     } else {
-        // A command that only asks leaves no file behind.
+        // A read-only command creates no file.
         "sqlite::memory:"
     };
     Ok(Store::connect(url).await?)
 }
 
-/// Opens the database for a command that changes something; makes it where none is configured yet.
+/// Opens the database for a command that writes, and creates a missing database file.
 pub(super) async fn changing_store(loaded: &Loaded) -> anyhow::Result<Store> {
     check_database(loaded.settings())?;
     Ok(Store::connect(&loaded.settings().database.url).await?)
 }
 
-/// Returns a detector of the bundled robots.
+/// Returns a detector with the bundled robots.
 pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
     let detector = Detector::new(bundled().robots.into_iter().map(Arc::new))?;
     Ok(detector.recognise_unlisted(unlisted))
 }
 
-/// Fails where the database is gone, and prints a note where the first one will be made.
+/// Fails if the database file has been removed, and prints a note before a first one is created.
 ///
 /// # Errors
 ///
-/// The file was there before: an empty one in its place would hide that an operator lost data.
+/// The file existed before: replacing the file by an empty one would hide the loss of data.
 pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     let url = &settings.database.url;
     if is_gone(url) {
         anyhow::bail!(
-            "the database {url} is gone, which was there before: put it back, or a backup; \
-             `robot-detection database new` makes a new one"
+            "the database file {url} existed before and is missing: restore the file or a backup; \
+             `robot-detection database new` creates a new, empty database"
         );
     }
     if !database_exists(url) && sqlite_file(url).is_some() {
-        output::note(&format!("there is no database {url} yet: it is made now"));
+        output::note(&format!("creating the database {url}"));
     }
     Ok(())
 }
@@ -237,15 +240,15 @@ pub(super) fn is_gone(url: &str) -> bool {
     })
 }
 
-/// Returns `true` if a database can be opened without making its file.
+/// Returns `true` if a database can be opened without creating its file.
 ///
-/// A command that only reads makes none: it would belong to the user of the command, and `serve`
-/// might not be able to write it.
+/// Read-only commands do not create a database file: the file would belong to the user of the
+/// command, and `serve` might not be able to write to it.
 pub(super) fn database_exists(url: &str) -> bool {
     !url.starts_with("sqlite:") || sqlite_file(url).is_some_and(Path::exists)
 }
 
-/// Returns the file of an SQLite database that is not in memory.
+/// Returns the file of an SQLite database, or `None` for an in-memory database.
 pub(super) fn sqlite_file(url: &str) -> Option<&Path> {
     // `sqlite:FILE` and `sqlite://FILE` both name a file; options follow the `?`.
     let rest = url.strip_prefix("sqlite:")?.trim_start_matches("//");

@@ -1,4 +1,4 @@
-//! `database`: backs up and restores, repairs a damaged SQLite file, or sets it aside.
+//! `database`: backs up, restores, repairs or replaces the database.
 
 use std::{path::Path, process::ExitCode};
 
@@ -31,7 +31,7 @@ async fn back_up(url: &str, file: &Path, json: bool) -> anyhow::Result<ExitCode>
     if json {
         output::json(&json!({"database": shown, "file": file}))?;
     } else {
-        output::line(&format!("{shown} is in {file}"))?;
+        output::line(&format!("backed up {shown} to {file}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -44,22 +44,22 @@ async fn restore(url: &str, file: &Path, force: bool, json: bool) -> anyhow::Res
         output::json(&json!({"database": shown, "file": file, "kept": kept}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::line(&format!("{shown} holds what was in {file}"))?;
+    output::line(&format!("restored {shown} from {file}"))?;
     if let Some(kept) = kept {
-        output::line(&format!("the old one is {kept}"))?;
+        output::line(&format!("the previous database was kept as {kept}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
-    // Before the question: nobody is asked about a file that is well.
+    // Checked before asking for confirmation: an undamaged file needs no question.
     let Some(damage) = Store::damage(url).await? else {
         return print_undamaged(&shown, args);
     };
     let question = format!(
-        "{shown} is damaged: {damage}\nWhat can be read is saved in a new file at its place, and \
-         the damaged one is kept beside it."
+        "{shown} is damaged: {damage}\nAll readable rows will be saved in a new file that replaces it. \
+         The damaged file is kept under another name."
     );
     if !is_confirmed(&question, args.yes)? {
         return Ok(ExitCode::FAILURE);
@@ -77,8 +77,8 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     let is_there = context::sqlite_file(url).is_some_and(Path::exists);
     let question = format!(
-        "{shown} is kept beside, and a new one is made at its place: password, tokens, \
-         descriptions and robots added by hand are in the old one only."
+        "{shown} will be kept under another name and replaced by an empty database. Password, tokens, \
+         page descriptions and robots added by hand are not copied."
     );
     if is_there && !is_confirmed(&question, args.yes)? {
         return Ok(ExitCode::FAILURE);
@@ -89,13 +89,13 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
         output::json(&json!({"database": shown, "made": true, "kept": kept}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::line(&format!("made {shown}"))?;
+    output::line(&format!("created {shown}"))?;
     if let Some(kept) = kept {
-        output::line(&format!("the old one is {kept}"))?;
+        output::line(&format!("the previous database was kept as {kept}"))?;
     }
     output::note(
-        "a server on it prints the administrator's password now, or at its start; \
-         `robot-detection admin password` sets another",
+        "a server that uses this database prints the administrator's password now or when it starts; \
+         `robot-detection admin password` sets another one",
     );
     Ok(ExitCode::SUCCESS)
 }
@@ -104,7 +104,7 @@ fn print_undamaged(shown: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> 
     if args.json {
         output::json(&json!({"database": shown, "repaired": false, "damage": Value::Null}))?;
     } else {
-        output::line(&format!("{shown} is not damaged: nothing was done"))?;
+        output::line(&format!("{shown} is not damaged; nothing was changed"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -132,10 +132,12 @@ fn print_repair(shown: &str, repair: &Repair, args: DatabaseArgs) -> anyhow::Res
     }
     let rows: Vec<_> = tables.iter().map(row).collect();
     output::table(&["table", "rows saved", "rows lost"], &rows)?;
-    output::line(&format!("repaired {shown}\nthe damaged one is {kept}"))?;
+    output::line(&format!(
+        "repaired {shown}\nthe damaged file was kept as {kept}"
+    ))?;
     if tables.iter().any(|table| table.lost != Some(0)) {
         output::note(
-            "registries come back with the next refresh, pages with the next run of the site robot; a password or tokens that are lost: `robot-detection admin`",
+            "lost registry rows return with the next refresh, lost pages with the next run of the site robot; replace a lost password or tokens with `robot-detection admin`",
         );
     }
     Ok(())

@@ -1,11 +1,11 @@
-//! Lists all errors of a configuration instead of the first one.
+//! Reports all errors of a configuration instead of only the first one.
 
 use std::collections::BTreeSet;
 
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Removed};
 
-/// Words of an error about a list that is not there.
+/// Text of the error about a reference to a missing list.
 const NO_LIST: &str = "no [[list]] is named";
 
 /// Loads settings, or returns all of their errors.
@@ -14,9 +14,9 @@ pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
     loaded.map_err(|first| every_error(loader, first))
 }
 
-/// Returns all errors of a configuration, as far as one does not hide another.
+/// Returns all errors of a configuration, except errors hidden by other errors.
 ///
-/// Assembling the settings fails at the first wrong value: the loop removes that value and judges
+/// Assembling the settings fails at the first wrong value: the loop removes that value and checks
 /// the rest again.
 pub(super) fn every_error(loader: &Loader, first: ConfigErrors) -> ConfigErrors {
     let mut loader = loader.clone();
@@ -59,7 +59,7 @@ fn is_of_list(error: &ConfigError) -> bool {
     message.starts_with("list.") || message.contains("[[list]]") && !message.contains(NO_LIST)
 }
 
-/// Judges all that `serve` judges before it opens anything; fails with the first error.
+/// Checks all settings that `serve` checks before it opens anything; fails with the first error.
 pub(super) fn judge(loaded: &Loaded) -> Result<(), ConfigErrors> {
     ServerSettings::new(loaded, false)?;
     app::assemble(loaded)

@@ -1,4 +1,4 @@
-//! `health`: asks the server of this configuration whether it is ready.
+//! `health`: checks whether the server of this configuration is ready.
 
 use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
@@ -15,10 +15,10 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Longest time that it waits; container engines give a health check thirty seconds.
+/// Timeout of the request; container engines allow a health check thirty seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Largest answer that is read, in bytes.
+/// Maximum number of bytes read from the response.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Arguments of `health`.
@@ -31,10 +31,10 @@ Exit code: 0 the server is ready, 1 it is not or does not answer
 Example: robot-detection health"
 )]
 pub(super) struct HealthArgs {
-    /// URL to ask in place of the server's own
+    /// URL to request instead of the server's own
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -47,7 +47,7 @@ pub(super) async fn run(cli: &Cli, args: &HealthArgs) -> anyhow::Result<ExitCode
     let answer = status(&url).await;
     let is_ready = matches!(answer, Ok(200..=299));
     let said = match &answer {
-        Ok(status) => format!("answers with {status}"),
+        Ok(status) => format!("returns {status}"),
         Err(error) => output::clean(error),
     };
     if args.json {
@@ -69,7 +69,7 @@ pub(super) async fn run(cli: &Cli, args: &HealthArgs) -> anyhow::Result<ExitCode
     })
 }
 
-/// Returns whether a server of this configuration is ready.
+/// Returns `true` if a server of this configuration is ready.
 pub(super) async fn is_ready(loaded: &Loaded) -> bool {
     let Ok(url) = own_url(loaded) else {
         return false;
@@ -98,22 +98,22 @@ pub(super) async fn ask(url: &str) -> Result<AnyStatusResponse, String> {
     fetcher.ask(ask).await.map_err(|error| error.to_string())
 }
 
-/// Returns where a server of this configuration says whether it is ready.
+/// Returns the URL of the readiness endpoint of this configuration's server.
 pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
     let settings = loaded.settings();
-    // Without its listener a server does not start, but for that of operation.listen.
+    // A server does not start without its listeners, except operation.listen.
     let listeners = [&settings.admin.listen, &settings.operation.listen];
     let found = listeners.into_iter().flatten().find_map(address);
     found
         .map(|address| format!("http://{address}/readyz"))
         .ok_or_else(|| {
-            let text = "no listener has an address for health checks: set operation.listen to one such as \
-                        127.0.0.1:9180, or write --url URL";
+            let text = "no listener has an address for health checks: set operation.listen to an address such as \
+                        127.0.0.1:9180, or use --url URL";
             WrongUsage(text.to_owned())
         })
 }
 
-/// Returns where a listener is reached from its own machine.
+/// Returns the address at which this machine reaches a listener.
 pub(super) fn address(listener: &ListenAddr) -> Option<SocketAddr> {
     match listener {
         ListenAddr::Tcp(address) if address.port() != 0 => Some(from_here(*address)),
@@ -127,7 +127,7 @@ mod tests {
     use crate::config::Loader;
 
     #[test]
-    fn the_server_is_asked_where_it_answers_this_machine() {
+    fn server_is_queried_at_its_local_address() {
         for (text, url) in [
             (
                 "server.listen = '0.0.0.0:80'",

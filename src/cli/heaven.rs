@@ -1,4 +1,4 @@
-//! `heaven`: starts one, undoes the last publication, shows what is made of a page.
+//! `heaven`: sets up robot heaven, rolls back a publication, previews a page.
 
 use std::process::ExitCode;
 
@@ -18,36 +18,36 @@ use super::{
 /// Commands of `heaven`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum HeavenCommand {
-    /// Leads from a site that is proxied to robots that read its heaven
+    /// Set up robot heaven for a proxied site and check that robots are redirected to it
     #[command(
-        after_help = "It asks the site, writes what is missing into the configuration file (starting points, schedule,
-heaven) and leaves its other lines as they are, has the site robot run, by the server where one
-runs, which reloads its configuration, and asks for a page as Googlebot would. Run again, it writes
-nothing, and the site robot visits what has changed.
+        after_help = "Requests the site, adds missing settings to the configuration file (starting points, schedule,
+heaven) without changing other lines, reloads a running server, runs the site robot, and requests
+a page as Googlebot would. If run again, the command writes nothing, and the site robot visits only
+changed pages.
 
-Exit code: 0 a robot is led to heaven, or will be once a server runs; 1 it is not, or nothing was
-described; 2 wrong usage or configuration: nothing was written
+Exit code: 0 a robot is redirected to heaven, or will be once a server runs; 1 it is not, or no page
+was described; 2 wrong usage or configuration: nothing was written
 
 Examples: robot-detection heaven start --dry-run
           robot-detection heaven start https://www.example.com/members/"
     )]
     Start(StartArgs),
-    /// Puts the last publication back; once more undoes that
+    /// Roll back the last publication; run again to undo the rollback
     #[command(
-        after_help = "Pages, lists, feeds and exports are at once as they were before the last run was published.
-The next run asks for these pages as wholes, and publishes what they say then.
+        after_help = "Pages, lists, feeds and exports immediately return to their state before the last publication.
+The next run downloads these pages again in full and publishes them.
 
-Exit code: 0 done, 1 there is nothing to put back
+Exit code: 0 done, 1 there is nothing to roll back
 
 Example: robot-detection heaven undo --site shop"
     )]
     Undo(UndoArgs),
-    /// Shows what heaven makes of a page that is in a file
+    /// Preview the heaven page for an HTML file
     #[command(
-        after_help = "The page goes through the generation filter that ships, and is told as heaven tells it. Nothing is
-fetched or stored; links lead where the page's own do.
+        after_help = "Processes the page with the bundled generation filter and prints the page as heaven would show it.
+Nothing is downloaded or stored; links keep the targets of the page.
 
-Exit code: 0 done, 1 the filter takes no such page, or the file cannot be read
+Exit code: 0 done, 1 the filter does not accept the page, or the file cannot be read
 
 Example: robot-detection heaven preview page.html --url https://www.example.com/docs/page.html"
     )]
@@ -60,10 +60,10 @@ pub(super) struct UndoArgs {
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     site: String,
-    /// Directory that heaven was published into, where it is not the configured one
+    /// Directory that heaven was published to, if not the configured one
     #[arg(long, value_name = "DIRECTORY")]
     publish: Option<std::path::PathBuf>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -75,7 +75,7 @@ pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<Ex
         HeavenCommand::Undo(args) => args,
     };
     let context = CommandContext::new(cli).await?;
-    // Not `?`: the database is closed in any case.
+    // Not `?`, so that the database is closed in any case.
     let code = undo(&context, args).await;
     context.store.close().await;
     code
@@ -86,7 +86,7 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     let undone = runs(context, args).await?.undo().await?;
     let Some((publication, pages)) = undone else {
         output::note(&format!(
-            "error: nothing to put back: {site} has no publication before which it had pages"
+            "error: nothing to roll back: {site} has no earlier publication with pages"
         ));
         return Ok(ExitCode::FAILURE);
     };
@@ -102,20 +102,24 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     }
     let run = publication.run_id;
     output::line(&if is_undone {
-        format!("{site}: as before run {run} was published, {pages} pages; once more undoes that")
+        format!(
+            "{site}: restored the state before run {run} with {pages} pages; run again to undo the rollback"
+        )
     } else {
-        format!("{site}: as run {run} was published, {pages} pages; once more takes that back")
+        format!(
+            "{site}: restored the publication of run {run} with {pages} pages; run again to roll back"
+        )
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the robot whose heaven it is, made from a described page where none is configured.
+/// Returns the robot of the site, created from a described page if none is configured.
 async fn runs(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
     let mut changes = SiteRobotChanges::default();
     changes.publish.clone_from(&args.publish);
     if SiteRobotSettings::new(&context.loaded, &args.site, &changes)?.is_none() {
         let first = context.first_described(&args.site).await?;
-        // A robot needs a starting point, though undoing visits none.
+        // A robot needs a starting point, although a rollback visits no page.
         changes.urls = vec![first.unwrap_or_else(|| "http://localhost/".to_owned())];
     }
     context.runs(&args.site, &changes).await

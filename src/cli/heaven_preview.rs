@@ -1,4 +1,4 @@
-//! `heaven preview`: what heaven makes of a page.
+//! `heaven preview`: shows the heaven page for an HTML file.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -18,20 +18,20 @@ use super::output::{self, WrongUsage};
 /// Arguments of `heaven preview`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PreviewArgs {
-    /// File with the page
+    /// HTML file of the page
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// URL that the page has
+    /// URL of the page
     #[arg(
         long,
         value_name = "URL",
         default_value = "https://www.example.com/page"
     )]
     url: String,
-    /// Its media type, with the character set if the page does not name it
+    /// Media type of the page, with the character set if the page does not declare one
     #[arg(long = "type", value_name = "TYPE", default_value = "text/html")]
     media_type: String,
-    /// Prints HTML in place of Markdown
+    /// Print HTML instead of Markdown
     #[arg(long)]
     html: bool,
 }
@@ -39,7 +39,7 @@ pub(super) struct PreviewArgs {
 pub(super) fn run(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
     let url: Url = args.url.parse().map_err(|error| {
         let url = output::clean(&args.url);
-        WrongUsage(format!("--url: {url:?} is no URL: {error}"))
+        WrongUsage(format!("--url: {url:?} is not a URL: {error}"))
     })?;
     let body = fs::read(&args.file);
     let body = body.with_context(|| format!("cannot read {}", args.file.display()))?;
@@ -56,7 +56,9 @@ pub(super) fn run(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
     pages.add(&description);
     let catalogue = pages.build(&settings);
     if catalogue.is_empty() {
-        output::note("note: heaven does not show this page, which forbids that by noindex");
+        output::note(
+            "note: heaven does not show this page, because the page forbids it with noindex",
+        );
     }
     let told = if args.html {
         heaven::page(&description, &catalogue, &settings)
@@ -67,7 +69,7 @@ pub(super) fn run(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the description that the filter makes, or why it makes none.
+/// Returns the description made by the filter, or the reason why the filter makes none.
 fn described(
     url: Url,
     args: &PreviewArgs,
@@ -75,7 +77,7 @@ fn described(
 ) -> anyhow::Result<Result<ResourceDescription, String>> {
     let filters = Filters::shipped(&Functions::new(), &NoFiles)?;
     let filter = filters.filter(Filters::GENERATION);
-    let filter = filter.context("the generation filter is not there")?;
+    let filter = filter.context("the generation filter is missing")?;
     let run = FilterRun::new();
     let around = Surroundings {
         run: &run,

@@ -1,4 +1,4 @@
-//! What a command is about, a file or standard input, and whether it may be done.
+//! Input of commands from files and standard input, and confirmations.
 
 use std::{
     fs::File,
@@ -8,7 +8,7 @@ use std::{
 
 use super::output::{self, WrongUsage};
 
-/// Most wrong answers to one question.
+/// Maximum number of wrong answers to one question.
 pub(super) const MAX_WRONG: usize = 20;
 
 /// Returns `true` if a file name stands for standard input.
@@ -16,7 +16,7 @@ pub(super) fn is_standard_input(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 
-/// Returns the name of a file as messages print it.
+/// Returns the name of a file for messages.
 pub(super) fn name(file: &Path) -> String {
     if is_standard_input(file) {
         return "standard input".to_owned();
@@ -24,14 +24,14 @@ pub(super) fn name(file: &Path) -> String {
     output::clean(&file.display().to_string())
 }
 
-/// Reads a file or standard input of at most `max_bytes`.
+/// Reads at most `max_bytes` from a file or standard input.
 ///
 /// # Errors
 ///
-/// The error of a larger one ends with `too_large`.
+/// The error for a larger input ends with `too_large`.
 pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u8>, WrongUsage> {
     let mut bytes = Vec::new();
-    // One byte more than the limit tells a file that is too large from one that just fits.
+    // One byte more than the limit tells an input that is too large from one that just fits.
     let max_read = max_bytes + 1;
     let read = if is_standard_input(file) {
         let stdin = io::stdin().lock();
@@ -52,22 +52,22 @@ pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Returns `true` if `--yes` or an answer at the terminal confirms the question.
+/// Returns `true` if `--yes` or an answer on the terminal confirms the question.
 ///
-/// Without a terminal nobody can answer: a script has to say `--yes`, else it would hang.
+/// Without a terminal, `--yes` is required, because a script would wait for ever.
 pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
     if !can_ask() {
-        let text = format!("{question} Say --yes for that");
+        let text = format!("{question} Use --yes to confirm");
         anyhow::bail!(WrongUsage(text));
     }
-    let answer = answer(&format!("{question} Go on? [y/N] "))?;
+    let answer = answer(&format!("{question} Continue? [y/N] "))?;
     Ok(matches!(&*answer, "y" | "Y" | "yes"))
 }
 
-/// Asks for one of several words until one is answered; nothing where the answers end.
+/// Asks until the answer is one of several words; returns `None` at an empty answer.
 pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Option<&'static str>> {
     let question = format!("{question} [{}] ", words.join("/"));
     for _ in 0..MAX_WRONG {
@@ -83,7 +83,7 @@ pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Optio
 }
 
 fn answer(question: &str) -> io::Result<String> {
-    // On standard error: standard output belongs to the result, also where it is JSON.
+    // On standard error, because standard output is for the result, which may be JSON.
     let mut err = io::stderr().lock();
     err.write_all(question.as_bytes())?;
     err.flush()?;

@@ -1,4 +1,4 @@
-//! `instances`: the instances that serve from the database, and what each of them leads.
+//! `instances`: lists the instances that share the database and the leases that they hold.
 
 use std::process::ExitCode;
 
@@ -26,17 +26,17 @@ const HEADER: [&str; 9] = [
 /// Arguments of `instances`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Each instance says every 15 seconds that it is alive. One that stops takes leave; one that was
-killed is listed for two minutes more. Times are those of the database; an instance whose own clock
-is wrong goes by it. What an instance leads others do not do meanwhile: alerts, or the refresh of a
-source while it lasts.
+    after_help = "Instances report to the database every 15 seconds. A stopped instance is removed from the list, a
+killed instance after two minutes. Times are those of the database's clock, which instances with a
+wrong clock use too. Only the holder of a lease does the work for it, such as sending alerts or
+refreshing a source.
 
 Exit codes: 0 done, 1 the database failed
 
 Example: robot-detection instances --json"
 )]
 pub(super) struct InstancesArgs {
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,7 @@ pub(super) async fn run(cli: &Cli, args: &InstancesArgs) -> anyhow::Result<ExitC
     } else if list.instances.is_empty() {
         let url = store.url();
         output::note(&format!(
-            "no instance serves from {url}; `robot-detection serve` starts one"
+            "no instance uses {url}; start one with `robot-detection serve`"
         ));
     } else {
         output::table(&HEADER, &list.instances.iter().map(row).collect::<Vec<_>>())?;
@@ -59,7 +59,7 @@ pub(super) async fn run(cli: &Cli, args: &InstancesArgs) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the cells of an instance; other programs may have written what they say.
+/// Returns the cells of an instance, without control characters from the database.
 fn row(instance: &Instance) -> Vec<String> {
     let or_dash = |text: String| {
         if text.is_empty() {

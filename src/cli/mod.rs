@@ -1,8 +1,8 @@
 //! The command line.
 //!
-//! Each command is a thin user of the library: it reads its arguments, calls
-//! one function of a room, and prints the result for people or, with `--json`,
-//! for programs. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.
+//! Each command is a thin layer over the library: it parses its arguments, calls
+//! one function of a module, and prints the result as text or, with `--json`,
+//! as JSON. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.
 //!
 //! # Example
 //!
@@ -17,7 +17,6 @@ mod alerts;
 mod apache_map;
 mod args;
 mod bans;
-mod command_line;
 mod context;
 mod database;
 mod doctor;
@@ -41,8 +40,8 @@ mod robots_txt;
 mod robots_txt_warnings;
 mod rule_warnings;
 mod rules;
-mod run;
 mod serve;
+mod serve_settings;
 mod site_robot;
 mod summary;
 mod suspects;
@@ -51,6 +50,236 @@ mod traps;
 mod validate;
 mod verify;
 
-use context::Cli;
+use std::process::ExitCode;
 
-pub use run::{command, main};
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::app::BuildError;
+use crate::config::ConfigErrors;
+use crate::listen::inherit_sockets;
+use crate::operations::Refusal;
+use crate::store::{StoreError, StoreErrorKind};
+
+use alerts::AlertsCommand;
+use apache_map::ApacheMapArgs;
+use args::{
+    AdminCommand, CompletionsArgs, DatabaseCommand, DoctorArgs, ExplainArgs, InitArgs, ServeArgs,
+    VerifyArgs,
+};
+use bans::BansArgs;
+use context::Cli;
+use health::HealthArgs;
+use heaven::HeavenCommand;
+use identify::IdentifyArgs;
+use instances::InstancesArgs;
+use output::{WRONG_USAGE, WrongUsage};
+use proxy_config::ProxyConfigArgs;
+use registry::RegistryCommand;
+use reload_command::ReloadArgs;
+use robots_txt::RobotsTxtCommand;
+use rules::RulesCommand;
+use site_robot::SiteRobotCommand;
+use suspects::SuspectsCommand;
+use traffic::TrafficCommand;
+use validate::ValidateArgs;
+
+/// Detect robots on a web site, verify them, and control what they get.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "robot-detection", version, about, max_term_width = 100)]
+struct CommandLine {
+    #[command(flatten)]
+    cli: Cli,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Commands.
+#[derive(Clone, Debug, Subcommand)]
+enum Command {
+    /// Run the server: proxy, detection, robot heaven and admin console
+    Serve(ServeArgs),
+    /// Show, refresh and edit the robots table
+    #[command(subcommand)]
+    Registry(RegistryCommand),
+    /// Identify the robot of each User-Agent or log line, or summarize access logs
+    Identify(IdentifyArgs),
+    /// Show visitor statistics
+    #[command(subcommand)]
+    Traffic(TrafficCommand),
+    /// Manage live rules, which apply immediately on every instance, and pause enforcement
+    #[command(subcommand)]
+    Rules(RulesCommand),
+    /// List fleets of robots that claim to be browsers
+    #[command(subcommand)]
+    Suspects(SuspectsCommand),
+    /// List trap paths and the link to them for your pages
+    #[command(
+        after_help = "A visitor that requests a trap has ignored robots.txt: human visitors do not see the link.
+
+Example: robot-detection traps"
+    )]
+    Traps {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List clients that are refused often enough to block at the firewall
+    Bans(BansArgs),
+    /// Explain the decision for a request
+    Explain(ExplainArgs),
+    /// Verify a robot's claim, or list the published address ranges
+    Verify(VerifyArgs),
+    /// Test and check robots.txt files
+    #[command(subcommand)]
+    RobotsTxt(RobotsTxtCommand),
+    /// Run and control the site robot, check its configuration files
+    #[command(subcommand)]
+    SiteRobot(SiteRobotCommand),
+    /// Set up robot heaven, or roll back its last publication
+    #[command(subcommand)]
+    Heaven(HeavenCommand),
+    /// Set the administrator's password, manage API tokens and sessions
+    #[command(subcommand)]
+    Admin(AdminCommand),
+    /// Send test alerts and list the state of all alerts
+    #[command(subcommand)]
+    Alerts(AlertsCommand),
+    /// List the instances that share the database and the leases that they hold
+    Instances(InstancesArgs),
+    /// Back up, restore, repair or recreate the database
+    #[command(subcommand)]
+    Database(DatabaseCommand),
+    /// Print the configuration that connects nginx, Caddy, … to the decision endpoint
+    ProxyConfig(ProxyConfigArgs),
+    /// Answer the queries of Apache's `RewriteMap` on standard input
+    #[command(hide = true)]
+    ApacheMap(ApacheMapArgs),
+    /// Write a commented configuration file
+    Init(InitArgs),
+    /// Check the configuration, database, sources, upstreams, robot heaven and site robot
+    Doctor(DoctorArgs),
+    /// Check the configuration file without opening or writing anything
+    Validate(ValidateArgs),
+    /// Reload the configuration of a running server
+    Reload(ReloadArgs),
+    /// Check whether the server is ready, for container health checks
+    Health(HealthArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+}
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let mut line = CommandLine::parse();
+    if let Command::SiteRobot(command) = &line.command {
+        line.cli.robot_conf = command.robot_conf().map(str::to_owned);
+    }
+    // ring is the only provider in the tree; a second call fails because it is already installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(&line.cli, &line.command) {
+        Ok(code) => code,
+        // A reader such as `head` has closed the pipe, which is not an error.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::note(&format!("error: {}", text(&error)));
+            if is_wrong_usage(&error) {
+                ExitCode::from(WRONG_USAGE)
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Returns the command line's parser, for generating manuals and testing documentation.
+#[must_use]
+pub fn command() -> clap::Command {
+    CommandLine::command()
+}
+
+fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
+    if let Command::Serve(_) = command {
+        // Called before threads are started, because it removes environment variables, which is
+        // unsafe while other threads read them.
+        inherit_sockets();
+    }
+    match command {
+        // These commands need no runtime, or build another kind of runtime.
+        Command::ApacheMap(args) => apache_map::run(cli, args),
+        Command::Identify(args) => identify::run(cli, args),
+        Command::Init(args) => init::run(args),
+        Command::RobotsTxt(command) => robots_txt::run(cli, command),
+        Command::SiteRobot(command) => site_robot::run(cli, command),
+        Command::Validate(args) => validate::run(cli, args),
+        Command::Completions(args) => {
+            init::completions(args)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        command => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?
+            .block_on(run_async(cli, command)),
+    }
+}
+
+async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(args) => Box::pin(serve::run(cli, args)).await,
+        Command::Registry(command) => registry::run(cli, command).await,
+        Command::Explain(args) => explain::run(cli, args).await,
+        Command::Verify(args) => verify::run(cli, args).await,
+        Command::Admin(command) => admin::run(cli, command).await,
+        Command::Alerts(command) => alerts::run(cli, command).await,
+        Command::Bans(args) => bans::run(cli, args).await,
+        Command::Database(command) => database::run(cli, command).await,
+        Command::Instances(args) => instances::run(cli, args).await,
+        Command::ProxyConfig(args) => proxy_config::run(cli, args).await,
+        Command::Doctor(args) => doctor::run(cli, args).await,
+        Command::Health(args) => health::run(cli, args).await,
+        Command::Reload(args) => reload_command::run(cli, args).await,
+        Command::Heaven(command) => heaven::run(cli, command).await,
+        Command::Traps { json } => traps::run(cli, *json).await,
+        Command::Suspects(command) => suspects::run(cli, command).await,
+        Command::Traffic(command) => traffic::run(cli, command).await,
+        Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
+        Command::ApacheMap(_)
+        | Command::Identify(_)
+        | Command::Init(_)
+        | Command::RobotsTxt(_)
+        | Command::SiteRobot(_)
+        | Command::Validate(_)
+        | Command::Completions(_) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn is_wrong_usage(error: &anyhow::Error) -> bool {
+    let is_bad_url = |cause: &StoreError| cause.kind() == StoreErrorKind::BadUrl;
+    error.is::<ConfigErrors>()
+        || matches!(error.downcast_ref(), Some(Refusal::Invalid(_)))
+        || error.is::<WrongUsage>()
+        || error.downcast_ref().is_some_and(is_bad_url)
+        || matches!(error.downcast_ref(), Some(BuildError::Store(cause)) if is_bad_url(cause))
+}
+
+/// Returns the error and its causes on one line; each wrong setting has its own line.
+fn text(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        // Many library errors repeat their cause in their own text.
+        if !text.contains(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,4 +1,4 @@
-//! Printing: results on standard output, everything else on standard error.
+//! Printing: results to standard output, everything else to standard error.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -13,19 +13,19 @@ use serde::Serialize;
 ///
 /// # Errors
 ///
-/// A closed pipe is an error like any other here; `run` ends with success for it, as `head` and
-/// `less` close theirs when they have seen enough.
+/// A closed pipe is an ordinary error here. `run` ends with success for it, because `head` and
+/// `less` close their input when they have read enough.
 pub(super) fn line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")
 }
 
-/// Prints text as it is on standard output.
+/// Prints text unchanged on standard output.
 pub(super) fn text(text: &str) -> io::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())
 }
 
-/// Prints a line on standard output or, where that is closed, on standard error.
+/// Prints a line on standard output or, if that is closed, on standard error.
 pub(super) fn line_or_note(text: &str) {
     if line(text).is_err() {
         note(text);
@@ -34,7 +34,7 @@ pub(super) fn line_or_note(text: &str) {
 
 /// Prints a line on standard error.
 pub(super) fn note(text: &str) {
-    // A closed standard error leaves nowhere to report its own failure.
+    // If standard error is closed, its failure cannot be reported.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
@@ -45,21 +45,21 @@ pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
 
 /// Returns text with each control character replaced by U+FFFD.
 ///
-/// Registries and visitors write this text: an escape sequence in it could rewrite the terminal.
+/// The text comes from registries and visitors: an escape sequence could manipulate the terminal.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
 }
 
-/// Prints rows in columns as wide as their widest cell, of at most 48 characters.
+/// Prints rows in columns as wide as their widest cell, up to 48 characters.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let widths = (0..header.len())
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.get(column));
             let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
             let name = header.get(column).map_or(0, |name| name.len());
-            // One long name must not push the columns of all other rows off the screen.
+            // A single long name must not push other columns off the screen.
             widest.max(name).min(48)
         })
         .collect::<Vec<_>>();
@@ -79,12 +79,12 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Right of all to read a file.
+/// Permission for all users to read a file.
 const READ_BY_ALL: u32 = 0o004;
 
-/// Replaces a file by a new one, which is written beside it and renamed.
+/// Replaces a file by a new file, which is written next to it and then renamed.
 ///
-/// nginx or HAProxy may read an exported map at any time, and must never see half of one.
+/// nginx or HAProxy may read an exported map at any time and must never see a partial file.
 pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     let name = file
         .file_name()
@@ -95,7 +95,7 @@ pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
         beside.push(format!(".{}.new", std::process::id()));
         let beside = file.with_file_name(beside);
         write_and_rename(&beside, file, text).inspect_err(|_| {
-            // The temporary file may not exist; the first error is the one to report.
+            // The temporary file may not exist; only the first error is reported.
             let _ = fs::remove_file(&beside);
         })
     });
@@ -110,16 +110,16 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
         new.set_permissions(old.permissions())?;
     }
     new.write_all(text.as_bytes())?;
-    // Before the rename: after a crash the new name must not stand for a file without content.
+    // Before the rename, so that a crash cannot leave an empty file under the new name.
     new.sync_all()?;
     fs::rename(beside, file)
 }
 
-/// Gives a file to owner and group of an old one, as far as we may.
+/// Sets the owner and group of a new file to those of an old file, as far as permitted.
 ///
 /// # Errors
 ///
-/// Fails where somebody could not read it any more who could read the old one.
+/// Fails if a user that could read the old file could not read the new file.
 fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     let kept = fchown(new, Some(old.uid()), Some(old.gid()));
     if old.mode() & READ_BY_ALL == 0 {
@@ -128,10 +128,10 @@ fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Exit code of wrong usage or configuration.
+/// Exit code for wrong usage or configuration.
 pub(super) const WRONG_USAGE: u8 = 2;
 
-/// Error of arguments that fit their types but not each other or the program.
+/// Error of arguments that are valid alone but not together or for the program.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct WrongUsage(pub(super) String);
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
+    fn file_is_replaced_atomically_without_leftovers() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("robots.conf");
         for text in ["a long old text\n", "new\n"] {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_leaves_nothing_behind() {
+    fn failed_write_leaves_no_files_behind() {
         let directory = tempfile::tempdir().unwrap();
         let occupied = directory.path().join("occupied");
         fs::create_dir(&occupied).unwrap();

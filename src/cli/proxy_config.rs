@@ -1,4 +1,4 @@
-//! `proxy-config`: the file with which another proxy asks us.
+//! `proxy-config`: prints the configuration that connects other proxies to the decision endpoint.
 
 use std::{
     fs::File,
@@ -20,29 +20,29 @@ use super::{
     traps,
 };
 
-/// Most that is read of a configuration of nginx.
+/// Maximum size of an nginx configuration to inspect.
 const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 
 /// Arguments of `proxy-config`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "The file is made from the configuration: check.listen, check.fails, the sites and their servers. It contains check.token.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"
+    after_help = "The output is generated from check.listen, check.fails, the sites and their servers. It contains check.token.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"
 )]
 pub(super) struct ProxyConfigArgs {
-    /// Proxy that the file is for
+    /// Proxy to print the configuration for
     #[arg(value_enum)]
     proxy: ProxyFile,
     /// Part of nginx's configuration that includes the file
     #[arg(long, value_enum, conflicts_with = "standalone")]
     part: Option<NginxPart>,
-    /// Read the output of `nginx -T` (-: standard input), and list the locations whose requests
-    /// robot-detection is not asked about; exit code 1 if there are any
+    /// Read the output of `nginx -T` (`-` reads standard input) and list locations whose requests
+    /// bypass robot-detection; exit code 1 if there are any
     #[arg(long, value_name = "FILE", conflicts_with_all = ["part", "standalone"])]
     inspect: Option<PathBuf>,
-    /// Print a whole file that works alone; without it, what an existing configuration includes
+    /// Print a complete configuration file instead of one to include
     #[arg(long)]
     standalone: bool,
-    /// Where the proxy of a standalone file listens: a port, or the arguments of nginx's `listen`
+    /// Listening address of a standalone file: a port, or the arguments of nginx's `listen`
     #[arg(
         long,
         value_name = "PORT",
@@ -52,16 +52,16 @@ pub(super) struct ProxyConfigArgs {
     listen: String,
 }
 
-/// Prints the file.
+/// Prints the proxy configuration.
 pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.inspect {
         return inspect_file(args.proxy, file);
     }
     let loaded = context::load(cli)?;
     let wrong = |error: PlaceError| WrongUsage(error.to_string());
-    // Whoever sets a server up prints the file before it has started once.
+    // The file may be printed before the server has started for the first time.
     let traps = traps::of_configured(&loaded).await.unwrap_or_else(|error| {
-        output::note(&format!("warning: the file has no traps: {error}"));
+        output::note(&format!("warning: the file contains no traps: {error}"));
         Vec::new()
     });
     let of_site = |name: Option<&str>| {
@@ -73,7 +73,7 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
     let is_port = |c: char| c.is_ascii_alphanumeric() || " .:[]*_-=".contains(c);
     if args.listen.is_empty() || !args.listen.chars().all(is_port) {
         let text = format!(
-            "--listen {:?} is none such as 80, 127.0.0.1:8081 or \"443 ssl\"",
+            "--listen {:?} is not an address such as 80, 127.0.0.1:8081 or \"443 ssl\"",
             args.listen
         );
         return Err(WrongUsage(text).into());
@@ -93,7 +93,7 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the command that Apache starts: this program, with this configuration.
+/// Returns the command for Apache to start: this program with this configuration.
 fn map_command(cli: &Cli) -> anyhow::Result<String> {
     let program = std::env::current_exe()?;
     let config = std::path::absolute(context::file(cli))?;
@@ -101,10 +101,10 @@ fn map_command(cli: &Cli) -> anyhow::Result<String> {
     Ok(format!("{program} --config {config} apache-map"))
 }
 
-/// Lists what escapes the question in a configuration of nginx.
+/// Lists locations in an nginx configuration whose requests bypass the decision endpoint.
 fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
     if !matches!(proxy, ProxyFile::Nginx) {
-        return Err(WrongUsage("--inspect reads the output of nginx -T only".to_owned()).into());
+        return Err(WrongUsage("--inspect supports only the output of nginx -T".to_owned()).into());
     }
     let wrong = |text: String| WrongUsage(format!("cannot inspect {}: {text}", file.display()));
     let input: Box<dyn Read> = if file == Path::new("-") {
@@ -117,11 +117,12 @@ fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
     let read = input.read_to_end(&mut bytes);
     let read = read.map_err(|error| wrong(error.to_string()))?;
     if u64::try_from(read).is_ok_and(|read| read > MAX_INSPECTED_BYTES) {
-        return Err(wrong("it is larger than 16 MiB".to_owned()).into());
+        return Err(wrong("the file is larger than 16 MiB".to_owned()).into());
     }
     let text = String::from_utf8_lossy(&bytes);
     if !text.contains("# configuration file ") {
-        let reason = "it is not the output of nginx -T; run nginx -t to see whether nginx reads its configuration";
+        let reason =
+            "the file is not the output of nginx -T; check the configuration with nginx -t";
         return Err(wrong(reason.to_owned()).into());
     }
     let inspection = inspect(&text).map_err(|error| wrong(error.to_string()))?;
@@ -131,18 +132,18 @@ fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
     let escapes = inspection.escapes();
     let (servers, notes) = (inspection.servers, inspection.findings.len() - escapes);
     output::text(&format!(
-        "servers that ask: {servers}; places where requests escape: {escapes}; notes: {notes}\n"
+        "servers that query: {servers}; locations that bypass: {escapes}; notes: {notes}\n"
     ))?;
     Ok(ExitCode::from(u8::from(escapes > 0)))
 }
 
-/// Returns what is to be set beside the file.
+/// Returns warnings about settings needed in addition to the file.
 fn warnings(loaded: &Loaded) -> Vec<&'static str> {
     let settings = loaded.settings();
     let mut warnings = Vec::new();
     if settings.server.trusted_proxies.is_empty() {
         warnings.push(
-            "robot heaven, robots.txt and the admin page do not know the visitor's address: name the proxy in server.trusted_proxies, such as [\"127.0.0.1\"]",
+            "robot heaven, robots.txt and the admin page do not see the visitor's address: add the proxy to server.trusted_proxies, such as [\"127.0.0.1\"]",
         );
     }
     warnings

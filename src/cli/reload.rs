@@ -1,4 +1,4 @@
-//! Stops or reloads a running server: on signals, on a changed file, and as the admin page or a command asks.
+//! Stops or reloads a running server on signals, file changes, or an administrator's request.
 
 use std::{
     path::PathBuf,
@@ -26,15 +26,15 @@ use super::{
     context,
     doctor::validate,
     reload_losses::{Extent, HeldBack},
-    serve,
+    serve_settings,
 };
 
-/// How often the file is checked for changes.
-// Polled, as events of the file system do not come from every kind of mount, and not for a file
-// that a link is exchanged for (Kubernetes mounts configuration so).
+/// Interval at which the configuration file is checked for changes.
+// Polled, because file system events do not work on every mount, and not for a file whose symbolic
+// link is replaced (as Kubernetes does for mounted configuration).
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Supervisor that waits for whatever stops or reloads the server.
+/// Supervisor that stops or reloads the server on request.
 #[derive(Debug)]
 pub(super) struct Supervisor {
     cli: Cli,
@@ -42,28 +42,28 @@ pub(super) struct Supervisor {
     robots: RobotDetection,
     observer: Observer,
     file: FileWatch,
-    /// Extent of the configuration in force.
+    /// Extent of the current configuration.
     in_force: Extent,
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
-/// Watch on the configuration file for changes.
+/// Watch for changes of the configuration file.
 #[derive(Debug)]
 pub(super) struct FileWatch {
     path: PathBuf,
     is_on: bool,
-    /// Files that the file included when it was last read.
+    /// Files included by the configuration when last read.
     includes: Includes,
-    /// State of all files when they were last read.
+    /// State of all files when last read.
     read: Option<Vec<FileStamp>>,
-    /// State at the last poll.
+    /// State of all files at the last poll.
     last_seen: Option<Vec<FileStamp>>,
     polls: Interval,
 }
 
-/// Path, time of the last change and size, which distinguish two states of a file.
+/// Path, modification time and size, which distinguish two states of a file.
 type FileStamp = (PathBuf, SystemTime, u64);
 
 impl Supervisor {
@@ -76,7 +76,7 @@ impl Supervisor {
     ) -> anyhow::Result<Self> {
         let watch = |kind| signal(kind).context("cannot watch signals");
         let in_force = Extent::new(loaded, file.text());
-        info!("configuration in force: {in_force}");
+        info!("current configuration: {in_force}");
         Ok(Self {
             cli: cli.clone(),
             args: args.clone(),
@@ -90,14 +90,14 @@ impl Supervisor {
         })
     }
 
-    /// Cancels `stop` on SIGINT or SIGTERM and ends at the second; reloads until then.
+    /// Reloads until SIGINT or SIGTERM, then cancels `stop`; returns at the second signal.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
             let has_begun = self.robots.has_begun();
             let by = tokio::select! {
                 _ = self.interrupt.recv() => None,
                 _ = self.terminate.recv() => None,
-                // A server that is still preparing would begin with what it was started with.
+                // A server that is still starting uses the configuration that it was started with.
                 () = self.robots.begun(), if !has_begun => continue,
                 _ = self.hangup.recv(), if has_begun => Some("SIGHUP"),
                 by = self.robots.reloads().wanted(), if has_begun => Some(by),
@@ -108,17 +108,17 @@ impl Supervisor {
                     notify_service_manager(ServiceState::Reloading);
                     let outcome = self.reload(by);
                     notify_service_manager(ServiceState::Ready);
-                    // The page records by itself who asked for it.
+                    // The admin page records its own reload requests.
                     if !Reloads::OF_ADMINISTRATORS.contains(&by) {
                         self.record(&outcome).await;
                     }
                 }
-                // The second signal: who runs it does not want to wait for the drain.
+                // At the second signal the server stops without draining connections.
                 None if stop.is_cancelled() => return,
                 None => {
                     notify_service_manager(ServiceState::Stopping);
                     info!(
-                        "stopping: requests under way are finished first; a second signal ends them"
+                        "stopping after active requests have finished; a second signal stops immediately"
                     );
                     stop.cancel();
                 }
@@ -126,26 +126,26 @@ impl Supervisor {
         }
     }
 
-    /// Applies the configuration of the file; a bad one changes nothing.
+    /// Applies the configuration file; an invalid file changes nothing.
     fn reload(&mut self, by: &str) -> ReloadOutcome {
-        // Before it is read: a change while it is read is then seen at the next poll.
+        // Set before reading, so that the next poll sees changes made while reading.
         self.file.mark_read();
-        // SIGHUP is what logrotate sends, whether or not the configuration has changed.
+        // logrotate sends SIGHUP, whether or not the configuration has changed.
         self.observer.reopen_log();
         let text = self.file.text();
         let is_accepted = Reloads::ACCEPTING.contains(&by);
-        let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
-            // A wrong value is reported first, before a removal.
+        let reloaded = serve_settings::load(&self.cli, &self.args).and_then(|loaded| {
+            // Wrong values are reported before removals.
             validate(&loaded)?;
-            serve::has_site(&self.cli, &self.args, &loaded)?;
+            serve_settings::has_site(&self.cli, &self.args, &loaded)?;
             let extent = Extent::new(&loaded, text);
             let losses = self.in_force.losses(&extent);
             if !losses.is_empty() && !is_accepted {
                 return Err(HeldBack(losses).into());
             }
             let reloaded = app::reload(&self.robots, &loaded)?;
-            serve::warn_unknown_words(&loaded);
-            // Only a restart turns the watch off: a file cut off by mistake would end it.
+            serve_settings::warn_unknown_words(&loaded);
+            // Only a restart turns the watch off: an accidentally truncated file would end it.
             self.file.is_on |= loaded.settings().general.reload_on_change;
             self.in_force = extent;
             Ok(reloaded)
@@ -155,14 +155,14 @@ impl Supervisor {
                 info!(by, sites = reloaded.sites.len(), "{reloaded}");
                 if !reloaded.need_restart.is_empty() {
                     let keys = reloaded.need_restart.join(", ");
-                    warn!("these settings have changed and need a restart: {keys}");
+                    warn!("changed settings that need a restart: {keys}");
                 }
                 Ok(reloaded.to_string())
             }
             Err(error) => {
                 error!(
                     by,
-                    "the configuration is not reloaded, the old one stays: {error:#}"
+                    "configuration not reloaded, the previous configuration stays in use: {error:#}"
                 );
                 Err(ReloadFailure {
                     is_held_back: error.is::<HeldBack>(),
@@ -180,7 +180,7 @@ impl Supervisor {
         outcome
     }
 
-    /// Records a reload in the log of changes.
+    /// Records a reload in the audit log.
     async fn record(&self, outcome: &ReloadOutcome) {
         let (event, detail) = match &outcome.result {
             Ok(detail) => ("reloaded", detail),
@@ -195,17 +195,17 @@ impl Supervisor {
         };
         let recorded = self.robots.store().audit().record(&entry).await;
         if let Err(error) = recorded {
-            warn!(%error, "the reload is not in the log of changes: {error}");
+            warn!(%error, "cannot write the reload to the audit log: {error}");
         }
     }
 }
 
 impl FileWatch {
-    /// Creates a watch that knows the state of the file before it is read.
+    /// Creates a watch with the current state of the file, before it is read.
     pub(super) fn new(cli: &Cli) -> Self {
         let mut polls = interval(POLL_INTERVAL);
-        // While a reload is under way no polls pile up: two at once would take a half-written file
-        // for one that is still.
+        // Polls missed during a reload are not caught up: two immediate polls would take a
+        // half-written file for a stable one.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = Self {
             path: context::file(cli).to_owned(),
@@ -225,17 +225,16 @@ impl FileWatch {
         self
     }
 
-    /// Waits until the file differs from what was read, and is the same at two polls in a row.
+    /// Waits until the file differs from the version last read and is unchanged between two polls.
     ///
-    /// The second poll is for editors and copies that write a file bit by bit.
+    /// The second poll covers editors and copies that write a file in several steps.
     async fn changed(&mut self) {
         loop {
             self.polls.tick().await;
             let now = self.stamp();
             let is_still = self.last_seen == now;
             self.last_seen.clone_from(&now);
-            // A file that is gone is no change: an editor may be about to put a new one in its
-            // place.
+            // A missing file is not a change: an editor may be about to replace it.
             if self.is_on && is_still && now.is_some() && now != self.read {
                 return;
             }
@@ -253,7 +252,7 @@ impl FileWatch {
         self.last_seen.clone_from(&self.read);
     }
 
-    /// Returns the state of the file and of those that it includes; `None` if the file is missing.
+    /// Returns the state of the file and its included files; `None` if the file is missing.
     fn stamp(&self) -> Option<Vec<FileStamp>> {
         let stamp = |path: PathBuf| {
             let metadata = std::fs::metadata(&path).ok()?;
@@ -279,7 +278,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_has_changed_once_it_stays_as_it_is() {
+    async fn change_is_reported_once_the_file_is_stable() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("c.toml");
         fs::write(&path, "a").unwrap();
@@ -289,14 +288,14 @@ mod tests {
         let cli = Cli::from_arg_matches(&given).unwrap();
         let mut watch = FileWatch::new(&cli).enabled(true);
         let mut soon = async || tokio::time::timeout(POLL_INTERVAL * 5, watch.changed()).await;
-        assert!(soon().await.is_err(), "nothing has changed");
+        assert!(soon().await.is_err(), "unchanged file");
         fs::write(&path, "ab").unwrap();
         assert!(soon().await.is_ok());
-        assert!(soon().await.is_ok(), "it has not been read yet");
+        assert!(soon().await.is_ok(), "changed file that was not read yet");
         watch.mark_read();
         let mut soon = async || tokio::time::timeout(POLL_INTERVAL * 5, watch.changed()).await;
         assert!(soon().await.is_err());
         fs::remove_file(&path).unwrap();
-        assert!(soon().await.is_err(), "what is gone is not read");
+        assert!(soon().await.is_err(), "removed file");
     }
 }

@@ -1,4 +1,4 @@
-//! `reload`: has a running server read its configuration again.
+//! `reload`: reloads the configuration of a running server.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -13,23 +13,23 @@ use crate::probe::{ProbeKey, Purpose};
 
 use super::{Cli, context, health, output};
 
-/// Longest wait for the outcome.
+/// Longest wait for the result.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Arguments of `reload`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "A reload that would remove a site, an upstream, a listener or many rules is held back, and changes nothing.
+    after_help = "A reload that would remove a site, an upstream, a listener or many rules is held for review and changes nothing.
 
-Exit code: 0 the configuration is in force, 1 it is wrong or held back, or no server answers
+Exit code: 0 the configuration was applied, 1 it is invalid or held for review, or no server responds
 
 Example: robot-detection reload"
 )]
 pub(super) struct ReloadArgs {
-    /// Apply a reload that would be held back
+    /// Apply a reload that would be held for review
     #[arg(long)]
     accept: bool,
-    /// Address of the server's operational endpoints instead of the configured address
+    /// URL of the server's operational endpoints instead of the configured address
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
 }
@@ -61,7 +61,7 @@ pub(super) async fn run(cli: &Cli, args: &ReloadArgs) -> anyhow::Result<ExitCode
         ..DirectSettings::default()
     })?;
     let answer = client.send(Method::POST, &url, headers).await;
-    let answer = answer.context("no server answers; start it, or write --url URL")?;
+    let answer = answer.context("no server responds; start it, or use --url URL")?;
     let text = output::clean(String::from_utf8_lossy(&answer.body).trim());
     if answer.status == 200 {
         output::line(&text)?;

@@ -1,4 +1,4 @@
-//! Parts of a configuration whose removal by a reload needs an acceptance.
+//! Removals by a reload that need confirmation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,20 +8,20 @@ use std::{
 use crate::config::{Loaded, Settings};
 use crate::operations::DEFAULT_SITE;
 
-/// Fewest rules whose removal is held back.
+/// Minimum number of removed rules that needs confirmation.
 const FEWEST_RULES: usize = 3;
 
-/// Reload that waits for an acceptance.
+/// Reload held for review.
 #[derive(Debug, thiserror::Error)]
-#[error("it is held back: {}; `robot-detection reload --accept` applies it", .0.join("; "))]
+#[error("held for review: {}; apply it with `robot-detection reload --accept`", .0.join("; "))]
 pub(super) struct HeldBack(pub(super) Vec<String>);
 
 /// Parts of a configuration that a reload may remove.
 #[derive(Debug)]
 pub(super) struct Extent {
-    /// Text of the file, by which one that was emptied or cut off is recognised.
+    /// Text of the file, to detect an emptied or truncated file.
     text: String,
-    /// Sites that are served, with the number of their upstreams.
+    /// Sites, with the number of their upstreams.
     sites: BTreeMap<String, usize>,
     listeners: BTreeSet<String>,
     /// Number of rules and filter patterns of the file and of all sites.
@@ -37,7 +37,7 @@ impl Extent {
         for site in loaded.sites() {
             let settings = site.loaded().settings();
             sites.insert(site.name().to_owned(), upstreams(settings));
-            // A site has the common rules too.
+            // The rules of a site include the common rules.
             rules += count_rules(settings).saturating_sub(common);
         }
         if upstreams(settings) > 0 {
@@ -51,26 +51,26 @@ impl Extent {
         }
     }
 
-    /// Returns what a new configuration would remove, a sentence for each; nothing: it may be applied.
+    /// Returns the removals of a new configuration, one sentence each; if empty, it may be applied.
     pub(super) fn losses(&self, new: &Self) -> Vec<String> {
         let mut losses = Vec::new();
         if new.text.trim().is_empty() && !self.text.trim().is_empty() {
             losses.push("the file is empty".to_owned());
         } else if new.text.len() < self.text.len() && self.text.starts_with(&new.text) {
-            let text = "the file is the beginning of the configuration in force: it was cut off";
+            let text = "the file was truncated: it is the beginning of the current configuration";
             losses.push(text.to_owned());
         }
         for (name, old) in &self.sites {
             match new.sites.get(name) {
                 None => losses.push(format!("site {name} would be removed")),
                 Some(new) if new < old => losses.push(format!(
-                    "site {name}: of {old} upstreams {new} would be left"
+                    "site {name}: of {old} upstreams, {new} would remain"
                 )),
                 Some(_) => {}
             }
         }
         for listener in self.listeners.difference(&new.listeners) {
-            // One at another address takes its place.
+            // A listener at another address replaces the old one.
             let key = listener.split(' ').next().unwrap_or_default();
             if !new.listeners.iter().any(|other| other.starts_with(key)) {
                 losses.push(format!("listener {listener} would be removed"));
@@ -79,7 +79,7 @@ impl Extent {
         let removed = self.rules.saturating_sub(new.rules);
         if removed >= FEWEST_RULES && removed * 10 > self.rules {
             losses.push(format!(
-                "of {} rules {} would be left",
+                "of {} rules, {} would remain",
                 self.rules, new.rules
             ));
         }

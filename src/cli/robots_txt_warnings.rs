@@ -1,4 +1,4 @@
-//! Warnings about settings of robots.txt that look like slips.
+//! Warnings about robots.txt settings that look like mistakes.
 
 use robot_detection_site_robot::spelling::nearest;
 
@@ -6,7 +6,7 @@ use crate::config::{Key, RobotsTxtSection, RobotsTxtSource, Settings};
 use crate::policy::HostName;
 use crate::registry::Robot;
 
-/// Returns a warning for each setting without an effect, or with another one than it seems.
+/// Returns a warning for each setting without an effect or with an unexpected effect.
 pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<String> {
     let mut warnings = Vec::new();
     let site = &settings.robots_txt.refuse_robots;
@@ -24,12 +24,12 @@ pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<
         };
         let is_main = |name: &String| {
             let names = (HostName::parse(name.trim()), HostName::parse(main));
-            // Names that cannot be read are errors of the configuration, and told there.
+            // Unreadable names are reported as errors of the configuration.
             matches!(names, (Ok(name), Ok(main)) if name.is_same(&main))
         };
         if !host.hosts.iter().any(is_main) {
             warnings.push(format!(
-                "{label}: main_mirror {main:?} is not among its hosts; if it is no other server's, add it"
+                "{label}: main_mirror {main:?} is not among its hosts; add it unless another server serves it"
             ));
         } else if host.hosts.len() == 1 {
             warnings.push(format!(
@@ -40,7 +40,7 @@ pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<
     warnings
 }
 
-/// Returns a warning for each key that has no effect on what is served.
+/// Returns a warning for each key without an effect on the served file.
 fn ineffective_keys(settings: &Settings) -> Vec<String> {
     let mut warnings = Vec::new();
     let (site, has_upstream) = (&settings.robots_txt, !settings.server.upstream.is_empty());
@@ -77,9 +77,9 @@ fn ineffective_keys(settings: &Settings) -> Vec<String> {
     warnings
 }
 
-const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: the settings are served alone; set server.upstream, or write settings";
+const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: only the settings are served; set server.upstream, or use settings";
 
-/// Returns `true` if a key has an effect on a file that is served this way.
+/// Returns `true` if a key has an effect on a file served in this way.
 fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     let is_file = key.name == RobotsTxtSection::KEY.file.name;
     match serve {
@@ -89,7 +89,7 @@ fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     }
 }
 
-/// Returns the keys about what is served, and whether each is set.
+/// Returns the keys about the served file, and whether each is set.
 fn keys(what: &RobotsTxtSection) -> [(Key, bool); 10] {
     let key = RobotsTxtSection::KEY;
     [
@@ -112,11 +112,11 @@ fn id_warning(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
         let near = nearest(id, robots.iter().map(|robot| robot.id.as_str()));
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
         return Some(format!(
-            "{who}.refuse_robots names the robot {id:?}, which no source has{near}"
+            "{who}.refuse_robots names the unknown robot {id:?}{near}"
         ));
     };
     robot.token().is_err().then(|| {
-        format!("{who}.refuse_robots names {id:?}, for which robots.txt has no name: it is refused only where robots_txt.enforce is on")
+        format!("{who}.refuse_robots names {id:?}, for which robots.txt has no name: the robot is refused only if robots_txt.enforce is on")
     })
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_what_is_served_makes_nothing_of_are_told() {
+    fn keys_without_effect_are_reported() {
         let site = |key: &str, serve: &str| {
             format!("robots_txt.{key} has no effect on the site: robots_txt.serve is {serve}")
         };
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_needs_an_upstream() {
+    fn merge_needs_an_upstream() {
         let merge =
             "[robots_txt]\nserve = 'merge'\n[[robots_txt.host]]\nhosts = 'a'\nserve = 'merge'";
         let found = warnings(merge);

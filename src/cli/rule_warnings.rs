@@ -1,4 +1,4 @@
-//! Warnings about rules and lists of robots that look like slips.
+//! Warnings about rules and robot lists that look like mistakes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use crate::detect::{Kind, NAMELESS, SigningHost, UNLISTED};
 use crate::policy::Policy;
 use crate::registry::{Robot, Source};
 
-/// Returns a warning for each unknown name and for each rule that never decides.
+/// Returns a warning for each unknown name and for each rule that never matches.
 ///
-/// None of these is an error: the next refresh may bring what is not there yet.
+/// These are not errors: the next refresh may add missing names.
 pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robot]) -> Vec<String> {
     let own = [Source::bundled(), Source::manual(), Source::web_robots_db()];
     let names = Names::new(settings, robots, &own);
@@ -25,7 +25,9 @@ pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robo
     let denied = settings.general.deny_robots.iter();
     let both = denied.filter(|id| settings.general.allow_robots.contains(id));
     warnings.extend(both.map(|id| {
-        format!("deny_robots names {id:?}, which allow_robots lets pass; leave it out of one")
+        format!(
+            "deny_robots names {id:?}, which allow_robots lets pass; remove it from one of them"
+        )
     }));
     let has_patterns = policy.filter_patterns().next().is_some();
     if !settings.general.deny_robots.is_empty() && !has_patterns {
@@ -46,12 +48,12 @@ pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robo
     warnings.extend(unknown_words(policy));
     warnings.extend(policy.shadowed_rules().map(|(rule, earlier)| {
         let (rule, earlier) = (rule.label(), earlier.label());
-        format!("{rule} never decides: {earlier} comes first and matches all that it would")
+        format!("{rule} never decides: the earlier {earlier} matches all of its requests")
     }));
     warnings
 }
 
-/// Returns a warning for each word of an `X-Robots-Tag` header that robots do not know.
+/// Returns a warning for each `X-Robots-Tag` word that robots do not know.
 pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     let tags = policy.tag_rules();
     let tags = tags.map(|tag| (tag.label(), tag.response_headers()));
@@ -60,15 +62,15 @@ pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     rules.chain(tags).flat_map(|(label, headers)| {
         headers.unknown_words().map(move |(word, meant)| {
             let meant = meant.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
-            format!("{label} says {word:?}, which robots do not know{meant}")
+            format!("{label} contains {word:?}, which robots do not know{meant}")
         })
     })
 }
 
-/// Known names, with which those of the settings are compared.
+/// Known names to compare the names in the settings with.
 struct Names<'r> {
     ids: BTreeSet<&'r str>,
-    /// Spelling of each operator by its lower case, as rules compare operators without case.
+    /// Spelling of each operator by its lower-case name, because rules ignore case.
     operators: BTreeMap<String, &'r str>,
     sources: BTreeSet<&'r str>,
     has_unlisted: bool,
@@ -120,27 +122,27 @@ impl<'r> Names<'r> {
         }
         (!self.ids.contains(id)).then(|| {
             let near = did_you_mean(id, self.ids.iter().copied());
-            format!("{who} names the robot {id:?}, which no source has{near}")
+            format!("{who} names the unknown robot {id:?}{near}")
         })
     }
 
     fn operator_warning(&self, who: &str, name: &str) -> Option<String> {
         (!self.operators.contains_key(&name.to_lowercase())).then(|| {
             let near = did_you_mean(name, self.operators.values().copied());
-            format!("{who} names the operator {name:?}, which no robot has{near}")
+            format!("{who} names the unknown operator {name:?}{near}")
         })
     }
 
     fn source_warning(&self, who: &str, name: &str) -> Option<String> {
         (!self.sources.contains(name)).then(|| {
             let near = did_you_mean(name, self.sources.iter().copied());
-            format!("{who} names the source {name:?}, which is not there{near}")
+            format!("{who} names the unknown source {name:?}{near}")
         })
     }
 }
 
 fn not_recognised(who: &str) -> String {
-    format!("{who} names unlisted robots, which are not recognised: unlisted_robots is false")
+    format!("{who} names unlisted robots, which are not detected: unlisted_robots is false")
 }
 
 fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {

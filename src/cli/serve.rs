@@ -1,4 +1,4 @@
-//! `serve`: starts everything, prints its addresses, and ends it on a signal.
+//! `serve`: starts the server, prints its addresses, and stops it on a signal.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -28,35 +28,19 @@ use super::{
     Cli,
     args::ServeArgs,
     context,
-    every_error::{self, every_error},
+    every_error::every_error,
     output,
     reload::{FileWatch, Supervisor},
-    rule_warnings::unknown_words,
+    serve_settings::{has_site, is_alone, load, warn_unknown_words},
 };
 
-/// Origin of the demonstration's settings, as errors name it.
-const DEMO_ORIGIN: &str = "the demonstration";
-
-/// Time after which a database that failed is asked again for the administrator's password.
+/// Delay before a failed database is queried again for the administrator's password.
 const PASSWORD_RETRY: Duration = Duration::from_secs(15);
-
-/// Settings from which the demonstration's robots.txt is made, as for any site.
-///
-/// Filtered paths are not disallowed: a robot has to ask for one to be sent to heaven.
-const DEMO_ROBOTS_TXT: [(&Key, &str); 4] = [
-    (&RobotsTxtSection::KEY.serve, "settings"),
-    (&RobotsTxtSection::KEY.disallow, "/login,/logout"),
-    (
-        &RobotsTxtSection::KEY.content_signal,
-        "search=yes, ai-input=yes, ai-train=no",
-    ),
-    (&RobotsTxtSection::KEY.content_usage, "search=y, train-ai=n"),
-];
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     // First: a connection needs one or two files, and many systems start with a limit of 1,024.
     OpenFileLimit::raise();
-    // Before the configuration is loaded: a change in between is then seen as one.
+    // Created before the configuration is loaded, so that changes during loading are detected.
     let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
@@ -70,26 +54,26 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     warn_unknown_words(&loaded);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
-    // Before the database: a second server on the same address ends without having touched it.
+    // Before the database is opened: a second server on the same address stops without changing it.
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
-    // Asked before the database is opened, which makes the file.
+    // Checked before the database is opened, which creates the file.
     let is_new = context::is_gone(&settings.database.url);
     let robots = builder.build().await?;
     if is_new {
-        warn!("the database that was there before is gone: a new one was made in its place");
+        warn!("the database file that existed before is missing; a new database was created");
     }
     if !is_alone {
         robots.start_site_robots(&loaded).map_err(all)?;
     }
     if let Some(absence) = robots.store().absence() {
         let reason = &absence.reason;
-        error!("the database is away, all is served from memory: {reason}");
+        error!("database unavailable, serving from memory: {reason}");
     }
     let mut password = FirstPasswordCheck::new(&robots, settings);
     password.run().await;
     let stop = CancellationToken::new();
-    // The demonstration was not made from the file.
+    // The demonstration's settings do not come from the file.
     let file = file.enabled(settings.general.reload_on_change && !is_alone);
     let read = (file, &loaded);
     let supervisor = Supervisor::new(cli, args, &robots, read, observer.clone())?;
@@ -97,106 +81,28 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     if let Some(step) = next_step(cli, &loaded, is_demo) {
         say(settings, &format!("next: {step}"));
     }
-    // The addresses are bound: who is told now may connect, and waits at most for `accept`.
+    // The addresses are bound, so visitors may connect now and wait until connections are accepted.
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
         () = server.run(&robots, stop.clone()) => {}
-        () = supervisor.run(stop) => info!("stopping at once"),
+        () = supervisor.run(stop) => info!("stopping immediately"),
         () = password.repeat() => {}
     }
-    // Behind the server, whose last requests are logged too.
+    // Closed after the server, so that the last requests are logged too.
     observer.close().await;
     robots.shutdown().await;
     info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-fn is_alone(cli: &Cli, args: &ServeArgs) -> bool {
-    args.demo && cli.config.is_none()
-}
-
-/// Reads the settings as `serve` has them, with its flags.
-pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
-    let loader = if is_alone(cli, args) {
-        let database = cli
-            .database
-            .clone()
-            .unwrap_or_else(|| "sqlite::memory:".to_owned());
-        Loader::new()
-            .process_environment()
-            .flag(&DatabaseSection::KEY.url, "--demo", Some(database))
-            .flag(
-                &GeneralSection::KEY.web_robots_db,
-                "--demo",
-                Some(String::new()),
-            )
-    } else {
-        context::loader(cli)?
-    };
-    load_from(loader, args)
-}
-
-/// Fails if there is a configuration file that names no site.
+/// Checks that the administrator has a password.
 ///
-/// An emptied file would show the demonstration to the public.
-pub(super) fn has_site(cli: &Cli, args: &ServeArgs, loaded: &Loaded) -> Result<(), ConfigErrors> {
-    let is_for_others = loaded.settings().check.listen.is_some();
-    if args.demo || is_for_others || !is_demonstration(loaded) || !context::file(cli).exists() {
-        return Ok(());
-    }
-    let text = "the configuration file names no site: set it, a [[site]] or check.listen; `serve --demo` shows the demonstration";
-    Err(loaded.wrong(&ServerSection::KEY.upstream, text))
-}
-
-/// Adds the flags of `serve` to what file and environment say.
-pub(super) fn load_from(loader: Loader, args: &ServeArgs) -> anyhow::Result<Loaded> {
-    let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
-    let loader = loader
-        .flag(&ServerSection::KEY.listen, "--listen", args.listen.clone())
-        .flag(&ServerSection::KEY.upstream, "--upstream", upstream)
-        // The demonstration site has no upstream whose robots.txt would count.
-        .flag(
-            &ServerSection::KEY.upstream,
-            "--demo",
-            args.demo.then(String::new),
-        );
-    let loaded = every_error::load(&loader)?;
-    if !(args.demo || is_demonstration(&loaded)) || loaded.is_set(&RobotsTxtSection::KEY.serve) {
-        return Ok(loaded);
-    }
-    let set = |loader: Loader, (key, value): (&'static Key, &str)| {
-        loader.flag(key, DEMO_ORIGIN, Some(value.to_owned()))
-    };
-    let loader = DEMO_ROBOTS_TXT.into_iter().fold(loader, set);
-    Ok(every_error::load(&loader)?)
-}
-
-/// Returns `true` if there is no site, and the demonstration is served in its place.
-fn is_demonstration(loaded: &Loaded) -> bool {
-    loaded.settings().server.upstream.is_empty() && loaded.sites().is_empty()
-}
-
-/// Warns of unknown words in `X-Robots-Tag` headers, which are no reason not to serve.
-pub(super) fn warn_unknown_words(loaded: &Loaded) {
-    let sites = loaded.sites();
-    let sites = sites.iter().map(SiteLoaded::loaded);
-    for loaded in sites.chain([loaded]) {
-        if let Ok(policy) = app::policy(loaded) {
-            for text in unknown_words(&policy) {
-                warn!("{text}");
-            }
-        }
-    }
-}
-
-/// Check that the administrator has a password.
-///
-/// A server starts without its database where that is down, and one may be replaced by a new one.
+/// A server starts even without its database, which may also be replaced by a new one.
 struct FirstPasswordCheck<'s> {
     robots: &'s RobotDetection,
     settings: &'s Settings,
     absence: watch::Receiver<Option<Arc<Absence>>>,
-    /// Whether the database that is there now has one.
+    /// Whether the current database has a password.
     is_done: bool,
 }
 
@@ -210,7 +116,7 @@ impl<'s> FirstPasswordCheck<'s> {
         }
     }
 
-    /// Makes the first password of a database without one; the server serves even if the database fails.
+    /// Creates the first password of a database without one, and logs a failure as a warning.
     async fn run(&mut self) {
         let is_away = self.absence.borrow_and_update().is_some();
         self.is_done = is_away || !self.settings.admin.enabled;
@@ -223,7 +129,7 @@ impl<'s> FirstPasswordCheck<'s> {
         }
     }
 
-    /// Repeats the check after a failure, and for each database that appears; does not end.
+    /// Repeats the check after a failure and for each new database; never returns.
     async fn repeat(&mut self) {
         loop {
             let pause = if self.is_done {
@@ -232,7 +138,7 @@ impl<'s> FirstPasswordCheck<'s> {
                 PASSWORD_RETRY
             };
             if let Ok(Err(_)) = timeout(pause, self.absence.changed()).await {
-                // An end of this branch would end the server.
+                // Returning would stop the server.
                 return std::future::pending().await;
             }
             self.run().await;
@@ -240,14 +146,14 @@ impl<'s> FirstPasswordCheck<'s> {
     }
 }
 
-/// Sets the administrator's password at the first start, and reports where it can be read.
+/// Sets the administrator's password at the first start, and reports where to find it.
 async fn ensure_password(robots: &RobotDetection, settings: &Settings) -> Result<(), BuildError> {
     let can_show = io::stdout().is_terminal() && settings.log.format == LogFormat::Text;
     let chosen = settings.admin.password_file.as_deref();
     match robots.first_password(chosen, can_show).await? {
         None => {}
         Some(FirstPassword::Shown(password)) => {
-            output::line_or_note(&format!("admin password, shown this once: {password}"));
+            output::line_or_note(&format!("admin password (not shown again): {password}"));
         }
         Some(FirstPassword::Written(file)) => {
             let file = file.display();
@@ -257,13 +163,13 @@ async fn ensure_password(robots: &RobotDetection, settings: &Settings) -> Result
         }
         Some(FirstPassword::Chosen(file)) => {
             let file = file.display();
-            info!("the administrator's first password is the one in {file}");
+            info!("the administrator's first password was read from {file}");
         }
     }
     Ok(())
 }
 
-/// Prints a line on standard output; as JSON if the log is.
+/// Prints a line on standard output, in JSON if the log format is JSON.
 fn say(settings: &Settings, text: &str) {
     if settings.log.format == LogFormat::Text {
         return output::line_or_note(text);
@@ -297,7 +203,10 @@ fn announce(
         say(settings, &format!("site {line}"));
     }
     if let Some(addr) = server.check_addr() {
-        say(settings, &format!("decisions for other proxies: {addr}"));
+        say(
+            settings,
+            &format!("decision endpoint for other proxies: {addr}"),
+        );
     }
     if let Some(listener) = server.operation_listener() {
         let url = listener.url();
@@ -307,18 +216,18 @@ fn announce(
         say(settings, &format!("serving {site} on {url}"));
     }
     let active = robots.detector().load().robots().len();
-    info!(robots = active, "{active} robots are known");
+    info!(robots = active, "loaded {active} robots");
 }
 
-/// Returns what to do next, where nobody has said yet what is to be done for the site.
+/// Returns advice about the next step if robots' access to the site is not configured yet.
 fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
     if context::file(cli).exists() || loaded.is_set(&GeneralSection::KEY.filter_patterns) {
         return None;
     }
     if is_demo {
         return Some(
-            "`curl -si -A Googlebot/2.1` asks for a page below /members-only-stuff/ as a robot does; \
-             `robot-detection serve --upstream URL` serves a site of yours"
+            "`curl -si -A Googlebot/2.1` requests a page below /members-only-stuff/ as a robot; \
+             `robot-detection serve --upstream URL` serves your own site"
                 .to_owned(),
         );
     }
@@ -329,12 +238,12 @@ fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
     } = &loaded.settings().general;
     let patterns = filter_patterns.join(", ");
     Some(format!(
-        "`robot-detection init --interactive` asks what robots cannot use, and writes a \
-         configuration; until then they are sent from {patterns} to {redirect_url}"
+        "`robot-detection init --interactive` asks which paths robots cannot use and writes a \
+         configuration; until then robots are redirected from {patterns} to {redirect_url}"
     ))
 }
 
-/// Returns the admin page's URL; a Unix socket has none.
+/// Returns the admin page's URL, or the path and socket for a Unix socket.
 fn admin_page(server: &Server, path: &str) -> String {
     let Some(listener) = server.admin_listener() else {
         return format!("/{path}/");
@@ -352,7 +261,7 @@ fn admin_page(server: &Server, path: &str) -> String {
 fn reachable(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => ([127, 0, 0, 1], v4.port()).into(),
-        // `[::]` takes IPv4 as well, and some machines have no `::1`.
+        // `[::]` accepts IPv4 as well, and some machines have no `::1`.
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => ([127, 0, 0, 1], v6.port()).into(),
         addr => addr,
     }

@@ -1,4 +1,4 @@
-//! `traps`: where they are, and the link to them that pages may carry.
+//! `traps`: shows trap paths and the link to them for pages.
 
 use std::process::ExitCode;
 
@@ -18,11 +18,11 @@ pub(super) struct SiteTraps {
     pub(super) loaded: Loaded,
 }
 
-/// Returns the traps of each site that has some; where none has, the database is not opened.
+/// Returns the traps of each site with traps; the database is opened only if there is one.
 ///
 /// # Errors
 ///
-/// Fails where there is no database yet: with its seed other paths would hold.
+/// Fails if no database exists: trap paths depend on the seed in the database.
 pub(super) async fn of_configured(loaded: &Loaded) -> anyhow::Result<Vec<SiteTraps>> {
     if active(loaded).is_empty() {
         return Ok(Vec::new());
@@ -30,7 +30,7 @@ pub(super) async fn of_configured(loaded: &Loaded) -> anyhow::Result<Vec<SiteTra
     let url = &loaded.settings().database.url;
     anyhow::ensure!(
         context::database_exists(url),
-        "the paths of traps are made of a seed in the database, and there is no {url} yet: start robot-detection serve once, then ask again"
+        "trap paths depend on a seed in the database, but {url} does not exist yet: start robot-detection serve once, then try again"
     );
     let store = context::store(loaded).await?;
     let traps = all(loaded, &store).await;
@@ -38,7 +38,7 @@ pub(super) async fn of_configured(loaded: &Loaded) -> anyhow::Result<Vec<SiteTra
     traps
 }
 
-/// Returns the traps of each site that has some, from the seed in the database.
+/// Returns the traps of each site with traps, from the seed in the database.
 pub(super) async fn all(loaded: &Loaded, store: &Store) -> anyhow::Result<Vec<SiteTraps>> {
     let active = active(loaded);
     if active.is_empty() {
@@ -54,7 +54,7 @@ pub(super) async fn all(loaded: &Loaded, store: &Store) -> anyhow::Result<Vec<Si
     Ok(traps.collect())
 }
 
-/// Returns the sites that are to have traps.
+/// Returns the sites with active traps.
 fn active(loaded: &Loaded) -> Vec<(String, Loaded)> {
     let sites = loaded.sites();
     let of_sites = sites.iter().map(|site| (site.name(), site.loaded()));
@@ -94,13 +94,13 @@ fn told(traps: &SiteTraps) -> String {
     let paths: String = paths.collect();
     let robots_txt = match traps.loaded.settings().robots_txt.serve {
         RobotsTxtSource::Pass => {
-            "robots.txt is the site's own: close them there, in each group, with Disallow; or set robots_txt.serve = \"merge\""
+            "robots.txt comes from the site: disallow the paths there in every group, or set robots_txt.serve = \"merge\""
         }
-        _ => "robots.txt closes them, in each group",
+        _ => "robots.txt disallows them in every group",
     };
     let (site, snippet) = (output::clean(&traps.site), traps.paths.snippet());
     format!(
-        "site {site}: a page that says there is nothing, noindex, is served at\n{paths}{robots_txt}.\n\
-         No person sees or reaches this link, which pages may carry at the end of <body>:\n\n{snippet}\n\n"
+        "site {site}: an empty page with noindex is served at\n{paths}{robots_txt}.\n\
+         Add this link, which human visitors cannot see or reach, to the end of <body> in your pages:\n\n{snippet}\n\n"
     )
 }

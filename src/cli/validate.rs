@@ -1,4 +1,4 @@
-//! `validate`: judges a configuration file without opening anything.
+//! `validate`: checks a configuration file without opening anything.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -6,19 +6,19 @@ use clap::Args;
 
 use crate::config::{ConfigErrors, Loaded};
 
-use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent, serve};
+use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent, serve_settings};
 
 /// Arguments of `validate`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Reads the file, and the files that it names. Opens no listener, no database and no connection, and writes nothing.
+    after_help = "Reads the file and the files that it references. Opens no listener, database or connection, and writes nothing.
 
 Exit code: 0 the configuration is valid, 1 it is not, 2 the file cannot be read
 
 Example: robot-detection validate /etc/robot-detection.toml"
 )]
 pub(super) struct ValidateArgs {
-    /// File to validate [default: that of --config]
+    /// Configuration file [default: the file of --config]
     file: Option<PathBuf>,
 }
 
@@ -48,11 +48,11 @@ pub(super) fn run(cli: &Cli, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Judges the file as a start of the server does.
+/// Checks the file as the server does at startup.
 fn judge(cli: &Cli) -> anyhow::Result<Loaded> {
     let no_flags = ServeArgs::default();
-    let loaded = serve::load(cli, &no_flags)?;
-    serve::has_site(cli, &no_flags, &loaded)?;
+    let loaded = serve_settings::load(cli, &no_flags)?;
+    serve_settings::has_site(cli, &no_flags, &loaded)?;
     doctor::validate(&loaded)?;
     Ok(loaded)
 }

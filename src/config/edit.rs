@@ -1,4 +1,4 @@
-//! Settings are written into a file that somebody else wrote: all else in it stays as it is.
+//! Writes settings into an existing configuration file without changing the rest of the file.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,18 +9,18 @@ use super::{
     file::{self, FileContent, Table},
 };
 
-/// Setting that is to stand in a file.
+/// Setting to write into a file.
 pub type Change = (&'static Key, Value);
 
 /// Writes settings into the text of a configuration file.
 ///
-/// `site` is the number of the `[[site]]` that they are for, from 0; without one they are for all.
-/// Lines that are there stay, comments too, but for the values that are replaced.
+/// `site` is the index of the `[[site]]` table to write to, from 0; `None` writes settings for all
+/// sites. Existing lines and comments stay, except for replaced values.
 ///
 /// # Errors
 ///
-/// Fails with what to write by hand, where the text has a form that this cannot change: then
-/// nothing else than the settings would have changed.
+/// Fails with the settings to write by hand if the text has a form that cannot be edited without
+/// changing other settings.
 pub fn with_settings(
     text: &str,
     site: Option<usize>,
@@ -33,7 +33,7 @@ pub fn with_settings(
             .and_then(|place| place.fill(&edited, value))
             .ok_or_else(|| by_hand(site, key, value))?;
         expected.insert(flat_name(site, key), value.clone());
-        // What the change does is read as it is when the file is loaded.
+        // The edited text is parsed again to check the effect of the change.
         if flat(&edited) != expected || !file::read(&edited).errors.is_empty() {
             return Err(by_hand(site, key, value));
         }
@@ -41,12 +41,12 @@ pub fn with_settings(
     Ok(edited)
 }
 
-/// Where a setting goes.
+/// Position of a setting in the file.
 #[derive(Debug)]
 enum Place {
-    /// In the place of the value that is there.
+    /// Range of the existing value to replace.
     Value(Range<usize>),
-    /// As lines of their own at this position, with this before the value.
+    /// Position for new lines, and the text before the value.
     Lines(usize, String),
 }
 
@@ -57,7 +57,7 @@ impl Place {
             Self::Lines(at, before) => (at..at, format!("{before}{value}\n")),
         };
         let (head, tail) = (text.get(..range.start)?, text.get(range.end..)?);
-        // The last line of a file may lack its end.
+        // The last line of a file may lack its line end.
         let end = if range.is_empty() && !head.is_empty() && !head.ends_with('\n') {
             "\n"
         } else {
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// Finds where a setting goes.
+/// Finds the position of a setting.
 fn place(text: &str, site: Option<usize>, key: &Key) -> Option<Place> {
     let document = DeTable::parse(text).ok()?;
     let root = document.get_ref();
@@ -101,9 +101,9 @@ fn place(text: &str, site: Option<usize>, key: &Key) -> Option<Place> {
             short,
             "",
         )),
-        // A table on one line takes a new value for an old one, and no more.
+        // In an inline table, only an existing value can be replaced.
         '{' => entries.get(short).map(|value| Place::Value(value.span())),
-        // Keys with dots, as `heaven.path`.
+        // Dotted keys, such as `heaven.path`.
         _ => Some(in_table(
             text,
             entries,
@@ -114,7 +114,7 @@ fn place(text: &str, site: Option<usize>, key: &Key) -> Option<Place> {
     }
 }
 
-/// Finds where a setting goes in a table whose lines begin at `start`.
+/// Finds the position of a setting in a table whose lines begin at `start`.
 fn in_table(text: &str, table: &DeTable<'_>, start: usize, name: &str, prefix: &str) -> Place {
     if let Some(value) = table.get(name) {
         return Place::Value(value.span());
@@ -123,7 +123,7 @@ fn in_table(text: &str, table: &DeTable<'_>, start: usize, name: &str, prefix: &
     Place::Lines(at, format!("{prefix}{name} = "))
 }
 
-/// Returns the position behind the line that shows a key with its default, as `init` writes it.
+/// Returns the position after the commented-out default of a key, as written by `init`.
 fn below_comment(text: &str, start: usize, name: &str) -> Option<usize> {
     let shown = format!("#{name} = ");
     let mut at = start;
@@ -139,12 +139,12 @@ fn below_comment(text: &str, start: usize, name: &str) -> Option<usize> {
     None
 }
 
-/// Returns the position behind the last line of a table's own values.
+/// Returns the position after the last line of a table's own values.
 fn last_line(text: &str, table: &DeTable<'_>, start: usize) -> usize {
     end_of(text, table).map_or(start, |end| end_of_line(text, end).max(start))
 }
 
-/// Returns where the last value of a table ends, those of keys with dots among them.
+/// Returns the end of a table's last value, including values of dotted keys.
 fn end_of(text: &str, table: &DeTable<'_>) -> Option<usize> {
     let ends = table.values().filter_map(|value| {
         let span = value.span();
@@ -179,12 +179,10 @@ fn name_in(site: Option<usize>, key: &Key) -> &'static str {
 fn by_hand(site: Option<usize>, key: &Key, value: &Value) -> String {
     let name = name_in(site, key);
     let whole = site.map_or(String::new(), |_| format!("{}.", SiteTable::KIND.name));
-    format!(
-        "it has a form that is not changed here; write into it by hand: {whole}{name} = {value}"
-    )
+    format!("the file cannot be edited automatically; add by hand: {whole}{name} = {value}")
 }
 
-/// Returns every value of a file under a name that tells its place.
+/// Returns all values of a file, keyed by their place.
 fn flat(text: &str) -> BTreeMap<String, Value> {
     let content = file::read(text);
     let mut all = of_content("", &content);
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays() {
+    fn existing_text_is_kept() {
         let new = "source = \"database\"\nurl = \"http://h\"\n";
         for (before, after) in [
             (String::new(), format!("\n[heaven]\n{new}")),
@@ -264,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_of_no_table_stands_above_the_tables() {
+    fn top_level_setting_is_written_above_the_tables() {
         let pattern = Value::List(vec!["/a/*".to_owned()]);
         let changes = [(&GeneralSection::KEY.filter_patterns, pattern)];
         let set = |text: &str| with_settings(text, None, &changes).unwrap();
@@ -280,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_has_its_own() {
+    fn site_settings_are_written_into_the_site_table() {
         let before = "[[site]]\nhosts = 'a'\nupstream = 'http://a'\n[[site.rule]]\naction = 'pass'\n\
                       [[site]]\nhosts = 'b'\nupstream = 'http://b'\n[site.heaven]\npath = '/h/'\n[log]\n";
         let mut changes = heaven();
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_file_that_init_writes_a_setting_stands_below_its_help() {
+    fn setting_is_written_below_its_help_in_a_file_from_init() {
         let text = commented_configuration();
         let mut changes = heaven();
         changes.push(starts());
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_not_understood_is_left_alone() {
+    fn unsupported_form_is_not_edited() {
         for text in [
             "heaven = { path = '/h/' }\n",
             "[heaven\n",

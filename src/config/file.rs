@@ -1,4 +1,4 @@
-//! Reads the TOML file, with the line of every value.
+//! Parses the TOML file and records the line of every value.
 
 use robot_detection_site_robot::spelling::nearest;
 use toml::{
@@ -11,24 +11,24 @@ use super::{
     site::unknown_in_site,
 };
 
-/// Syntax errors that are read of a file: a file that is no TOML has one in each line.
+/// Maximum number of syntax errors reported; a file of another format has one in each line.
 const MAX_SYNTAX_ERRORS: usize = 100;
 
-/// Bytes of a name that a message repeats.
+/// Maximum length of a name in a message, in bytes.
 const MAX_NAME_BYTES: usize = 100;
 
-/// What a file says.
+/// Contents of a configuration file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
     pub(super) tables: Vec<Table>,
     pub(super) sites: Vec<SiteContent>,
-    /// Keys of a `[[site]]`, and `include`, that are no settings.
+    /// Keys of a `[[site]]`, and `include`, that are not settings.
     pub(super) own: Vec<(&'static Key, Value, usize)>,
     pub(super) errors: Vec<(usize, String)>,
 }
 
-/// One `[[source]]`, `[[rule]]` or the like: each value is of the right kind.
+/// A repeatable table such as `[[source]]` or `[[rule]]`, with values of the right kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) kind: &'static TableKind,
@@ -36,21 +36,21 @@ pub(super) struct Table {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
 }
 
-/// One `[[site]]`.
+/// A `[[site]]` table.
 #[derive(Clone, Debug)]
 pub(super) struct SiteContent {
     pub(super) line: usize,
     pub(super) content: FileContent,
 }
 
-/// Where a key stands: names differ.
+/// Place of a key, which determines its name.
 #[derive(Clone, Copy)]
 enum Scope {
     File,
     Site,
 }
 
-/// Reads a configuration file; errors carry their line, from 1.
+/// Parses a configuration file; errors carry their line, from 1.
 pub(super) fn read(text: &str) -> FileContent {
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let lines = Lines(&ends);
@@ -64,7 +64,7 @@ pub(super) fn read(text: &str) -> FileContent {
         let start = error.span().map_or(0, |span| span.start);
         let line = lines.at(start);
         let message = syntax_error(text, line, one_line(error.message()));
-        // Behind the first error of a line, others follow from it.
+        // The first error of a line causes the others.
         if content.errors.last().is_none_or(|(last, _)| *last != line) {
             content.errors.push((line, message));
         }
@@ -72,7 +72,7 @@ pub(super) fn read(text: &str) -> FileContent {
     content
 }
 
-/// Turns bytes' positions into line numbers, by where the lines end.
+/// Converts byte positions into line numbers, given the ends of all lines.
 #[derive(Clone, Copy)]
 struct Lines<'e>(&'e [usize]);
 
@@ -139,7 +139,7 @@ fn read_table(
             continue;
         }
         match (value.get_ref(), scope.key(&full)) {
-            // What is further in than any key is unknown, and told by its whole name.
+            // A deeper table than any key is unknown and reported with its whole name.
             (DeValue::Table(inner), None) if is_table(&full) => {
                 read_table(scope, &format!("{full}."), inner, lines, content);
             }
@@ -173,7 +173,7 @@ impl Scope {
         }
     }
 
-    /// Returns a key that only a `[[site]]` has.
+    /// Returns a key that exists only in a `[[site]]`.
     fn own(self, name: &str) -> Option<&'static Key> {
         match self {
             Self::File => (name == INCLUDE.name).then_some(&INCLUDE),
@@ -196,11 +196,11 @@ impl Scope {
     }
 }
 
-/// Reads one `[[site]]`, in which settings stand beside keys of its own.
+/// Reads a `[[site]]` table, which contains settings and the site's own keys.
 fn read_site(table: &Spanned<DeValue<'_>>, lines: Lines<'_>, content: &mut FileContent) {
     let line = lines.at(table.span().start);
     let Some(entries) = table.get_ref().as_table() else {
-        let message = "site is not a table: write [[site]]".to_owned();
+        let message = "site is not an array of tables: write [[site]]".to_owned();
         content.errors.push((line, message));
         return;
     };
@@ -226,7 +226,7 @@ fn read_one_of(
     };
     let kind_name = kind.name;
     let Some(entries) = table.get_ref().as_table() else {
-        let message = format!("{kind_name} is not a table: write [[{kind_name}]]");
+        let message = format!("{kind_name} is not an array of tables: write [[{kind_name}]]");
         content.errors.push((found.line, message));
         return;
     };
@@ -234,7 +234,7 @@ fn read_one_of(
     content.tables.push(found);
 }
 
-/// Reads the keys of a table that may be repeated, and of the tables in it.
+/// Reads the keys of a repeatable table and of its inner tables.
 fn read_keys(
     found: &mut Table,
     prefix: &str,
@@ -282,13 +282,13 @@ fn read_keys(
     }
 }
 
-/// Reads the secret of a key from the file that `KEY_file` names, unless the key itself is set.
+/// Reads the secret of a key from the file named by `KEY_file`, unless the key itself is set.
 fn secret(
     key: &Key,
     file: &DeValue<'_>,
     set: &[(&'static Key, Value, usize)],
 ) -> Result<Value, String> {
-    // Keys are sorted: a key comes before its `KEY_file`.
+    // Keys are sorted, so a key comes before its `KEY_file`.
     if set.iter().any(|(known, ..)| known.name == key.name) {
         return Err(format!("{} is set as well; remove one of them", key.name));
     }
@@ -301,7 +301,7 @@ pub(super) fn convert(value: &DeValue<'_>) -> Result<Value, String> {
         DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map(Value::Integer)
-            .map_err(|_| format!("{} is too large a number", number.as_str())),
+            .map_err(|_| format!("the number {} is too large", number.as_str())),
         DeValue::Array(items) if is_numbers(items) => {
             let numbers = items.iter().map(|item| convert(item.get_ref()));
             let numbers = numbers.map(|number| match number? {
@@ -315,13 +315,13 @@ pub(super) fn convert(value: &DeValue<'_>) -> Result<Value, String> {
             .map(|item| match item.get_ref() {
                 DeValue::String(text) => Ok(text.to_string()),
                 other => Err(format!(
-                    "a list holds texts, not {} values",
+                    "a list must contain strings, not {} values",
                     other.type_str()
                 )),
             })
             .collect::<Result<_, _>>()
             .map(Value::List),
-        other => Err(format!("a {} fits no setting", other.type_str())),
+        other => Err(format!("no setting accepts a {} value", other.type_str())),
     }
 }
 
@@ -330,7 +330,7 @@ fn is_numbers(items: &[Spanned<DeValue<'_>>]) -> bool {
     !items.is_empty() && items.iter().all(is_number)
 }
 
-/// Reads names and texts; a list of texts is several of the same name.
+/// Reads names with strings; a list of strings repeats the same name.
 fn map(entries: &DeTable<'_>) -> Result<Value, String> {
     let mut found = Vec::new();
     for (name, value) in entries {
@@ -342,7 +342,7 @@ fn map(entries: &DeTable<'_>) -> Result<Value, String> {
             }
             _ => {
                 return Err(format!(
-                    "{name:?} is neither a text in quotes nor a list of texts"
+                    "{name:?} is neither a string in quotes nor a list of strings"
                 ));
             }
         }
@@ -355,15 +355,13 @@ fn is_table(name: &str) -> bool {
     inside.any(|rest| rest.starts_with('.'))
 }
 
-/// Message for an unknown key, with the nearest right name.
+/// Returns the message for an unknown key, with the most similar known name.
 pub(super) fn unknown(name: &str) -> String {
     if TableKind::find(name).is_some() {
-        return format!(
-            "unknown key {name:?}; write it as a table that may be repeated: [[{name}]]"
-        );
+        return format!("unknown key {name:?}; write it as an array of tables: [[{name}]]");
     }
     if let Some((table, key)) = name.split_once('.')
-        // The usual slip: in TOML a key behind a table's header is the table's, however far below.
+        // A common mistake: in TOML, all keys after a table header belong to that table.
         && let Some(key) = Key::find(key)
     {
         let key = key.name;
@@ -386,12 +384,12 @@ pub(super) fn unknown(name: &str) -> String {
 
 fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(
-        || "; `robot-detection init --stdout` prints every key".to_owned(),
+        || "; `robot-detection init --stdout` prints all keys".to_owned(),
         |name| format!("; did you mean {name:?}?"),
     )
 }
 
-// A message of the TOML parser may have several lines, and `ConfigErrors` has one for each error.
+// A message of the TOML parser may have several lines, but `ConfigErrors` prints one per error.
 fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -405,16 +403,19 @@ impl FileContent {
         }
     }
 
-    /// Returns the content of an included file, which can include no other.
+    /// Returns the content of an included file, which must not include other files.
     pub(super) fn into_included(mut self) -> Self {
         for (key, _, line) in self.own.drain(..) {
-            let message = format!("{}: an included file includes no other", key.name);
+            let message = format!(
+                "{}: an included file must not include other files",
+                key.name
+            );
             self.errors.push((line, message));
         }
         self
     }
 
-    /// Returns the kind, name and line of each table that has a name.
+    /// Returns the kind, name and line of each named table.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
         let tables = self.tables.iter();
         let tables = tables.map(|table| (table.kind.name, &table.values));
@@ -426,7 +427,7 @@ impl FileContent {
         })
     }
 
-    /// Removes what stands at a line; returns that of its table, 0 outside of tables.
+    /// Removes the value or table at a line; returns the line of a value's table, 0 if it has none.
     pub(super) fn remove(&mut self, line: usize) -> Option<usize> {
         let values = self.values.len() + self.own.len();
         self.values.retain(|(.., at)| *at != line);

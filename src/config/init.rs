@@ -1,4 +1,4 @@
-//! A configuration file to begin with.
+//! Generates initial configuration files.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use crate::registry::Format;
 
 use super::{KEYS, Key, Value};
 
-/// Columns of the help that is made of words.
+/// Line width of generated comments.
 const MAX_COLUMNS: usize = 90;
 
-/// Returns a configuration file in which every key stands with its help and default, commented out.
+/// Returns a configuration file that lists every key with its help and default, commented out.
 #[must_use]
 pub fn commented_configuration() -> String {
     let mut text = String::from(
-        "# Configuration of robot-detection. Every key is optional; what stands\n\
-         # behind `#` is its default. Flags win over environment variables, these\n\
-         # over this file.\n",
+        "# Configuration of robot-detection. Every key is optional; commented-out\n\
+         # lines show the defaults. Flags override environment variables, and\n\
+         # environment variables override this file.\n",
     );
     let mut table = "";
     for key in KEYS {
@@ -38,18 +38,17 @@ pub fn commented_configuration() -> String {
     text
 }
 
-/// Returns the configuration of a publisher's site: search engines read it, training needs a
-/// licence.
+/// Returns the configuration of a publisher's site, where only AI training needs a licence.
 ///
-/// `host` is a name of the site as it may stand in a text of TOML.
+/// `host` is a name of the site in the spelling of a TOML string.
 #[must_use]
 pub fn publisher_configuration(host: &str) -> String {
     include_str!("../../templates/config/publisher.toml").replace("www.example.com", host)
 }
 
 const SOURCES: &str = "
-# More registries. Two that are published, and keep themselves fresh; a preset stands for
-# name, url, format and interval_days (7), each of which may be set beside it:
+# Additional registries. Two published registries are available as presets. A preset sets
+# name, url, format and interval_days (7), each of which may be overridden:
 #[[source]]
 #preset = \"crawler-user-agents\"
 #[[source]]
@@ -63,8 +62,8 @@ const SOURCES: &str = "
 ";
 
 const LISTS: &str = "
-# Lists of addresses that rules mean as addresses = [\"list:NAME\"]: a file, read when it
-# changes, or a URL. One address or network a line, # and ; begin comments, or JSON.
+# Address lists for rules with addresses = [\"list:NAME\"]: a file, reloaded on change, or a
+# URL. Plain text with one address or network per line and comments after # or ;, or JSON.
 #[[list]]
 #name = \"office\"
 #url = \"office.txt\"
@@ -72,30 +71,30 @@ const LISTS: &str = "
 ";
 
 const RULES: &str = "
-# Rules about robots, asked in their order after allow_robots and deny_robots: the
-# first whose conditions all hold decides; behind the last comes redirect_purposes.
-# All conditions are optional, each is a list of which one has to fit:
-#   path       globs; without it: filter_pattern
-#   methods    without it: redirect_methods, or all if the action is {of_any_method}
-#   hosts      names that are asked for, with a port where only that one is meant
-#   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent;
-#              the host of an unlisted robot whose signature holds, such as agent.example.com
+# Rules about robots, evaluated in order after allow_robots and deny_robots: the first rule
+# whose conditions all match decides. If no rule matches, redirect_purposes decides.
+# All conditions are optional; each is a list of which one item has to match:
+#   path       globs; default: filter_pattern
+#   methods    default: redirect_methods, or all if the action is {of_any_method}
+#   hosts      requested host names, with a port to match only that port
+#   robots     ids, unlisted for robots in no registry, nameless for no User-Agent; the host
+#              of an unlisted robot with a valid signature, such as agent.example.com
 #   purposes   words such as search, ai-training, seo, unknown
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]
 #   visitors   listed, unlisted, nameless (no User-Agent, or an empty one); robots: all
-#              three; shared (a User-Agent that stands for many people, such as that of
-#              Amazon CloudFront); people: shared, as a person always passes; all.
-#              Without it nameless and shared are not meant: by default they pass
-#   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
-#   addresses  networks and addresses that requests come from; list:NAME for a [[list]]
-#   asns, countries   of the address, as the files of [places] tell them
-#   suspect    true: people whose request is not their browser's; reasons: one of these it has
-# headers are given to the response: to the answer, where it redirects, refuses or slows
-# down, else to that of the site or of heaven.
+#              three; shared (a User-Agent used for many human visitors, such as that of
+#              Amazon CloudFront); people: shared, because a person always passes; all.
+#              Default: listed and unlisted, because nameless and shared pass
+#   verdicts   on the robot's claim: verified, spoofed, unverifiable, pending
+#   addresses  client addresses and networks; list:NAME for a [[list]]
+#   asns, countries   of the client address, according to the files of [places]
+#   suspect    true: requests of suspects; reasons: one of the reasons for the suspicion
+# headers are added to the response: to the redirect, refusal or slow response, or to the
+# response of the site or of heaven.
 # action:
-{actions}# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
-# lets robots pass and names no verdicts is not about those that only say they are these.
+{actions}# wait_milliseconds (up to 10000) makes a rule with verdicts wait for a pending verdict. A
+# pass rule without verdicts does not match robots that are verifiable but not verified.
 #[[rule]]
 #name = \"partners may read\"
 #path = [\"/members-only-stuff/partners/*\"]
@@ -120,20 +119,20 @@ const RULES: &str = "
 ";
 
 const TAGS: &str = "
-# X-Robots-Tag headers of responses, to robots and people alike: all that match are
-# added. All conditions of a [[rule]] can be set, and are optional; without a path it
-# is about every path.
+# X-Robots-Tag headers of responses, to robots and human visitors alike: all matching
+# headers are added. All conditions of a [[rule]] are supported and optional; without a
+# path, every path matches.
 #[[x_robots_tag]]
 #path = [\"*.pdf\"]
 #value = \"noindex, googlebot: max-snippet:50\"
 ";
 
 const ROBOTS_TXT_HOSTS: &str = "
-# Hosts with a robots.txt of their own, by the name (and port, where it is not the
-# default) that visitors ask for; other names get that of [robots_txt]. Every key of
-# [robots_txt] can be set here too; what is not set is as there. With a main_mirror
-# the other names answer `Disallow: /` and name it in a Host line, so that robots
-# take one of several names of the same site.
+# Hosts with a separate robots.txt, by the requested name (and port, if it is not the
+# default); other hosts get the file of [robots_txt]. Every key of [robots_txt] can be set
+# here too; keys that are not set have the values there. With a main_mirror, the other
+# names return `Disallow: /` and name the main mirror in a Host line, so that robots use
+# only one of several names of the same site.
 #[[robots_txt.host]]
 #hosts = [\"example.com\", \"www.example.com\"]
 #main_mirror = \"www.example.com\"
@@ -142,11 +141,11 @@ const ROBOTS_TXT_HOSTS: &str = "
 ";
 
 const LICENSES: &str = "
-# Terms for content, told as [licensing] says: those of several tables about one path are
-# several licences of it. permits and prohibits: all, ai-all, ai-train, ai-input, ai-index,
+# Terms for content, published according to [licensing]. Several tables about one path are
+# alternative licences. permits and prohibits: all, ai-all, ai-train, ai-input, ai-index,
 # search. payment: free, attribution, contribution, crawl, training, use, purchase,
-# subscription. Without tdm_reservation text and data mining is reserved, unless training is
-# permitted for nothing or for attribution.
+# subscription. Without tdm_reservation, text and data mining is reserved unless training is
+# permitted free of charge or for attribution.
 #[[license]]
 #permits = [\"search\"]
 #prohibits = [\"ai-train\"]
@@ -160,11 +159,11 @@ const LICENSES: &str = "
 ";
 
 const SITES: &str = "
-# Several sites in one process, by the host (and path) that visitors ask for; *.example.org
-# is every name below it. All settings above are for all sites; a site may set those of
-# filter, redirect, upstream (without `server.`), [heaven], [site_robot] and [robots_txt] for itself,
-# and have rules and headers of its own, which come before the common ones. Other hosts
-# get server.upstream, or 421 where there is none.
+# Several sites in one process, by the requested host (and path); *.example.org matches every
+# name below it. All settings above apply to all sites. A site may override the settings of
+# filter, redirect, upstream (without `server.`), [heaven], [site_robot] and [robots_txt], and may
+# have its own rules and headers, which come before the common ones. Other hosts get
+# server.upstream, or status 421 if it is not set.
 #[[site]]
 #name = \"shop\"
 #hosts = [\"shop.example.org\", \"*.shop.example.org\"]
@@ -178,20 +177,20 @@ const SITES: &str = "
 ";
 
 const LISTENERS: &str = "
-# Listeners with TLS, or behind a balancer that speaks the PROXY protocol (version 1
-# or 2; only server.trusted_proxies may connect then). Where there are any, the
-# default of server.listen does not count.
+# Listeners with TLS, or behind a load balancer that uses the PROXY protocol (version 1
+# or 2; only server.trusted_proxies may connect then). If there are any, the default of
+# server.listen is not used.
 #[[listener]]
 #listen = \"0.0.0.0:443\"
 #tls = true
 #proxy_protocol = false
 
-# A listener may order its certificates by itself (ACME; in builds with the feature
-# `acme`): one for each of the hosts, proven on this listener, which must be what the
-# world reaches at port 443 of them, and renewed when a third of its time is left. You
-# have to agree to the authority's terms of service. directory: \"letsencrypt\",
-# \"staging\" (to try it with) or a URL; ca_file: what proves that URL's server, in PEM.
-# cache holds account, keys and certificates; nobody else may read it.
+# A listener can request its certificates itself (ACME; in builds with the feature `acme`):
+# one for each of the hosts, validated on this listener, which must be publicly reachable at
+# port 443 of the hosts, and renewed when a third of its lifetime is left. You have to agree
+# to the authority's terms of service. directory: \"letsencrypt\", \"staging\" (for tests) or a
+# URL; ca_file: PEM file of the authority that signs the certificate of that URL. cache
+# stores account, keys and certificates and must not be readable by other users.
 #[[listener]]
 #listen = \"[::]:443\"
 #acme.hosts = [\"example.com\", \"www.example.com\"]
@@ -201,20 +200,20 @@ const LISTENERS: &str = "
 #acme.cache = \"acme\"
 #acme.ca_file = \"\"
 
-# Certificates of the listeners with TLS, in PEM; taken over when the files change. The
-# name that a visitor asks for chooses; the first serves names that none has.
+# Certificates of the listeners with TLS, in PEM, reloaded when the files change. The
+# requested name selects the certificate; the first one is used for other names.
 #[[certificate]]
 #certificate_file = \"/etc/ssl/example.com/fullchain.pem\"
 #key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
-/// Returns the help of sources with the words of the formats.
+/// Returns the help about sources with the names of the formats.
 fn sources() -> String {
     let formats: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
     let formats = either(&formats);
-    let help = format!("Any other, by its URL or file, also gzip. format: {formats}.");
+    let help = format!("Any other registry, by URL or file, plain or gzip. format: {formats}.");
     let mut lines = String::new();
-    // As if the line were full, so that the first word begins one.
+    // Starts with a full line, so that the first word begins a new line.
     let mut width = MAX_COLUMNS;
     for word in help.split(' ') {
         if width + 1 + word.len() > MAX_COLUMNS {
@@ -227,7 +226,7 @@ fn sources() -> String {
     SOURCES.replace("{formats}", lines.trim_start())
 }
 
-/// Returns the help of rules with that of the actions.
+/// Returns the help about rules with the help about actions.
 fn rules() -> String {
     let mut lines = String::new();
     for action in Action::ALL {
@@ -245,7 +244,7 @@ fn rules() -> String {
         .replace("{of_any_method}", &either(&of_any))
 }
 
-/// Returns words as "a, b or c".
+/// Joins words as "a, b or c".
 fn either(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
@@ -273,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_publisher_s_file_loads_with_what_it_suggests() {
+    fn publisher_file_loads_with_its_suggestions() {
         let text = publisher_configuration("news.example:8443");
         let loaded = Loader::new().file("f", &text).load().unwrap();
         assert_eq!(loaded.settings().server.hosts, ["news.example:8443"]);
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
+    fn generated_file_loads_unchanged_and_with_all_defaults_uncommented() {
         let text = commented_configuration();
         assert!(Loader::new().file("f", &text).load().is_ok());
         let live = text

@@ -1,53 +1,53 @@
-//! What a key of the configuration is.
+//! Definition of a configuration key.
 
 use std::fmt;
 
 use super::{Value, sections::KEYS};
 
-/// Key: what it is called, what it may be, what it is without being set.
+/// Configuration key: its name, the kind of its value, its default and its help text.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Key {
-    /// Name in the file, with its table; a dot stands between table and key.
+    /// Name in the file, with its table and a dot.
     pub name: &'static str,
-    /// Name in its table.
+    /// Name without the table.
     pub short_name: &'static str,
-    /// Name in the original package, accepted as well.
+    /// Name in the original package, which is accepted as well.
     pub old_name: Option<&'static str>,
-    /// What its value may be.
+    /// Kind of the value.
     pub kind: Kind,
-    /// Default, as an environment variable would spell it.
+    /// Default, in the spelling of an environment variable.
     pub default: &'static str,
-    /// Meaning, with units.
+    /// Help text, with units.
     pub help: &'static str,
-    /// Where it may be set, and when it is taken over.
+    /// Places where the key may be set, and how a change takes effect.
     pub reach: Reach,
-    /// Writes a value as people read it, without passwords.
+    /// Function that formats a value for display, without passwords.
     pub shown: fn(&Value) -> String,
-    /// Whether the value is a secret, which a file named by `KEY_file` may hold as well.
+    /// Whether the value is a secret, which may also be in a file named by `KEY_file`.
     pub is_secret: bool,
 }
 
-/// Where a key may be set, and when a change of it is taken over.
+/// Places where a key may be set, and how a change takes effect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reach {
-    /// It is one for the whole process, which takes it over when it starts.
+    /// Process-wide setting; a change takes effect at the next start.
     Process,
-    /// It is one for the whole process, and a reload takes it over.
+    /// Process-wide setting; a change takes effect on reload.
     Live,
-    /// A `[[site]]` may set it for itself, and a reload takes it over.
+    /// Setting that a `[[site]]` may override; a change takes effect on reload.
     Site,
 }
 
 impl Key {
-    /// Creates a key of a table; `prefix` stands before its name.
+    /// Creates a key in the table with the given prefix.
     pub(super) const fn new(
         prefix: &'static str,
         name: &'static str,
         kind: Kind,
         reach: Reach,
     ) -> Self {
-        // At compile time: a prefix that is not one cannot reach a running program.
+        // Evaluated at compile time, so a wrong prefix cannot reach a running program.
         let (_, short_name) = name.split_at(prefix.len());
         Self {
             name,
@@ -62,26 +62,26 @@ impl Key {
         }
     }
 
-    /// Returns what stands before the name in its table: the table with a dot, or nothing.
+    /// Returns the table of the key with a dot, or an empty string.
     pub(super) fn prefix(&self) -> &'static str {
         self.name.strip_suffix(self.short_name).unwrap_or_default()
     }
 
-    /// Returns the environment variable that sets it.
+    /// Returns the environment variable of the key.
     #[must_use]
     pub fn variable(&self) -> String {
         let name = self.name.replace('.', "_").to_ascii_uppercase();
         format!("ROBOT_DETECTION_{name}")
     }
 
-    /// Returns the key of that name or old name.
+    /// Returns the key with the given name or old name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         KEYS.iter()
             .find(|key| key.name == name || key.old_name == Some(name))
     }
 
-    /// Returns the key of the secret that the file of a `KEY_file` holds, found by `find`.
+    /// Returns the key of the secret for a name of the form `KEY_file`.
     pub(super) fn of_file(
         name: &str,
         suffix: &str,
@@ -90,67 +90,67 @@ impl Key {
         find(name.strip_suffix(suffix)?).filter(|key| key.is_secret)
     }
 
-    /// Returns `true` if a `[[site]]` may set it for itself.
+    /// Returns `true` if a `[[site]]` may override the key.
     #[must_use]
     pub fn is_per_site(&self) -> bool {
         self.reach == Reach::Site
     }
 
-    /// Returns `true` if a running process takes over a change of it.
+    /// Returns `true` if a change takes effect on reload.
     #[must_use]
     pub fn is_reloaded(&self) -> bool {
         self.reach != Reach::Process
     }
 }
 
-/// Words that a value may be, in the order of the documentation.
+/// Function that returns the allowed words of a value, in the order of the documentation.
 pub type Words = fn() -> Vec<&'static str>;
 
 /// Kind of a value.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Text.
+    /// String.
     Text,
     /// One of several words.
     Word(Words),
     /// Whole number in a range.
     Integer {
-        /// Smallest.
+        /// Minimum.
         min: i64,
-        /// Largest.
+        /// Maximum.
         max: i64,
     },
     /// `true` or `false`.
     Bool,
-    /// List of texts, or one text with commas.
+    /// List of strings, or one string with commas.
     List,
-    /// List of words, or one text with commas.
+    /// List of words, or one string with commas.
     Words(Words),
-    /// List of whole numbers, or one of them.
+    /// List of whole numbers, or a single number.
     Numbers,
-    /// List of texts, or one text: a comma is part of it.
+    /// List of strings, or one string in which a comma is part of the text.
     Lines,
-    /// Names, each with a text or a list of texts; in tables that can stand several times.
+    /// Names, each with a string or a list of strings; only in repeatable tables.
     Map,
 }
 
 impl Kind {
-    /// Returns words for an error: "is not …".
+    /// Returns a description of the kind for errors of the form "is not …".
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Text | Self::Word(_) => "a text in quotes",
+            Self::Text | Self::Word(_) => "a string in quotes",
             Self::Integer { .. } => "a whole number",
             Self::Bool => "true or false",
-            Self::List | Self::Words(_) => "a list of texts, or one text with commas",
-            Self::Numbers => "a list of whole numbers, or one of them",
-            Self::Lines => "a text in quotes, or a list of texts",
-            Self::Map => "a table of names and texts, such as { \"Link\" = \"…\" }",
+            Self::List | Self::Words(_) => "a list of strings, or one string with commas",
+            Self::Numbers => "a list of whole numbers, or a single one",
+            Self::Lines => "a string in quotes, or a list of strings",
+            Self::Map => "a table of names and strings, such as { \"Link\" = \"…\" }",
         }
     }
 
-    /// Returns the words that the value, or each item of it, is one of.
+    /// Returns the words allowed for the value, or for each item of a list.
     #[must_use]
     pub fn words(self) -> Option<Vec<&'static str>> {
         match self {
@@ -168,15 +168,15 @@ impl Kind {
     }
 }
 
-/// Errors that are listed at once.
+/// Maximum number of errors listed at once.
 pub const MOST_ERRORS: usize = 20;
 
-/// One thing that is wrong, and where it stands.
+/// Error in the configuration, with its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigError {
-    /// `robot-detection.toml:7`, `environment variable …`, `--listen`.
+    /// Place of the error, such as `robot-detection.toml:7`, `environment variable …`, `--listen`.
     pub origin: String,
-    /// What is wrong and what would be right.
+    /// Description of the error and of its correction.
     pub message: String,
 }
 
@@ -188,7 +188,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// All that is wrong with a configuration, one line each.
+/// All errors of a configuration, one line each.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 

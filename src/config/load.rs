@@ -1,4 +1,4 @@
-//! Defaults, file, environment and flags become one set of values.
+//! Merges defaults, file, environment and flags into one set of values.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
@@ -14,16 +14,16 @@ use super::{
     site::SiteParts,
 };
 
-/// Prefix of the environment's variables.
+/// Prefix of environment variables.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
 /// Prefix of a variable's name in an origin.
 const VARIABLE: &str = "environment variable ";
 
-/// Origin of what nobody has set.
+/// Origin of a value that is not set.
 const DEFAULT: &str = "default";
 
-/// Collects what file, environment and flags say.
+/// Collects the values of file, environment and flags.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
     /// Shared, because settings keep their loader.
@@ -32,37 +32,37 @@ pub struct Loader {
     flags: Vec<(&'static Key, &'static str, String)>,
 }
 
-/// A setting in force and where it came from.
+/// Effective value of a setting and its origin.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct InForce {
     /// The value.
     pub value: Value,
-    /// `default`, `robot-detection.toml:3`, `environment …` or the flag.
+    /// Origin: `default`, `robot-detection.toml:3`, `environment …` or the flag.
     pub origin: String,
 }
 
 /// Result of [`Loader::remove`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Removed {
-    /// A value; where the table stands that it was in, as errors name it.
+    /// A value was removed; contains the place of its table, as used in errors.
     Value(String),
-    /// A table with all of its values.
+    /// A table was removed with all of its values.
     Table,
 }
 
-/// Settings that have been read, each with its origin.
+/// Loaded settings, each with its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub(super) values: BTreeMap<&'static str, InForce>,
     pub(super) settings: Arc<Settings>,
     pub(super) sites: Arc<[Arc<SiteParts>]>,
-    /// Keys that were set in the `[[site]]` that these are the settings of.
+    /// Keys set in the `[[site]]` that these settings belong to.
     pub(super) of_site: Vec<&'static str>,
     origins: Origins,
     loader: Arc<Loader>,
 }
 
-/// What has been read so far.
+/// Values read so far.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) values: BTreeMap<&'static str, InForce>,
@@ -71,13 +71,13 @@ pub(super) struct Reading {
 }
 
 impl Loader {
-    /// Creates a loader that knows the defaults only.
+    /// Creates a loader with only the defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the text of a configuration file and the files that it includes; errors show `name`, its path.
+    /// Adds the text of the configuration file `name` and the files that it includes.
     #[must_use]
     pub fn file(mut self, name: &str, text: &str) -> Self {
         let mut content = file::read(text);
@@ -99,10 +99,10 @@ impl Loader {
         self
     }
 
-    /// Adds the process's environment variables, those of our prefix.
+    /// Adds the environment variables of the process that have our prefix.
     #[must_use]
     pub fn process_environment(self) -> Self {
-        // `vars` panics at a variable that is not UTF-8, whosever it is.
+        // `vars` panics if any variable is not UTF-8.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| name.starts_with(PREFIX))
@@ -118,7 +118,7 @@ impl Loader {
         self
     }
 
-    /// Adds a flag's value; `flag` is what errors call it.
+    /// Adds the value of a flag; `flag` is its name in errors.
     #[must_use]
     pub fn flag(mut self, key: &'static Key, flag: &'static str, value: Option<String>) -> Self {
         if let Some(value) = value {
@@ -127,11 +127,11 @@ impl Loader {
         self
     }
 
-    /// Returns the settings in force.
+    /// Returns the effective settings.
     ///
     /// # Errors
     ///
-    /// Fails with everything that is wrong, each with its place.
+    /// Fails with all errors, each with its place.
     pub fn load(self) -> Result<Loaded, ConfigErrors> {
         match self.read() {
             (loaded, errors) if errors.is_empty() => Ok(loaded),
@@ -139,7 +139,7 @@ impl Loader {
         }
     }
 
-    /// Returns the settings in force, as far as they can be read, and all errors.
+    /// Returns the effective settings as far as they are valid, and all errors.
     #[must_use]
     pub fn read(&self) -> (Loaded, Vec<ConfigError>) {
         let mut reading = Reading {
@@ -147,7 +147,7 @@ impl Loader {
             ..Reading::default()
         };
         let mut sites = Vec::new();
-        // File, environment, flags: each replaces what those before it have set.
+        // File, environment, flags: later values replace earlier ones.
         let mut names = BTreeMap::new();
         for (name, content) in &self.files {
             reading.errors.extend(content.errors(name));
@@ -181,7 +181,7 @@ impl Loader {
         (loaded, errors)
     }
 
-    /// Removes the value or the table that an error is about; returns `None` if nothing is found.
+    /// Removes the value or table at the place of an error; returns `None` if nothing is found.
     pub fn remove(&mut self, origin: &str) -> Option<Removed> {
         let flags = self.flags.len() + self.environment.len();
         self.flags.retain(|(_, flag, _)| *flag != origin);
@@ -202,7 +202,7 @@ impl Loader {
 }
 
 impl Reading {
-    /// Reports keys that another file sets, and tables whose name another file uses.
+    /// Reports keys set by another file too, and tables with a name used by another file.
     fn twice(
         &mut self,
         file: &str,
@@ -214,7 +214,7 @@ impl Reading {
                 && set.origin != DEFAULT
                 && !set.origin.starts_with(&format!("{file}:"))
             {
-                let reason = format!("{} sets it as well; remove one of them", set.origin);
+                let reason = format!("the key is also set by {}; remove one of them", set.origin);
                 self.wrong(format!("{file}:{line}"), key.name, &reason);
             }
         }
@@ -228,7 +228,8 @@ impl Reading {
         }
     }
 
-    /// Reads the keys and tables of a file, or of a `[[site]]` in it; `label` stands before their names.
+    /// Reads the keys and tables of a file or `[[site]]`; errors show names with the prefix
+    /// `label`.
     pub(super) fn file(&mut self, name: &str, content: &FileContent, label: &str) {
         for (key, value, line) in &content.values {
             let origin = format!("{name}:{line}");
@@ -284,19 +285,17 @@ impl Loaded {
         &self.settings
     }
 
-    /// Returns each `[[site]]` with all settings as they are for it.
+    /// Returns each `[[site]]` with its effective settings.
     ///
-    /// What a site sets itself counts before flags and environment: these are
-    /// about all sites. Its rules and `X-Robots-Tag` headers come before the
-    /// common ones.
+    /// A site's own values take precedence over flags and environment, which apply to all sites.
+    /// Its rules and `X-Robots-Tag` headers come before the common ones.
     #[must_use]
     pub fn sites(&self) -> Vec<SiteLoaded> {
         let sites = self.sites.iter();
         sites.map(|site| SiteLoaded::new(site, self)).collect()
     }
 
-    /// Returns all settings as they are for a site, by its name; a name that no `[[site]]` has means
-    /// those common to all.
+    /// Returns the effective settings of a site; the common settings if no `[[site]]` has the name.
     #[must_use]
     pub fn of_site_named(&self, name: &str) -> Self {
         let mut sites = self.sites.iter();
@@ -307,13 +306,13 @@ impl Loaded {
         )
     }
 
-    /// Returns what the addresses of requests are looked up in, which changes while these are in force.
+    /// Returns the address data for rules, which may be updated while these settings are in use.
     #[must_use]
     pub fn origins(&self) -> &Origins {
         &self.origins
     }
 
-    /// Returns what is set about the upstream: of equal ones, one proxy does for both.
+    /// Returns the settings of the upstream, to let sites with equal settings share a proxy.
     #[must_use]
     pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {
         let keys = KEYS
@@ -323,10 +322,10 @@ impl Loaded {
             .collect()
     }
 
-    /// Takes over from `other` what a running process cannot change, and returns its names.
+    /// Takes fixed settings from the running `other`, and returns the names of changed ones.
     ///
-    /// Rules, sites and the like are not taken over. A name is returned if what
-    /// is running differs from what is wanted.
+    /// Only keys selected by `is_kept` are taken, no rules or sites. A name is returned if the
+    /// running value differs from the new value.
     pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
         let mut kept = Vec::new();
         let settings = Arc::make_mut(&mut self.settings);
@@ -351,7 +350,7 @@ impl Loaded {
             .filter_map(|key| Some((key, self.values.get(key.name)?)))
     }
 
-    /// Returns where a setting came from.
+    /// Returns the origin of a setting.
     #[must_use]
     pub fn origin(&self, key: &Key) -> &str {
         self.values
@@ -359,13 +358,13 @@ impl Loaded {
             .map_or(DEFAULT, |found| &found.origin)
     }
 
-    /// Returns `true` if somebody has set a key.
+    /// Returns `true` if a key is set explicitly.
     #[must_use]
     pub fn is_set(&self, key: &Key) -> bool {
         self.origin(key) != DEFAULT
     }
 
-    /// Creates the error of a value that turned out wrong later.
+    /// Creates an error for a value that was found wrong after loading.
     #[must_use]
     pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
         let message = if self.of_site.contains(&key.name) {
@@ -395,7 +394,7 @@ fn defaults() -> BTreeMap<&'static str, InForce> {
         .collect()
 }
 
-/// Returns the key that a variable sets, and its value.
+/// Returns the key of an environment variable, and its value.
 fn variable(name: &str, text: &str) -> Option<(&'static Key, Result<Value, String>)> {
     let find = |name: &str| KEYS.iter().find(|key| key.variable() == name);
     if let Some(key) = find(name) {
@@ -417,13 +416,15 @@ fn unknown_variable(origin: String) -> ConfigError {
     });
     if let Some(table) = table {
         let table = table.name;
-        let message = format!("[[{table}]] has no variable; write it into the configuration file");
+        let message = format!(
+            "[[{table}]] cannot be set by a variable; write it into the configuration file"
+        );
         return ConfigError { origin, message };
     }
-    // A misspelt variable is an error, as it would otherwise leave its default in force unseen.
+    // A misspelt variable is an error, because otherwise its default would silently stay.
     let variables = KEYS.iter().map(Key::variable).collect::<Vec<_>>();
     let message = nearest(name, variables.iter().map(String::as_str)).map_or_else(
-        || "no setting has this name; `robot-detection init --stdout` prints every key".to_owned(),
+        || "no setting has this name; `robot-detection init --stdout` prints all keys".to_owned(),
         |near| format!("no setting has this name; did you mean {near}?"),
     );
     ConfigError { origin, message }

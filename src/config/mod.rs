@@ -1,8 +1,8 @@
-//! Settings as file, environment and flags spell them.
+//! Settings from the configuration file, the environment and flags.
 //!
-//! Nobody else reads any of the three. Flags win over the environment, the
-//! environment over the file, the file over the defaults; every value
-//! remembers where it came from, so that an error and the admin page can say so.
+//! Only this module reads them. Flags override the environment, the environment
+//! overrides the file, and the file overrides the defaults. Every value records its
+//! origin, which errors and the admin page show.
 //!
 //! # Example
 //!

@@ -1,20 +1,20 @@
-//! Declares a table of the file: its keys and what they become, at one place.
+//! Macro that declares a table of the configuration file: its keys and the fields of its settings.
 
-/// Declares the struct of a table's settings, and its keys beside it.
+/// Declares the struct of a table's settings, and the struct of its keys.
 ///
 /// ```text
 /// section! {
-///     /// What the table is about.
+///     /// Description of the table.
 ///     pub struct ServerSection, ServerKeys = "server." @process;
-///     /// What `doctor`, `init` and the documentation say of the key
+///     /// Help text for `doctor`, `init` and the documentation
 ///     @site field as "key" was "OldKey": Type = "default", min..=max;
 /// }
 /// ```
 ///
-/// Everything behind the field is optional but its type; without `as` the key is called as the
-/// field is, without `= "default"` it is [absent](super::setting::Setting::absent) where it is
-/// not set. `@process`, `@live` and `@site` stand for a [`Reach`](super::key::Reach), of all keys
-/// or of one.
+/// Everything after the field's type is optional. Without `as`, the key has the name of the field;
+/// without `= "default"`, an unset key is [absent](super::setting::Setting::absent). `@process`,
+/// `@live` and `@site` select the [`Reach`](super::key::Reach) of all keys or of a single
+/// key.
 macro_rules! section {
     (
         $(#[$attribute:meta])*
@@ -37,7 +37,7 @@ macro_rules! section {
             )+
         }
 
-        #[doc = concat!("Keys of [`", stringify!($Section), "`], each called as the field is.")]
+        #[doc = concat!("Keys of [`", stringify!($Section), "`], each with the name of its field.")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $Keys {
@@ -48,7 +48,7 @@ macro_rules! section {
         }
 
         impl $Section {
-            /// Its keys.
+            /// Keys of the table.
             pub const KEY: $Keys = $Keys {
                 $($field: $crate::config::Key {
                     $(old_name: Some($old),)?

@@ -1,4 +1,4 @@
-//! How a value becomes what a room understands.
+//! Conversion of values into the types of settings.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -6,62 +6,62 @@ use super::{Key, Kind, Value, key::Words};
 
 /// Type of a setting.
 pub(super) trait Setting: Sized {
-    /// What its value may be.
+    /// Kind of the setting's value.
     const KIND: Kind;
 
-    /// Whether an empty text is a value like any other.
+    /// Whether an empty string is an ordinary value.
     const MAY_BE_EMPTY: bool = false;
 
-    /// Whether the value is a secret, which a file named by `KEY_file` may hold as well.
+    /// Whether the value is a secret, which may also be in a file named by `KEY_file`.
     const IS_SECRET: bool = false;
 
-    /// Reads a value that is of the kind.
+    /// Reads a value of the right kind.
     ///
     /// # Errors
     ///
-    /// Fails with what would be right.
+    /// Fails with a description of a correct value.
     fn read(value: &Value) -> Result<Self, String>;
 
-    /// Writes a value as people read it, without passwords.
+    /// Formats a value for display, without passwords.
     fn shown(value: &Value) -> String {
         value.plain()
     }
 
-    /// Returns what stands where nothing is set, if the type has something for it.
+    /// Returns the value of an unset key, if the type has one.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Type of a text, alone or in a list.
+/// Type of a string, alone or in a list.
 pub(super) trait Item: Sized {
-    /// The words that it may be, where it may be no other text.
+    /// The allowed words, if other strings are not allowed.
     const WORDS: Option<Words> = None;
 
     /// Reads an item of a list.
     ///
     /// # Errors
     ///
-    /// Fails with what would be right.
+    /// Fails with a description of a correct value.
     fn read_item(text: &str) -> Result<Self, String>;
 }
 
-/// Settings that a table of the file holds.
+/// Settings of a table in the configuration file.
 pub(super) trait Section: Default {
-    /// Name of the table with a dot; nothing for what stands outside of tables.
+    /// Name of the table with a dot; empty for keys outside of tables.
     const PREFIX: &'static str;
 
-    /// Its keys, in the order of the documentation.
+    /// Keys of the table, in the order of the documentation.
     const KEYS: &'static [Key];
 
-    /// Sets the field of a key; returns whether there is one.
+    /// Sets the field of a key; returns whether the field exists.
     ///
     /// # Errors
     ///
-    /// Fails with what would be right.
+    /// Fails with a description of a correct value.
     fn set(&mut self, name: &str, value: &Value) -> Result<bool, String>;
 
-    /// Takes over the field of a key, if there is one.
+    /// Copies the field of a key from `other`, if the field exists.
     fn take(&mut self, name: &str, other: &Self);
 }
 
@@ -69,16 +69,17 @@ pub(super) trait Section: Default {
 pub(super) fn standard<T: Setting>(key: &Key) -> T {
     Value::parse(key.kind, key.default)
         .and_then(|value| T::read(&value))
-        .expect("every default is of its kind, as a test of `config` reads them all")
+        .expect("every default has the right kind, as tested in `config`")
 }
 
-/// Returns what stands where nothing is set.
+/// Returns the value of an unset key.
 pub(super) fn absent<T: Setting>() -> T {
-    T::absent().expect("a key without a default is a text, a list or optional, as a test of `config` makes them all")
+    T::absent()
+        .expect("a key without a default is a string, a list or optional, as tested in `config`")
 }
 
 impl Value {
-    /// Writes a value as people read it.
+    /// Formats the value for display.
     pub(super) fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -87,7 +88,7 @@ impl Value {
         }
     }
 
-    /// Returns a text without the blanks around it.
+    /// Returns the string without surrounding white space.
     pub(super) fn text(&self) -> Result<&str, String> {
         match self {
             Self::Text(text) => Ok(text.trim()),
@@ -95,7 +96,7 @@ impl Value {
         }
     }
 
-    /// Returns the items of a list, as they are.
+    /// Returns the items of a list unchanged.
     pub(super) fn items(&self) -> Result<&[String], String> {
         match self {
             Self::List(items) => Ok(items),
@@ -156,7 +157,7 @@ macro_rules! numbers {
     )*};
 }
 
-// A TOML integer has 64 bits with a sign (TOML v1.0.0, Integer): none is larger.
+// A TOML integer has 64 bits with a sign (TOML v1.0.0, Integer), so no value is larger.
 numbers! {
     u16: 0xffff;
     u32: 0xffff_ffff;
@@ -164,7 +165,7 @@ numbers! {
     usize: i64::MAX;
 }
 
-/// Seconds, at least one and at most a day where nothing else is said.
+/// Seconds, from one second to one day unless the key sets other limits.
 impl Setting for Duration {
     const KIND: Kind = Kind::Integer {
         min: 1,
@@ -176,14 +177,14 @@ impl Setting for Duration {
     }
 }
 
-/// An empty text stands for none, unless it is a value like any other.
+/// An empty string means `None`, unless it is an ordinary value of the type.
 impl<T: Setting> Setting for Option<T> {
     const KIND: Kind = T::KIND;
     const IS_SECRET: bool = T::IS_SECRET;
 
     fn read(value: &Value) -> Result<Self, String> {
         match value {
-            // So that an environment variable can take back what the file sets.
+            // An environment variable can thereby reset a value of the file.
             Value::Text(text) if !T::MAY_BE_EMPTY && text.trim().is_empty() => Ok(None),
             value => T::read(value).map(Some),
         }
@@ -217,7 +218,7 @@ impl<T: Item> Setting for Vec<T> {
     }
 }
 
-/// Names, each with a text.
+/// Names, each with a string.
 impl Setting for Vec<(String, String)> {
     const KIND: Kind = Kind::Map;
 

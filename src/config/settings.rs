@@ -1,4 +1,4 @@
-//! All settings, each of the type that the room which uses it understands.
+//! All settings, each with the type that the module using it expects.
 
 use std::ffi::OsStr;
 
@@ -12,12 +12,12 @@ use super::{
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])* $field:ident: $Section:ident,)*) => {
-        /// Settings in force.
+        /// Effective settings.
         #[derive(Clone, Debug, Default)]
         #[non_exhaustive]
         pub struct Settings {
             $($(#[doc = $doc])* pub $field: $Section,)*
-            /// Tables that can stand several times.
+            /// Repeatable tables.
             pub tables: Tables,
         }
 
@@ -29,18 +29,18 @@ macro_rules! settings {
             ///
             /// # Errors
             ///
-            /// Fails with what would be right.
+            /// Fails with a description of a correct value.
             pub(super) fn set(&mut self, key: &Key, value: &Value) -> Result<(), String> {
                 let prefix = key.prefix();
-                // `[robots_txt]` is read by two sections: the prefix alone does not tell which has
-                // the key.
+                // Two sections read `[robots_txt]`, so the prefix alone does not determine the
+                // section.
                 $(if $Section::PREFIX == prefix && self.$field.set(key.short_name, value)? {
                     return Ok(());
                 })*
                 Ok(())
             }
 
-            /// Takes over the field of a key.
+            /// Copies the field of a key from `other`.
             pub(super) fn take(&mut self, key: &Key, other: &Self) {
                 let prefix = key.prefix();
                 $(if $Section::PREFIX == prefix {
@@ -64,9 +64,9 @@ settings! {
     canonical: CanonicalSection,
     /// `[index_now]`
     index_now: IndexNowSection,
-    /// `[robots_txt]`: whether robots are held to it.
+    /// `[robots_txt]`: enforcement of robots.txt.
     enforcement: EnforcementSection,
-    /// `[robots_txt]`: what it says.
+    /// `[robots_txt]`: contents of robots.txt.
     robots_txt: RobotsTxtSection,
     /// `[licensing]`
     licensing: LicensingSection,
@@ -96,8 +96,8 @@ settings! {
     log: LogSection,
 }
 
-/// Returns `true` unless the environment forbids colours: `NO_COLOR` (<https://no-color.org>),
-/// or a terminal that knows none.
+/// Returns `true` unless the environment disables colours: by `NO_COLOR` (<https://no-color.org>)
+/// or by a terminal without colours.
 #[must_use]
 pub fn wants_colours() -> bool {
     let variable = |name: &str| std::env::var_os(name);
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_text_in_no_color_forbids_them() {
+    fn any_value_of_no_color_disables_colours() {
         for (no_color, term, are_allowed) in [
             (None, None, true),
             (None, Some("xterm"), true),

@@ -1,4 +1,4 @@
-//! `[[site]]`: the settings of one site over those of all.
+//! `[[site]]`: the settings of one site, which override the common settings.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,33 +13,33 @@ use super::{
     tables::OF_SITES,
 };
 
-/// Table whose settings a site spells without its name.
+/// Table whose name a site omits from its keys.
 const SERVER: &str = "server.";
 
-/// One `[[site]]`: where it is reached, and all settings as they are for it.
+/// A `[[site]]`: its hosts and path, and all effective settings.
 #[derive(Clone, Debug)]
 pub struct SiteLoaded {
     parts: Arc<SiteParts>,
     loaded: Loaded,
 }
 
-/// What stands in one `[[site]]`.
+/// Contents of a `[[site]]`.
 #[derive(Clone, Debug)]
 pub(super) struct SiteParts {
     table: SiteTable,
     values: BTreeMap<&'static str, InForce>,
-    /// Of these only the keys count that have a value, and the tables.
+    /// Settings and tables of the site; only keys with a value override common settings.
     settings: Settings,
 }
 
 impl Key {
-    /// Returns its name in a `[[site]]`, where `server.` goes without saying.
+    /// Returns the name of the key in a `[[site]]`, where `server.` is omitted.
     #[must_use]
     pub fn name_in_site(&self) -> &'static str {
         self.name.strip_prefix(SERVER).unwrap_or(self.name)
     }
 
-    /// Returns the key that a `[[site]]` calls so.
+    /// Returns the key with the given name in a `[[site]]`.
     pub(super) fn find_in_site(name: &str) -> Option<&'static Self> {
         of_sites().find(|key| key.name_in_site() == name || key.old_name == Some(name))
     }
@@ -65,11 +65,10 @@ impl SiteLoaded {
         let (tables, own) = (&mut settings.tables, parts.settings.tables.clone());
         tables.rules.splice(..0, own.rules);
         tables.tags.splice(..0, own.tags);
-        // Of the common ones only those of its own hosts: a robots.txt of another site is none of
-        // its.
+        // Of the common tables, only those about the site's own hosts apply to it.
         tables.robots_txt_hosts.retain(|host| parts.is_about(host));
         tables.robots_txt_hosts.splice(..0, own.robots_txt_hosts);
-        // Terms of another site are none of its, where it has some.
+        // A site with its own terms does not use the common terms.
         if !own.licenses.is_empty() {
             tables.licenses = own.licenses;
         }
@@ -79,7 +78,7 @@ impl SiteLoaded {
         }
     }
 
-    /// Returns its name; without one, its first host and its path.
+    /// Returns the site's name, or else its first host and its path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parts.name()
@@ -89,25 +88,25 @@ impl SiteLoaded {
         self.loaded
     }
 
-    /// Returns the hosts by which it is reached, `*.example.org` among them.
+    /// Returns the site's hosts, including patterns such as `*.example.org`.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.parts.table.hosts
     }
 
-    /// Returns the path at and below which it is reached.
+    /// Returns the path at and below which the site is served.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.parts.table.path
     }
 
-    /// Returns all settings as they are for this site.
+    /// Returns all effective settings of this site.
     #[must_use]
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
     }
 
-    /// Creates the error of a `name`, `hosts` or `path` that turned out wrong later.
+    /// Creates an error for a `name`, `hosts` or `path` that was found wrong after loading.
     #[must_use]
     pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
         self.parts.table.wrong(key, reason)
@@ -119,7 +118,7 @@ impl SiteParts {
         &self.table.name
     }
 
-    /// Reads one `[[site]]`; what is wrong in it is added to `errors`.
+    /// Reads a `[[site]]` and adds its errors to `errors`.
     pub(super) fn new(
         file: &str,
         site: &SiteContent,
@@ -141,7 +140,7 @@ impl SiteParts {
         })
     }
 
-    /// The names of the site itself, and where they stand; a pattern is none.
+    /// Returns the hosts of the site except patterns, and their place in the file.
     fn own_hosts(&self) -> (Vec<String>, String) {
         let names = self
             .table
@@ -162,18 +161,18 @@ impl SiteParts {
     }
 }
 
-/// Returns what to say of a key that a `[[site]]` cannot have.
+/// Returns the error message for a key that is not allowed in a `[[site]]`.
 pub(super) fn unknown_in_site(name: &str) -> String {
     if TABLES.iter().any(|table| table.name == name) {
-        return format!("[[{name}]] is one for all sites; write it outside of [[site]]");
+        return format!("[[{name}]] applies to all sites; write it outside of [[site]]");
     }
-    // Also without its table, such as `listen`: a [[site]] need not name `server.`.
+    // Also matches keys without their table, such as `listen`, because `server.` is optional.
     let of_server = Key::find(&format!("{SERVER}{name}"));
     let mut called = KEYS.iter().filter(|key| key.short_name == name);
     let only = called.next().filter(|_| called.next().is_none());
     if let Some(key) = Key::find(name).or(of_server).or(only) {
         return if key.is_per_site() {
-            format!("in a [[site]] {name} is called {}", key.name_in_site())
+            format!("in a [[site]], {name} is written as {}", key.name_in_site())
         } else {
             for_all_sites(key)
         };
@@ -183,7 +182,11 @@ pub(super) fn unknown_in_site(name: &str) -> String {
         .map(Key::name_in_site)
         .chain(SiteTable::KIND.names());
     nearest(name, names.chain(tables)).map_or_else(
-        || format!("unknown key {name:?} in [[site]]; `robot-detection init --stdout` shows one"),
+        || {
+            format!(
+                "unknown key {name:?} in [[site]]; `robot-detection init --stdout` shows an example"
+            )
+        },
         |near| format!("unknown key {name:?} in [[site]]; did you mean {near:?}?"),
     )
 }
@@ -192,12 +195,10 @@ fn for_all_sites(key: &Key) -> String {
     let name = key.name;
     match name.rsplit_once('.') {
         Some((table, _)) => {
-            format!(
-                "{name} is a global key, one for all sites; write it in [{table}], not in a [[site]]"
-            )
+            format!("{name} applies to all sites; write it in [{table}], not in a [[site]]")
         }
         None => format!(
-            "{name} is a global key, one for all sites; write it above the first table, not in a [[site]]"
+            "{name} applies to all sites; write it above the first table, not in a [[site]]"
         ),
     }
 }
@@ -208,20 +209,20 @@ fn of_sites() -> impl Iterator<Item = &'static Key> {
 
 fn without_port(name: &str) -> &str {
     match name.rsplit_once(':') {
-        // The last colon of `[::1]` is not that of a port (RFC 3986 §3.2.2).
+        // The last colon of `[::1]` does not separate a port (RFC 3986 §3.2.2).
         Some((name, port)) if !port.ends_with(']') => name,
         _ => name,
     }
 }
 
-/// Returns `true` if a name is a host of a site, or one of those that its pattern stands for.
+/// Returns `true` if a name equals the host of a site or matches its pattern.
 pub(crate) fn is_host_of(name: &str, host: &str) -> bool {
     match host.strip_prefix('*') {
         None => name.eq_ignore_ascii_case(host),
         Some(suffix) => {
             let start = name.len().checked_sub(suffix.len());
             let end = start.and_then(|start| name.get(start..));
-            // `*.example.org` is not `.example.org`: something has to stand for the `*`.
+            // `*.example.org` does not match `.example.org`, because `*` must match something.
             start != Some(0) && end.is_some_and(|end| end.eq_ignore_ascii_case(suffix))
         }
     }
@@ -254,7 +255,7 @@ mod tests {
         [[site]]\nhosts = 'b.example.org'\n";
 
     #[test]
-    fn a_site_overrides_what_it_says_and_has_the_rest_in_common() {
+    fn site_overrides_its_settings_and_shares_the_rest() {
         let sites = sites(TWO);
         let [shop, other] = &sites[..] else {
             panic!("{sites:?}")
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_a_site_name_their_place_in_it() {
+    fn errors_in_a_site_name_their_line() {
         let site = &sites(TWO)[0];
         let wrong = |key: &Key| site.loaded().wrong(key, "no").to_string();
         assert_eq!(
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_site_cannot_have_is_refused_with_its_place_and_the_right_name() {
+    fn invalid_site_keys_are_refused_with_line_and_suggestion() {
         for (text, expected) in [
             (
                 "[[site]]\nname = 'a'",
@@ -323,23 +324,23 @@ mod tests {
             ),
             (
                 "[[site]]\nhosts = 'a'\n[site.database]\nurl = 'x'",
-                "c.toml:4: database.url is a global key, one for all sites; write it in [database], not in",
+                "c.toml:4: database.url applies to all sites; write it in [database], not in",
             ),
             (
                 "[[site]]\nhosts = 'a'\nlisten = '127.0.0.1:80'",
-                "c.toml:3: server.listen is a global key, one for all sites; write it in [server], not in",
+                "c.toml:3: server.listen applies to all sites; write it in [server], not in",
             ),
             (
                 "[[site]]\nhosts = 'a'\nrefresh_interval_days = 3",
-                "c.toml:3: refresh_interval_days is a global key, one for all sites; write it above the first table",
+                "c.toml:3: refresh_interval_days applies to all sites; write it above the first table",
             ),
             (
                 "[[site]]\nhosts = 'a'\nserver.upstream = 'x'",
-                "c.toml:3: in a [[site]] server.upstream is called upstream",
+                "c.toml:3: in a [[site]], server.upstream is written as upstream",
             ),
             (
                 "[[site]]\nhosts = 'a'\n[[site.source]]\nname = 'x'",
-                "c.toml:3: [[source]] is one for all sites",
+                "c.toml:3: [[source]] applies to all sites",
             ),
             (
                 "[[site]]\nhosts = 'a'\n[[site.rule]]\nactoin = 'x'",
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_stands_for_what_is_below_it() {
+    fn host_pattern_matches_subdomains() {
         assert!(is_host_of("a.Example.org", "*.example.org"));
         assert!(!is_host_of("example.org", "*.example.org"));
         assert!(!is_host_of(".example.org", "*.example.org"));

@@ -1,4 +1,4 @@
-//! Declares a table that can stand several times: its keys and what they become, at one place.
+//! Macro that declares a repeatable table: its keys and the fields of its settings.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::{
     setting::{Section, Setting},
 };
 
-/// Declares the struct of a table that can stand several times, and its keys beside it.
+/// Declares the struct of a repeatable table, and the struct of its keys.
 ///
-/// Its fields are written as those of a [`section!`](super::section::section), without defaults:
-/// one whose type has nothing for what is not set is required, and `needs` is what to say without
-/// it. `with` names a struct of further keys, which other tables share.
+/// Fields are written as in a [`section!`](super::section::section), without defaults. A field
+/// whose type has no value for an unset key is required, and `needs` is the error without it.
+/// `with` names a struct of further keys, which several tables share.
 macro_rules! table {
     (
         $(#[$attribute:meta])*
@@ -33,13 +33,13 @@ macro_rules! table {
                 pub $field: $type,
             )+
             $(
-                /// What other tables can say as well.
+                /// Keys shared with other tables.
                 pub $part: $Part,
             )?
             place: $crate::config::table::Place,
         }
 
-        #[doc = concat!("Keys of [`", stringify!($Table), "`], each called as the field is.")]
+        #[doc = concat!("Keys of [`", stringify!($Table), "`], each with the name of its field.")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $Keys {
@@ -50,7 +50,7 @@ macro_rules! table {
         }
 
         impl $Table {
-            /// Its keys.
+            /// Keys of the table.
             pub const KEY: $Keys = $Keys {
                 $($field: $crate::config::Key {
                     help: concat!($($help),+).trim_ascii_start(),
@@ -73,7 +73,7 @@ macro_rules! table {
                     ],
                 };
 
-            /// Reads what stands in the file; what is wrong is added to the errors.
+            /// Reads a table of the file and adds its errors to `errors`.
             pub(in crate::config) fn read(
                 reader: &mut $crate::config::table::Reader<'_>,
             ) -> Option<Self> {
@@ -86,19 +86,19 @@ macro_rules! table {
                 })
             }
 
-            /// Returns where it stands.
+            /// Returns the place of the table in the file.
             #[must_use]
             pub fn origin(&self) -> &str {
                 &self.place.origin
             }
 
-            /// Returns where a key stands, if it was set.
+            /// Returns the place of a key, if it is set.
             #[must_use]
             pub fn origin_of(&self, key: &$crate::config::Key) -> Option<&str> {
                 self.place.of(key.short_name)
             }
 
-            /// Creates the error of a value that turned out wrong later.
+            /// Creates an error for a value that was found wrong after loading.
             #[must_use]
             pub fn wrong(
                 &self,
@@ -108,7 +108,7 @@ macro_rules! table {
                 self.wrong_by_name(key.short_name, reason)
             }
 
-            /// Creates the same of a key whose name the error knows.
+            /// Creates an error for the key that the error names.
             #[must_use]
             pub fn wrong_by_name(
                 &self,
@@ -123,7 +123,7 @@ macro_rules! table {
 
 pub(super) use table;
 
-/// Where a table and its keys stand.
+/// Places of a table and its keys in the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) origin: String,
@@ -131,7 +131,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns where a key stands, if it was set.
+    /// Returns the place of a key, if it is set.
     pub(super) fn of(&self, key: &str) -> Option<&str> {
         self.origins.get(key).map(String::as_str)
     }
@@ -148,7 +148,7 @@ impl Place {
         })
     }
 
-    /// Creates the error of a table that is wrong as a whole.
+    /// Creates an error about a table as a whole.
     pub(super) fn wrong_whole(&self, table: &str, reason: &dyn std::fmt::Display) -> ConfigErrors {
         ConfigErrors::from(ConfigError {
             origin: self.origin.clone(),
@@ -157,14 +157,14 @@ impl Place {
     }
 }
 
-/// Two tables are the same wherever they stand.
+/// Tables are compared without their places.
 impl PartialEq for Place {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// Reads one table.
+/// Reader of one table.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     file: &'a str,
@@ -183,22 +183,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Gives a key that is not set a value, which stands where the table does.
+    /// Sets a default for an unset key, with the place of the table.
     pub(super) fn suggest(&mut self, key: &'static Key, value: Value) {
         let values = &mut self.table.values;
         if values.iter().all(|(set, ..)| set.name != key.name) {
-            // Its place is the table's, which is where the preset stands that is at fault if it is
-            // wrong.
+            // The table's place is used, because an invalid default comes from its preset.
             values.push((key, value, self.table.line));
         }
     }
 
-    /// Reads the value of a key, if it is set to one.
+    /// Reads the value of a key, if it is set.
     pub(super) fn value<T: Setting>(&mut self, key: &Key) -> Option<T> {
         let mut entries = self.table.values.iter();
         let (_, value, line) = entries.find(|(set, ..)| set.name == key.name)?;
         let line = *line;
-        // An empty text takes a key back, as in a section.
+        // An empty string unsets a key, as in a section.
         if !T::MAY_BE_EMPTY && value.text().is_ok_and(str::is_empty) {
             return None;
         }
@@ -207,7 +206,7 @@ impl<'a> Reader<'a> {
             .ok()
     }
 
-    /// Reads the keys that several tables have.
+    /// Reads the keys shared by several tables.
     pub(super) fn part<T: Section>(&mut self) -> T {
         let mut part = T::default();
         for (key, value, line) in self.table.values.clone() {
@@ -220,7 +219,7 @@ impl<'a> Reader<'a> {
         part
     }
 
-    /// Returns a value, or what stands where nothing is set; `needs` is said if there is neither.
+    /// Returns the value or that of an unset key; reports `needs` if there is neither.
     pub(super) fn or_absent<T: Setting>(&mut self, value: Option<T>, needs: &str) -> Option<T> {
         let value = value.or_else(T::absent);
         if value.is_none() {
@@ -229,9 +228,9 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Reports what the table needs, unless something else is wrong with it.
+    /// Reports a missing key, unless the table has another error.
     pub(super) fn needs(&mut self, needs: &str) {
-        // A key with a wrong value reads as one that is missing: it would be told twice.
+        // A wrong value counts as missing and would be reported twice.
         if !self.is_wrong {
             self.errors.push(ConfigError {
                 origin: self.at(self.table.line),

@@ -1,4 +1,4 @@
-//! What goes wrong with a configuration, and who wins.
+//! Tests of errors and precedence in the configuration.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn errors(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn flags_win_over_environment_over_file_over_defaults() {
+fn flags_override_environment_overrides_file_overrides_defaults() {
     let load = |flag: Option<&str>, variable: Option<&str>| {
         Loader::new()
             .file("c.toml", "[server]\nlisten = '127.0.0.1:1'")
@@ -50,7 +50,7 @@ fn flags_win_over_environment_over_file_over_defaults() {
 }
 
 #[test]
-fn the_original_names_work() {
+fn original_names_are_accepted() {
     let loaded = Loader::new()
         .file(
             "c.toml",
@@ -66,7 +66,7 @@ fn the_original_names_work() {
 }
 
 #[test]
-fn a_list_and_a_text_with_commas_are_the_same() {
+fn list_and_string_with_commas_are_equal() {
     let patterns = |text| {
         Loader::new()
             .file("c", text)
@@ -83,7 +83,7 @@ fn a_list_and_a_text_with_commas_are_the_same() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
+fn errors_contain_line_and_suggestion() {
     for (text, expected) in [
         (
             "\nfilter_patern = '/x'",
@@ -111,11 +111,11 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "filter_pattern = [1]",
-            "c.toml:1: filter_pattern: a list holds texts, not integer values",
+            "c.toml:1: filter_pattern: a list must contain strings, not integer values",
         ),
         (
             "redirect_url = 2026-01-01",
-            "c.toml:1: redirect_url: a datetime fits no setting",
+            "c.toml:1: redirect_url: no setting accepts a datetime value",
         ),
         ("a = 'x", "c.toml:1: "),
         (
@@ -132,7 +132,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "[[source]]\npreset='crawler-useragents'",
-            "c.toml:2: source.preset: \"crawler-useragents\" is no preset of a [[source]]; did you mean \"crawler-user-agents\"?",
+            "c.toml:2: source.preset: \"crawler-useragents\" is not a valid preset of a [[source]]; did you mean \"crawler-user-agents\"?",
         ),
         ("source = 1", "c.toml:1: unknown key \"source\""),
         (
@@ -155,7 +155,7 @@ fn first_error(text: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_wrong_with_hosts_is_told_too() {
+fn errors_in_robots_txt_hosts_are_reported() {
     for (text, expected) in [
         (
             "[[robots_txt.host]]\nserve = 'file'",
@@ -167,7 +167,7 @@ fn what_is_wrong_with_hosts_is_told_too() {
         ),
         (
             "[robots_txt.host]\nhosts = 'a'",
-            "c.toml:1: unknown key \"robots_txt.host\"; write it as a table that may be repeated: [[robots_txt.host]]",
+            "c.toml:1: unknown key \"robots_txt.host\"; write it as an array of tables: [[robots_txt.host]]",
         ),
         (
             "[robots_txt]\nserv = 'file'",
@@ -179,12 +179,12 @@ fn what_is_wrong_with_hosts_is_told_too() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_together() {
     assert_eq!(errors("a = 1\nb = 2\nredirect_status = 900").len(), 3);
 }
 
 #[test]
-fn an_unknown_variable_of_our_prefix_is_refused() {
+fn unknown_variable_with_our_prefix_is_refused() {
     let error = Loader::new()
         .environment([("ROBOT_DETECTION_REDIRECT_URI".to_owned(), "/x".to_owned())])
         .load()
@@ -197,14 +197,14 @@ fn an_unknown_variable_of_our_prefix_is_refused() {
 }
 
 #[test]
-fn a_table_that_may_be_repeated_has_no_variable() {
+fn repeatable_tables_have_no_variable() {
     let error = Loader::new()
         .environment([("ROBOT_DETECTION_ROBOTS_TXT_HOST".to_owned(), "x".to_owned())])
         .load()
         .unwrap_err();
     let error = error.to_string();
     assert!(
-        error.contains("[[robots_txt.host]] has no variable"),
+        error.contains("[[robots_txt.host]] cannot be set by a variable"),
         "{error}"
     );
 }
@@ -218,7 +218,7 @@ fn no_two_keys_share_a_variable() {
 }
 
 #[test]
-fn listeners_and_certificates_are_kept_and_named_only_where_they_differ() {
+fn listeners_and_certificates_are_kept_and_named_if_they_differ() {
     let listener = "[[listener]]\nlisten = '127.0.0.1:1'\nacme = { hosts = 'a.example', agree_to_terms = true }\n";
     let certificate = "[[certificate]]\ncertificate_file = 'a.pem'\nkey_file = 'a.key'\n";
     let load = |text: &str| Loader::new().file("f", text).load().unwrap();
@@ -249,7 +249,7 @@ fn listeners_and_certificates_are_kept_and_named_only_where_they_differ() {
 }
 
 #[test]
-fn a_preset_fills_in_what_is_not_said() {
+fn preset_fills_in_unset_keys() {
     let text = "[[source]]\npreset = 'crawler-user-agents'\n\
         [[source]]\nurl = '/srv/robots.json.gz'\ninterval_days = 1\npreset = 'ai-robots-txt'\nname = 'ours'";
     let loaded = Loader::new().file("c.toml", text).load().unwrap();
@@ -273,7 +273,7 @@ fn a_preset_fills_in_what_is_not_said() {
 }
 
 #[test]
-fn every_default_is_of_the_type_of_its_field() {
+fn every_default_has_the_type_of_its_field() {
     let settings = Loader::new().load().unwrap().settings().clone();
     assert_eq!(settings.general.filter_patterns, ["/members-only-stuff/*"]);
     assert_eq!(settings.general.redirect_url, "/robot-heaven/");
@@ -289,7 +289,7 @@ fn every_default_is_of_the_type_of_its_field() {
 }
 
 #[test]
-fn included_files_count_as_one_file() {
+fn included_files_are_merged() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("conf.d")).unwrap();
     let file = directory.path().join("main.toml").display().to_string();
@@ -332,7 +332,7 @@ fn included_files_count_as_one_file() {
     assert_eq!(
         load(twice, &[]).unwrap_err(),
         [
-            "/conf.d/a.toml:1: filter_pattern: /main.toml:2 sets it as well; remove one of them",
+            "/conf.d/a.toml:1: filter_pattern: the key is also set by /main.toml:2; remove one of them",
             "/conf.d/b.toml:5: rule.name: /main.toml:4 has the same name; rename one of them",
         ]
     );
@@ -350,17 +350,17 @@ fn included_files_count_as_one_file() {
         (
             "include = '*/*.toml'",
             both,
-            "/main.toml:1: include: \"*/*.toml\": only one * can stand, in the name of the file",
+            "/main.toml:1: include: \"*/*.toml\": only one * is allowed, in the file name",
         ),
         (
             main,
             &[("a.toml", "\ninclude = 'b.toml'")],
-            "/conf.d/a.toml:2: include: an included file includes no other",
+            "/conf.d/a.toml:2: include: an included file must not include other files",
         ),
         (
             main,
             &[("a.toml", "x = 1")],
-            "/conf.d/a.toml:1: unknown key \"x\"; `robot-detection init --stdout` prints every key",
+            "/conf.d/a.toml:1: unknown key \"x\"; `robot-detection init --stdout` prints all keys",
         ),
     ] {
         assert_eq!(load(main, included).unwrap_err(), [error]);
@@ -408,11 +408,11 @@ fn secrets_are_read_from_files() {
         ),
         (
             "token_file = 'credential:../a'",
-            "\"../a\" is no name of a credential; write credential:NAME, as in LoadCredential=NAME:PATH",
+            "\"../a\" is not the name of a credential; write credential:NAME, as in LoadCredential=NAME:PATH",
         ),
         (
             "token_file = 1",
-            "write the path of the file as a text in quotes",
+            "write the path of the file as a string in quotes",
         ),
     ] {
         let expected = format!("c.toml:2: check.token_file: {error}");

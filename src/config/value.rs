@@ -1,32 +1,32 @@
-//! Values, and how they are read from a string.
+//! Values of settings, and parsing them from a string.
 
 use std::fmt;
 
 use super::Kind;
 
-/// Value of one setting.
+/// Value of a setting.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Value {
-    /// Text.
+    /// String.
     Text(String),
     /// Whole number.
     Integer(i64),
-    /// Yes or no.
+    /// `true` or `false`.
     Bool(bool),
-    /// Several texts.
+    /// Strings.
     List(Vec<String>),
-    /// Several whole numbers.
+    /// Whole numbers.
     Numbers(Vec<i64>),
-    /// Names, each with a text; a name may come several times.
+    /// Names, each with a string; a name may occur several times.
     Map(Vec<(String, String)>),
 }
 
 impl Value {
-    /// Reads a value of a kind from an environment variable or a flag.
+    /// Parses a value of a kind from an environment variable or a flag.
     ///
     /// # Errors
     ///
-    /// Returns what would be right, when the text is not of the kind.
+    /// Fails with a description of a correct value if the text is not of the kind.
     pub fn parse(kind: Kind, text: &str) -> Result<Self, String> {
         match kind {
             Kind::Text | Kind::Word(_) => Ok(Self::Text(text.to_owned())),
@@ -47,17 +47,17 @@ impl Value {
         }
     }
 
-    /// Returns the value if it is of the kind; a text becomes a list where one is wanted.
+    /// Returns the value if it has the kind; a string is converted to a list if necessary.
     ///
     /// # Errors
     ///
-    /// Returns what would be right, when it is not.
+    /// Fails with a description of a correct value otherwise.
     pub fn fit(self, kind: Kind) -> Result<Self, String> {
         match (kind, self) {
             (Kind::Integer { min, max }, Self::Integer(number)) if number < min || number > max => {
                 Err(format!("{number} is not between {min} and {max}"))
             }
-            // One item needs no brackets, as in `FilterPattern = '/private/*'`.
+            // A single item needs no brackets, as in `FilterPattern = '/private/*'`.
             (Kind::List | Kind::Words(_), Self::Text(text)) => {
                 Ok(Self::List(comma_separated(&text)))
             }
@@ -65,7 +65,7 @@ impl Value {
             (Kind::Numbers, Self::Text(text)) => numbers(&comma_separated(&text)),
             (Kind::Numbers, Self::List(texts)) => numbers(&texts),
             (Kind::List | Kind::Lines | Kind::Words(_), Self::Numbers(_)) => {
-                Err("a list holds texts, not integer values".to_owned())
+                Err("a list must contain strings, not integer values".to_owned())
             }
             (Kind::Lines, Self::Text(text)) => Ok(Self::List(one(&text))),
             (Kind::Text | Kind::Word(_), value @ Self::Text(_))
@@ -95,7 +95,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Reads numbers, before which `AS` may stand.
+/// Parses numbers, which may have the prefix `AS`.
 fn numbers(texts: &[String]) -> Result<Value, String> {
     let number = |text: &String| {
         let digits = text.strip_prefix("AS").unwrap_or(text);
@@ -110,7 +110,7 @@ fn numbers(texts: &[String]) -> Result<Value, String> {
         .map(Value::Numbers)
 }
 
-/// Splits at commas; items are trimmed, empty ones skipped.
+/// Splits at commas; items are trimmed, empty items are skipped.
 fn comma_separated(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)
@@ -119,7 +119,7 @@ fn comma_separated(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a text as a list of it alone, and an empty one as none.
+/// Returns a list with a single string, or an empty list for an empty string.
 fn one(text: &str) -> Vec<String> {
     let text = text.trim();
     let text = (!text.is_empty()).then(|| text.to_owned());
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_trimmed_and_skip_what_is_empty() {
+    fn lists_are_trimmed_and_skip_empty_items() {
         assert_eq!(
             Value::parse(Kind::List, " /a/* ,, /b/* ,"),
             Ok(Value::List(vec!["/a/*".into(), "/b/*".into()]))
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_to_their_range() {
+    fn numbers_are_checked_against_their_range() {
         let kind = Kind::Integer { min: 1, max: 9 };
         assert_eq!(Value::parse(kind, "9"), Ok(Value::Integer(9)));
         assert!(Value::parse(kind, "10").is_err());

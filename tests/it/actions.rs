@@ -1,4 +1,4 @@
-//! What rules do to robots, over HTTP and around an application of its own.
+//! Actions of rules for robots, over HTTP and in an application that uses the layer.
 
 #![expect(
     clippy::unwrap_used,

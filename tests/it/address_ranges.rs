@@ -1,4 +1,4 @@
-//! Published address ranges are fetched, kept and asked.
+//! Published address ranges are fetched, stored and queried.
 
 use std::{
     net::IpAddr,
@@ -57,7 +57,7 @@ const UNLISTED: &str = "198.51.100.1";
 const JSON: &str = r#"{"creationTime": "2026-11-20T10:00:00", "prefixes": [
     {"ipv4Prefix": "192.0.2.0/24"}, {"ipv6Prefix": "2001:db8::/48"}]}"#;
 
-/// A database, and the time.
+/// A database and a clock, shared by instances.
 struct House {
     database: String,
     clock: Clock,
@@ -108,7 +108,7 @@ impl House {
 }
 
 impl House {
-    /// Returns an instance that keeps lists which somebody has chosen.
+    /// Returns an instance with address lists that an administrator has chosen.
     async fn chosen(&self) -> Instance {
         let Instance { store, .. } = self.instance().await;
         let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen()).unwrap();
@@ -123,7 +123,7 @@ impl House {
 }
 
 impl Instance {
-    /// Refreshes one list; nothing where it was not due.
+    /// Refreshes one list; returns `None` if the refresh was not due.
     async fn refresh(&self, url: &str) -> Option<RangesOutcome> {
         self.refresh_with(url, false).await
     }
@@ -134,11 +134,11 @@ impl Instance {
         reports.into_iter().map(|report| report.outcome).next()
     }
 
-    /// Refreshes one list, which must fail; returns the reason.
+    /// Refreshes one list, expecting a failure; returns the reason.
     async fn fail(&self, url: &str) -> String {
         match self.refresh(url).await {
             Some(RangesOutcome::Failed(reason)) => reason,
-            other => panic!("a failure was expected: {other:?}"),
+            other => panic!("expected a failure, got {other:?}"),
         }
     }
 
@@ -157,7 +157,7 @@ fn list() -> Reply {
     Reply::typed("application/json", JSON).with("ETag", "\"v1\"")
 }
 
-/// Serves the list, and 304 to whoever has it.
+/// Serves the list, and 304 to clients that have a current copy.
 fn server() -> TestServer {
     TestServer::with(|seen| match seen.header("if-none-match") {
         Some("\"v1\"") => Reply::status(304),
@@ -190,7 +190,7 @@ async fn a_list_is_fetched_once_a_day_and_only_if_it_changed(house: House) {
     assert_eq!(state.fetched_ms, Some(began_ms));
     assert_eq!(state.checked_ms, Some(house.clock.now_ms()));
     assert_eq!((state.error, state.is_stale), (None, false));
-    // By force it is asked for as if nothing were known.
+    // A forced refresh sends no validators.
     assert_eq!(
         instance.refresh_with(&url, true).await,
         Some(RangesOutcome::Unchanged)
@@ -218,16 +218,16 @@ async fn a_restart_serves_the_last_good_copy(house: House) {
     assert_eq!(second.contains(&url, UNLISTED), Some(false));
     let Finding::Confirmed(evidence) = second.ranges.find(&url, LISTED.parse::<IpAddr>().unwrap())
     else {
-        panic!("the list has it");
+        panic!("the list contains the address");
     };
     let expected = format!(
-        "192.0.2.1 is within 192.0.2.0/24, which {url} lists (of 2026-11-20, checked just now)"
+        "192.0.2.1 is within 192.0.2.0/24, listed in {url} (of 2026-11-20, checked just now)"
     );
     assert_eq!(evidence.text, expected);
-    // Nobody is there: the copy stays.
+    // The server is unreachable: the copy stays.
     house.clock.advance(DAY);
     let reason = second.fail(&url).await;
-    assert!(reason.starts_with("no connection to "), "{reason}");
+    assert!(reason.starts_with("cannot connect to "), "{reason}");
     assert_eq!(second.contains(&url, UNLISTED), Some(false));
 }
 
@@ -239,7 +239,7 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
     instance.refresh(&url).await;
     let cut = JSON.get(..100).unwrap();
     for (reply, reason) in [
-        (Reply::text("<html>Sorry</html>"), "is a page"),
+        (Reply::text("<html>Sorry</html>"), "is a web page"),
         (Reply::text(cut), "is damaged JSON"),
         (Reply::text(r#"{"prefixes": []}"#), "lists no addresses"),
         (Reply::text("0.0.0.0/0"), "it lists 0.0.0.0/0"),
@@ -250,7 +250,7 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
         ),
         (Reply::status(500), "answered 500"),
         (Reply::status(404), "answered 404"),
-        (Reply::Reset, "cut off"),
+        (Reply::Reset, "was reset"),
         (
             Reply::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n192.0.2.0/24\n".to_vec()),
             "truncated",
@@ -267,10 +267,10 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
         assert_eq!(instance.contains(&url, UNLISTED), Some(false));
     }
     assert_eq!(
-        log::lines_with(&format!("{url} were not refreshed, 2 of before stay")).len(),
+        log::lines_with(&format!("{url}, keeping the previous 2")).len(),
         10
     );
-    // What the store keeps is the last good copy too, until it is too old to tell.
+    // The stored copy is used as the last good copy too, until it expires.
     let other = house.instance().await;
     other.refresher.load().await.unwrap();
     assert_eq!(other.contains(&url, UNLISTED), Some(false));
@@ -292,7 +292,7 @@ async fn failures_are_retried_after_longer_and_longer(house: House) {
         assert_eq!(
             instance.contains(&url, UNLISTED),
             None,
-            "no copy, no impostor"
+            "without a copy no client is an impostor"
         );
         house.clock.advance(Duration::from_mins(minutes - 1));
         assert_eq!(instance.refresh(&url).await, None);
@@ -311,7 +311,7 @@ async fn of_two_instances_one_asks(house: House) {
     let (first, second) = tokio::join!(one.refresh(&url), two.refresh(&url));
     assert_eq!(server.seen().len(), 1, "{first:?} {second:?}");
     assert!(first == Some(RangesOutcome::New) || second == Some(RangesOutcome::New));
-    // The other takes it from the store.
+    // The other instance reads the list from the store.
     for instance in [&one, &two] {
         assert_eq!(instance.refresh(&url).await, None);
         assert_eq!(instance.contains(&url, LISTED), Some(true));
@@ -349,7 +349,7 @@ async fn lists_that_are_configured_no_more_are_forgotten(house: House) {
 }
 
 #[tokio::test]
-async fn many_lists_come_each_to_its_own_url() {
+async fn each_list_is_fetched_from_its_own_url() {
     let server = TestServer::with(|seen| {
         let number = seen.path.trim_start_matches("/list/");
         Reply::text(format!("192.0.2.{number}\n"))
@@ -375,7 +375,7 @@ async fn many_lists_come_each_to_its_own_url() {
 }
 
 #[tokio::test]
-async fn a_fragment_selects_and_is_not_sent() {
+async fn a_fragment_selects_a_part_and_is_not_sent() {
     let server = TestServer::new(Reply::text(
         r#"{"hooks": ["192.0.2.0/24"], "rented": ["198.51.100.0/24"]}"#,
     ));
@@ -389,17 +389,17 @@ async fn a_fragment_selects_and_is_not_sent() {
 }
 
 #[tokio::test]
-async fn only_http_is_fetched() {
+async fn only_http_urls_are_fetched() {
     let house = House::on_sqlite();
     let instance = house.instance().await;
     for url in ["file:///etc/hosts", "ftp://h/ips.json", "ips.json"] {
         let reason = instance.fail(url).await;
-        assert!(reason.contains("cannot be fetched"), "{reason}");
+        assert!(reason.contains("cannot fetch"), "{reason}");
     }
 }
 
 #[tokio::test]
-async fn without_its_database_an_instance_serves_from_memory() {
+async fn an_instance_without_its_database_serves_from_memory() {
     let server = server();
     let url = server.url("/ips.json");
     let house = House::on_sqlite();
@@ -412,7 +412,7 @@ async fn without_its_database_an_instance_serves_from_memory() {
 }
 
 #[tokio::test]
-async fn a_copy_is_never_stored_beside_the_etag_of_another() {
+async fn a_copy_is_never_stored_with_the_etag_of_another() {
     let version = Arc::new(Mutex::new(("\"v1\"", "192.0.2.0/24")));
     let served = Arc::clone(&version);
     let server = TestServer::with(move |seen| {
@@ -428,7 +428,7 @@ async fn a_copy_is_never_stored_beside_the_etag_of_another() {
     instance.refresh(&url).await;
     *version.lock().unwrap() = ("\"v2\"", "198.51.100.0/24");
     house.clock.advance(DAY);
-    // The second list cannot be saved; a day later the server says it has not changed.
+    // The second list cannot be saved; a day later the server reports it as not modified.
     execute(&house.database, "ALTER TABLE address_ranges RENAME TO away").await;
     assert_eq!(instance.refresh(&url).await, Some(RangesOutcome::New));
     execute(&house.database, "ALTER TABLE away RENAME TO address_ranges").await;
@@ -460,10 +460,10 @@ async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) 
     house.clock.advance(DAY);
     let reason = instance.fail(&url).await;
     assert!(
-        reason.starts_with("it lists 3 address ranges and had 100: it may be cut off"),
+        reason.starts_with("the list has 3 address ranges, down from 100; it may be truncated"),
         "{reason}"
     );
-    // A restart knows it still.
+    // The list is still there after a restart.
     let again = house.chosen().await;
     again.refresher.load().await.unwrap();
     let last = "192.0.2.99".parse().unwrap();
@@ -473,7 +473,7 @@ async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) 
     house.clock.advance(DAY);
     assert_eq!(again.refresh(&url).await, Some(RangesOutcome::New));
     assert!(!again.ranges.list(&url).contains(last));
-    // What grows, or is cut by less, is taken at once.
+    // A list that grows, or shrinks by less than the limit, is accepted immediately.
     for count in [200, 110] {
         server.set(lines(count));
         house.clock.advance(DAY);
@@ -498,13 +498,13 @@ async fn a_chosen_list_that_nobody_asks_for_is_forgotten(house: House) {
     house.clock.advance(36 * DAY);
     assert_eq!(stored().await, 2);
     assert_eq!(one.contains(&gone, LISTED), None);
-    // The other instance still has it in its configuration.
+    // The other instance still has the list in its configuration.
     assert_eq!(other.refresh(&gone).await, Some(RangesOutcome::Unchanged));
     house.clock.advance(36 * DAY);
     assert_eq!(stored().await, 2);
     house.clock.advance(DAY);
     assert_eq!(stored().await, 1);
-    // However long ago: what is chosen stays.
+    // Chosen lists never expire.
     house.clock.advance(100 * DAY);
     assert_eq!(stored().await, 1);
 }
@@ -515,7 +515,7 @@ async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {
     let (robots, chosen) = (house.instance().await, house.chosen().await);
     let reason = robots.fail(&url).await;
     assert!(
-        reason.contains("2 of its 3 entries are no public addresses"),
+        reason.contains("2 of 3 entries are not public addresses"),
         "{reason}"
     );
     assert_eq!(chosen.refresh(&url).await, Some(RangesOutcome::New));
@@ -527,7 +527,7 @@ async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {
     assert!(
         !robots.ranges.list(&url).contains(address) && chosen.ranges.list(&url).contains(address)
     );
-    // To forget those of the one is to keep those of the other.
+    // Forgetting the lists of one refresher keeps those of the other.
     robots.refresher.keep_only(&[]).await.unwrap();
     let restarted = house.chosen().await;
     restarted.refresher.load().await.unwrap();
@@ -535,7 +535,7 @@ async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {
 }
 
 #[tokio::test]
-async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then() {
+async fn a_file_is_read_when_it_changes_and_the_built_in_list_applies_until_then() {
     let house = House::on_sqlite();
     let instance = house.chosen().await;
     let directory = tempfile::tempdir().unwrap();
@@ -557,7 +557,7 @@ async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then()
     let read = async || instance.refresher.read_files(slice::from_ref(&url)).await;
     read().await;
     assert!(lists(UNLISTED) && !lists(LISTED));
-    assert!(instance.state().error.unwrap().contains("cannot be read"));
+    assert!(instance.state().error.unwrap().contains("cannot read"));
     assert!(!instance.state().has_copy());
     std::fs::write(&path, "192.0.2.0/24\n").unwrap();
     age();
@@ -569,7 +569,7 @@ async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then()
     assert_eq!(
         instance.state().fetched_ms,
         before.fetched_ms,
-        "it is not read again"
+        "an unchanged file is not read again"
     );
     std::fs::write(&path, "198.51.100.0/24\n").unwrap();
     read().await;
@@ -577,6 +577,6 @@ async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then()
     std::fs::remove_file(&path).unwrap();
     read().await;
     assert!(lists(UNLISTED) && instance.state().error.is_some());
-    // Nothing of a file of one machine is kept for others.
+    // A list from a local file is not stored for other instances.
     assert!(instance.store.ranges().states().await.unwrap().is_empty());
 }

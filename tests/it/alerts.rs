@@ -1,4 +1,4 @@
-//! Alerts: what is found, when it is told, and to whom.
+//! Alerts: their conditions, times and receivers.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Who may use whom: the rooms of the house and the arrows between them.
+//! Allowed dependencies between crates, and between the modules of a crate.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,14 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The crates, and those of ours that each may use.
+/// Each crate, with the crates of this workspace that it may use.
 const CRATES: &[(&str, &[&str])] = &[
     ("robots-txt", &[]),
     ("fleets", &[]),
-    ("http", &[]),
+    ("texts", &[]),
+    ("http", &["texts"]),
     ("layer", &["robots-txt"]),
-    ("store", &["layer", "robots-txt"]),
-    ("site-robot", &["layer", "robots-txt", "store"]),
+    ("store", &["layer", "robots-txt", "texts"]),
+    ("site-robot", &["layer", "robots-txt", "store", "texts"]),
     ("traffic", &["fleets", "layer", "site-robot", "store"]),
     ("check", &["http", "layer", "store", "traffic"]),
     (
@@ -38,12 +39,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// A room's name and the rooms that it may use.
+/// Name of a module, and the modules that it may use.
 type Room = (&'static str, &'static [&'static str]);
 
-/// The rooms of each crate that has several, and those that each may use, all above it.
-///
-/// Between crates the compiler holds the arrows; inside of them this table does.
+/// Modules of each crate with several modules, each with the modules above it that it may use. The
+/// compiler enforces dependencies between crates; this table does inside each crate.
 const ROOMS: &[(&str, &[Room])] = &[
     (
         "crates/layer",
@@ -193,14 +193,14 @@ const ROOMS: &[(&str, &[Room])] = &[
     ),
 ];
 
-/// Those that put the rooms together.
+/// Modules that combine all others.
 const EVERYTHING: &[&str] = &["app", "cli", "main", "lib"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns every Rust file of a crate with its room.
+/// Returns every Rust file of a crate with its module.
 fn files(of_crate: &str) -> Vec<(String, PathBuf)> {
     let source = root().join(of_crate).join("src");
     let mut found = Vec::new();
@@ -219,11 +219,11 @@ fn files(of_crate: &str) -> Vec<(String, PathBuf)> {
         }
     }
     found.sort();
-    assert!(found.len() > 10, "where is the source?");
+    assert!(found.len() > 10, "found no source files");
     found
 }
 
-/// Returns line and room of each `crate::room` outside of comments; the room is empty in `crate::{`.
+/// Returns line and module of each `crate::module` outside comments; `crate::{` has no module name.
 fn arrows(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -245,7 +245,7 @@ fn arrows(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns what is wrong with a file of a room.
+/// Returns the forbidden imports of a file.
 fn wrongs(rooms: &[Room], room: &str, text: &str) -> Vec<String> {
     let Some((_, uses)) = rooms.iter().find(|(name, _)| *name == room) else {
         return vec![format!("room `{room}` is not in the table")];
@@ -267,7 +267,7 @@ fn wrongs(rooms: &[Room], room: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn rooms_use_only_the_rooms_they_may() {
+fn modules_use_only_allowed_modules() {
     let mut found = Vec::new();
     for (of_crate, rooms) in ROOMS {
         for (room, path) in files(of_crate) {
@@ -283,7 +283,7 @@ fn rooms_use_only_the_rooms_they_may() {
 }
 
 #[test]
-fn crates_use_only_the_crates_they_may() {
+fn crates_use_only_allowed_crates() {
     for (name, uses) in CRATES {
         let manifest = root().join("crates").join(name).join("Cargo.toml");
         let manifest = fs::read_to_string(manifest).unwrap();
@@ -299,7 +299,7 @@ fn crates_use_only_the_crates_they_may() {
 }
 
 #[test]
-fn imports_name_one_room_each() {
+fn each_import_names_one_module() {
     let mut found = Vec::new();
     for (of_crate, _) in ROOMS {
         for (_, path) in files(of_crate) {
@@ -315,7 +315,7 @@ fn imports_name_one_room_each() {
 }
 
 #[test]
-fn arrows_lead_up() {
+fn modules_use_only_modules_above_them() {
     for (_, rooms) in ROOMS.iter().filter(|(of_crate, _)| *of_crate != ".") {
         for (at, (room, uses)) in rooms.iter().enumerate() {
             for used in *uses {
@@ -327,7 +327,7 @@ fn arrows_lead_up() {
 }
 
 #[test]
-fn every_module_of_a_library_is_a_room() {
+fn every_module_of_a_library_is_listed() {
     for (of_crate, rooms) in ROOMS {
         let library = root().join(of_crate).join("src/lib.rs");
         let library = fs::read_to_string(library).unwrap();
@@ -344,7 +344,7 @@ fn every_module_of_a_library_is_a_room() {
 }
 
 #[test]
-fn wrong_arrow_is_found() {
+fn a_forbidden_import_is_found() {
     let rooms: &[Room] = &[
         ("registry", &[]),
         ("detect", &["registry"]),

@@ -1,4 +1,4 @@
-//! `database backup` and `database restore` of SQLite, and the commands that stand for them on PostgreSQL.
+//! `database backup` and `database restore` for SQLite, and the equivalents for PostgreSQL.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use crate::support::{
     program::{run, succeed},
 };
 
-/// A row of the list of migrations that only a newer program makes.
+/// A row in the migrations table that only a newer version of the program creates.
 const NEWER: &str = "INSERT INTO robot_detection_migrations \
     (version, description, success, checksum, execution_time) \
     VALUES (99990101000000, 'future', TRUE, '0', 0)";
@@ -37,7 +37,7 @@ async fn banned(url: &str) -> Vec<String> {
     networks
 }
 
-/// Runs a command that has to fail; returns what it says.
+/// Runs a command that must fail; returns its error.
 fn refused(directory: &Path, url: &str, command: &[&str]) -> String {
     let output = run(
         directory,
@@ -63,7 +63,7 @@ fn on_files(directory: &TempDir) -> [String; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_brings_back_what_it_held() {
+async fn a_backup_restores_its_contents() {
     let directory = tempfile::tempdir().unwrap();
     let [url, empty] = &on_files(&directory);
     let directory = directory.path();
@@ -72,7 +72,7 @@ async fn a_backup_brings_back_what_it_held() {
     ban(url, "203.0.113.5").await;
     done(directory, url, &["backup", "one"]);
     let again = refused(directory, url, &["backup", "one"]);
-    assert!(again.contains("exists already"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
     ban(url, "203.0.113.6").await;
 
     let text = refused(directory, url, &["restore", "one"]);
@@ -92,7 +92,7 @@ async fn a_backup_brings_back_what_it_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_whole_backup_changes_nothing() {
+async fn an_incomplete_backup_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let [url, empty] = &on_files(&directory);
     let directory = directory.path();
@@ -114,7 +114,7 @@ async fn what_is_no_whole_backup_changes_nothing() {
     done(directory, url, &["backup", "newer"]);
     let text = refused(directory, empty, &["restore", "newer"]);
     assert!(text.contains("newer"), "{text}");
-    // It is as empty as before.
+    // The database is as empty as before.
     done(directory, empty, &["restore", "whole"]);
     assert_eq!(banned(empty).await, ["203.0.113.5"]);
 }
@@ -129,7 +129,7 @@ async fn the_commands_in_the_error_back_up_and_restore_postgres() {
     assert_eq!(
         refused.status.code(),
         Some(2),
-        "the command is of SQLite alone"
+        "the command supports only SQLite"
     );
     let text = String::from_utf8(refused.stderr).unwrap();
     let [dump, restore] = ["`pg_dump ", "`pg_restore "].map(|program| {

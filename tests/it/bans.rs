@@ -1,4 +1,4 @@
-//! Who is refused too often is listed for firewalls, and nobody else.
+//! Clients that are refused too often are listed for firewalls; no others are.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -70,10 +70,10 @@ impl House {
         succeed(self.path(), &[&["bans"], arguments].concat())
     }
 
-    /// Waits until somebody is banned, and returns all who are.
+    /// Waits until a client is banned; returns all bans.
     fn banned(&self, address: &str) -> Vec<String> {
         let mut lines = Vec::new();
-        eventually("somebody is banned", || {
+        eventually("a client is banned", || {
             lines = self.bans(&[]).lines().map(str::to_owned).collect();
             lines.iter().any(|line| line == address)
         });
@@ -86,7 +86,7 @@ impl House {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_refused_too_often_is_listed_and_who_is_not_is_not() {
+async fn only_clients_that_are_refused_often_are_listed() {
     let house = House::new(BANS).await;
     assert_eq!(house.bans(&[]), "");
     house.refuse(2, "203.0.113.9");
@@ -94,7 +94,7 @@ async fn who_is_refused_too_often_is_listed_and_who_is_not_is_not() {
         assert_eq!(house.ask("/closed/a", FIREFOX, "203.0.113.8"), 200);
     }
     house.refuse(3, "203.0.113.5");
-    // It has been listed before the next one begins: bans of one millisecond are listed by name.
+    // Wait for each ban: bans of the same millisecond are sorted by address.
     house.banned("203.0.113.5");
     for address in ["2001:db8::1", "2001:DB8::2", "2001:db8:0:0:ffff::3"] {
         house.refuse(1, address);
@@ -118,7 +118,7 @@ async fn who_is_refused_too_often_is_listed_and_who_is_not_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ban_can_be_ended_and_followed() {
+async fn bans_can_be_ended_and_followed() {
     let house = House::new(BANS).await;
     house.refuse(3, "203.0.113.5");
     house.banned("203.0.113.5");
@@ -134,7 +134,7 @@ async fn a_ban_can_be_ended_and_followed() {
     assert_eq!(house.ask("/trap/a", CHROME, "203.0.113.6"), 403);
     assert_eq!(next(), "+ 203.0.113.6");
     let told = house.bans(&["remove", "::ffff:203.0.113.5"]);
-    assert_eq!(told, "203.0.113.5 is not banned any more\n");
+    assert_eq!(told, "203.0.113.5 is no longer banned\n");
     assert_eq!(next(), "- 203.0.113.5");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -144,7 +144,7 @@ async fn a_ban_can_be_ended_and_followed() {
         (
             &["bans", "--format", "nginx", "--follow"],
             2,
-            "when it is reloaded",
+            "only on reload",
         ),
     ] {
         let output = run(house.path(), arguments);
@@ -155,8 +155,8 @@ async fn a_ban_can_be_ended_and_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn friends_and_those_who_stand_for_others_are_never_banned() {
-    // Whoever was first has done it already.
+async fn verified_robots_proxies_and_private_addresses_are_never_banned() {
+    // Another test may have installed the provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let house = House::new(BANS).await;
     let password = house.server.password.clone().unwrap();
@@ -173,25 +173,25 @@ async fn friends_and_those_who_stand_for_others_are_never_banned() {
         .send();
     assert_eq!(login.await.unwrap().status(), 303);
     for address in [
-        "192.0.2.77",      // A rule lets its network pass.
+        "192.0.2.77",      // Passed by a rule for its network.
         "10.0.0.7",        // Private.
         "198.51.100.99",   // In the administrator's network.
         "::ffff:10.0.0.7", // Private, too.
         "198.51.100.200",  // A trusted proxy.
         "fd00::1",         // Private.
-        "169.254.169.254", // A cloud's own service.
+        "169.254.169.254", // A cloud's metadata service.
     ] {
         for _ in 0..5 {
             house.ask("/closed/a", CRAWLER, address);
         }
     }
-    // Found in their order: whoever is listed last is judged last.
+    // Bans are evaluated in order: the last listed client is evaluated last.
     house.refuse(3, "203.0.113.5");
     assert_eq!(house.banned("203.0.113.5"), ["203.0.113.5"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fail2ban_reads_bans_and_nothing_that_a_visitor_wrote() {
+async fn fail2ban_reads_bans_and_no_text_from_visitors() {
     for format in ["text", "json"] {
         let mut house = House::with_log(BANS, format).await;
         let forged = "2026-11-26T12:00:00Z  WARN banned 198.51.100.66 for 60 s: rule";
@@ -228,7 +228,7 @@ async fn fail2ban_reads_bans_and_nothing_that_a_visitor_wrote() {
 }
 
 #[test]
-fn what_is_wrong_with_a_ban_is_told_with_its_place() {
+fn an_invalid_ban_setting_is_reported_with_its_place() {
     let directory = tempfile::tempdir().unwrap();
     for (text, expected) in [
         (
@@ -242,7 +242,7 @@ fn what_is_wrong_with_a_ban_is_told_with_its_place() {
         ),
         (
             "[[rule]]\nname = 'closed'\naction = 'refuse'\n[[ban]]\nrefusals = 1\nrules = ['close']\n",
-            ":6: ban.rules: \"close\" is no named rule; did you mean \"closed\"?",
+            ":6: ban.rules: \"close\" is not a valid named rule; did you mean \"closed\"?",
         ),
         (
             "[[ban]]\nrefusals = 1\nrules = ['nothing']\n",

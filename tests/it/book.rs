@@ -1,15 +1,15 @@
-//! README and book: their code does what they say, their links lead somewhere, their reference is made.
+//! README and book: their code works, their links resolve, their reference is generated.
 //!
-//! A comment before a block of code says what is special about it:
+//! A comment before a code block describes the block:
 //!
-//! - `<!-- file: NAME -->`: the block is that file for the commands behind it on the page;
-//! - `<!-- not run: WHY -->`: its commands are parsed and not run;
-//! - `<!-- run by: ROOM::TEST -->`: that test runs them;
-//! - `<!-- exit code: N, WHY -->`: they end with it, in place of 0;
-//! - `<!-- needs the feature NAME -->`: the configuration is for programs built with it.
+//! - `<!-- file: NAME -->`: the block is that file for later commands on the page;
+//! - `<!-- not run: WHY -->`: the commands are parsed but not run;
+//! - `<!-- run by: MODULE::TEST -->`: that test runs the commands;
+//! - `<!-- exit code: N, WHY -->`: the commands exit with that code instead of 0;
+//! - `<!-- needs the feature NAME -->`: the configuration is for programs built with the feature.
 //!
-//! All other `sh` blocks are run, page by page in a directory of its own, without a network. A `text`
-//! block at once behind one shows lines of what it prints; `…` stands for any that are left out.
+//! All other `sh` blocks are run, page by page in a separate directory without a network. A `text`
+//! block directly after one shows lines of its output; `…` stands for omitted lines.
 
 mod commands;
 mod configuration;

@@ -1,4 +1,4 @@
-//! The registry that comes with the program, held to its schema.
+//! The bundled registry, checked against its schema.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -15,7 +15,7 @@ use robot_detection::{
     registry::{Pattern, PatternKind, Purpose, Robot, bundled},
 };
 
-/// Fields of the schema beside the numbered ones.
+/// Unnumbered fields of the schema.
 const FIELDS: &[&str] = &[
     "robot-checked",
     "robot-details-url",
@@ -33,8 +33,8 @@ const FIELDS: &[&str] = &[
     "robot-useragent-kind",
 ];
 
-/// Product tokens with other characters than those of RFC 9309 §2.2.1, letters,
-/// `_` and `-`, as their operators publish them.
+/// Product tokens as published by their operators with characters other than letters, `_` and `-`,
+/// the characters that RFC 9309 §2.2.1 allows.
 const ODD_TOKENS: &[&str] = &[
     "008",
     "360Spider",
@@ -83,7 +83,7 @@ const ODD_TOKENS: &[&str] = &[
 const BEGIN: &str = "<!-- counts:begin -->\n";
 const END: &str = "<!-- counts:end -->";
 
-/// Robots of which the table of the book tells as examples, those best known.
+/// The best-known robots, shown as examples in the book's table.
 const EXAMPLES: &[(Purpose, &str)] = &[
     (
         Purpose::Search,
@@ -114,7 +114,7 @@ const EXAMPLES: &[(Purpose, &str)] = &[
     (Purpose::Shared, "Amazon CloudFront, Opera Mini, Puffin"),
 ];
 
-/// Record as it stands in its file: fields in their order.
+/// A record as written in its file: fields in order.
 struct Raw {
     place: String,
     fields: Vec<(String, String)>,
@@ -184,7 +184,7 @@ fn is_web_url(text: &str) -> bool {
     is_web && is_plain && url.host_str().is_some_and(is_host_name)
 }
 
-/// Returns today as `2026-11-21`, by the days since 1970 (no leap seconds there).
+/// Returns today's date as `2026-11-21`, from the days since 1970.
 fn today() -> String {
     let mut days = Clock::system().now_ms() / 86_400_000;
     let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -206,7 +206,7 @@ fn today() -> String {
 }
 
 #[test]
-fn every_field_of_every_record_is_one_of_the_schema_and_is_read() {
+fn every_field_of_every_record_is_in_the_schema_and_is_parsed() {
     let parsed = bundled();
     let records = records();
     let robots: HashMap<&str, &Robot> = parsed
@@ -226,11 +226,14 @@ fn every_field_of_every_record_is_one_of_the_schema_and_is_read() {
             }
         };
         let Some(robot) = robots.get(id) else {
-            expect(false, "it is not among the robots");
+            expect(false, "the robot is missing");
             continue;
         };
-        expect(ids.insert(id), "the id is taken");
-        expect(is_label(id), "an id has lower-case letters, digits and -");
+        expect(ids.insert(id), "the id is used twice");
+        expect(
+            is_label(id),
+            "an id consists of lower-case letters, digits and -",
+        );
         for (field, value) in &raw.fields {
             let base = field.trim_end_matches(|c: char| c.is_ascii_digit());
             let is_known = FIELDS.contains(&field.as_str()) || base == "robot-useragent";
@@ -238,10 +241,7 @@ fn every_field_of_every_record_is_one_of_the_schema_and_is_read() {
             expect(!value.is_empty(), &format!("{field} is empty"));
         }
         let names: HashSet<_> = raw.fields.iter().map(|(field, _)| field).collect();
-        expect(
-            names.len() == raw.fields.len(),
-            "a field stands there twice",
-        );
+        expect(names.len() == raw.fields.len(), "a field appears twice");
         let read = |text: &Option<String>| text.clone().unwrap_or_default();
         for (field, text) in [
             ("robot-name", robot.name.clone()),
@@ -282,7 +282,10 @@ fn facts_are_plausible() {
             }
         };
         expect(robot.is_active(), format!("it is {:?}", robot.status));
-        expect(robot.purpose != Purpose::Unknown, "no purpose".to_owned());
+        expect(
+            robot.purpose != Purpose::Unknown,
+            "the purpose is missing".to_owned(),
+        );
         for url in robot.details_url.iter().chain(&robot.ranges_url) {
             expect(is_web_url(url), format!("{url} is no URL of the web"));
         }
@@ -295,7 +298,7 @@ fn facts_are_plausible() {
         if let Some(token) = &robot.product_token {
             let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '-';
             let is_plain = token.chars().all(is_letter);
-            // Where its operator publishes none, the robot's name is its token.
+            // If the operator publishes no token, the robot's name is its token.
             let is_name = *token == robot.name;
             let fits = is_plain || is_name || ODD_TOKENS.contains(&token.as_str());
             expect(fits, format!("{token:?} is no product token of RFC 9309"));
@@ -304,7 +307,7 @@ fn facts_are_plausible() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// User-Agents that name a robot alone, by each of its literals.
+/// Returns User-Agents that consist of one of the robot's literals.
 fn alone(robot: &Robot) -> Vec<String> {
     let mut user_agents = Vec::new();
     for pattern in &robot.patterns {
@@ -327,7 +330,7 @@ fn alone(robot: &Robot) -> Vec<String> {
 }
 
 #[test]
-fn every_robot_alone_is_recognised_as_itself_and_none_is_a_browser() {
+fn every_robot_is_recognised_by_its_literals_and_none_is_a_browser() {
     let robots = bundled().robots;
     let hits = browser_hits(&robots);
     assert!(hits.is_empty(), "{hits:?}");
@@ -338,7 +341,7 @@ fn every_robot_alone_is_recognised_as_itself_and_none_is_a_browser() {
     for robot in detector.robots() {
         for user_agent in alone(robot) {
             let claim = detector.claim(user_agent.as_bytes());
-            // Who states a whole User-Agent has it, whatever it looks like.
+            // A robot with a whole User-Agent as pattern may look like a browser.
             let is_whole = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
             let named = claim.as_ref().map(|claim| match claim.shared() {
                 Some(record) => record.id.as_str(),
@@ -359,7 +362,7 @@ fn every_robot_alone_is_recognised_as_itself_and_none_is_a_browser() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Makes the table of the book.
+/// Returns the book's table.
 fn table(robots: &[Robot]) -> String {
     let mut counts = BTreeMap::new();
     for robot in robots {
@@ -376,7 +379,7 @@ fn table(robots: &[Robot]) -> String {
 }
 
 #[test]
-fn the_table_in_the_book_counts_the_robots_of_each_purpose() {
+fn the_books_table_counts_the_robots_of_each_purpose() {
     let page = fs::read_to_string(root().join("docs/src/recognition.md")).unwrap();
     let (_, rest) = page.split_once(BEGIN).unwrap();
     let (shown, _) = rest.split_once(END).unwrap();
@@ -388,7 +391,7 @@ fn the_table_in_the_book_counts_the_robots_of_each_purpose() {
 }
 
 #[test]
-fn the_readme_says_how_many_robots_come_with_the_program() {
+fn the_readme_states_the_number_of_bundled_robots() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let robots = bundled().robots.len();
     let right = format!("{},{:03} robots come", robots / 1_000, robots % 1_000);
@@ -396,7 +399,7 @@ fn the_readme_says_how_many_robots_come_with_the_program() {
 }
 
 #[test]
-fn the_examples_in_the_book_are_robots_of_their_purpose() {
+fn the_books_examples_are_robots_of_their_purpose() {
     let robots = bundled().robots;
     for (purpose, examples) in EXAMPLES {
         for name in examples.split(", ") {

@@ -1,4 +1,4 @@
-//! Robots are sent to the URL that a page names as its canonical one, before the site is asked.
+//! Robots are redirected to a page's canonical URL before the site is requested.
 
 use std::{fs, io::Write as _, path::Path};
 
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 const HOST: &str = "www.example.com";
-/// Where the robots come from that can be proven.
+/// Address of the verifiable robots.
 const HOME: &str = "192.0.2.7";
 const RANGES: &str =
     r#"{"creationTime":"2026-11-20T10:00:00","prefixes":[{"ipv4Prefix":"192.0.2.0/24"}]}"#;
@@ -90,7 +90,7 @@ impl Site {
             upstream,
             server,
         };
-        eventually("the robots are proven", || {
+        eventually("the robots are verified", || {
             site.get("/proof", "trainbot/1", &[]);
             let seen = site.upstream.seen();
             let last = seen.iter().rfind(|seen| seen.path == "/proof");
@@ -108,7 +108,7 @@ impl Site {
         request(self.server.addr, "GET", path, &[&common, more].concat())
     }
 
-    /// Asks until the robot is sent somewhere.
+    /// Polls until the robot is redirected.
     fn sent(&self, path: &str) -> Answer {
         let mut answer = self.get(path, "trainbot/1", &[]);
         eventually(path, || {
@@ -131,7 +131,7 @@ async fn store(directory: &Path) -> Store {
 const TRAINING: &str = "[canonical]\nredirect = ['ai-training']";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_robot_was_told_sends_the_next_one_on() {
+async fn a_canonical_url_sent_to_one_robot_redirects_the_next() {
     let site = Site::new(TRAINING).await;
     for path in ["/header", "/old", "/zipped", "/chain"] {
         let first = site.get(path, "trainbot/1", &[]);
@@ -145,7 +145,7 @@ async fn what_a_robot_was_told_sends_the_next_one_on() {
         site.get(path, "trainbot/1", &[]);
         assert_eq!(site.upstream.seen().len(), before, "the site was not asked");
     }
-    // Everybody else, and every other URL, is as before.
+    // Other visitors and other URLs are unaffected.
     for agent in ["findbot/1", FIREFOX, "otherbot/1"] {
         assert_eq!(site.get("/old", agent, &[]).status, 200, "{agent}");
     }
@@ -168,11 +168,11 @@ async fn what_a_robot_was_told_sends_the_next_one_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_learnt_that_others_may_not_get() {
+async fn private_canonical_urls_are_not_learnt() {
     let site = Site::new(TRAINING).await;
     let session = ("cookie", "session=1");
     let password = ("authorization", "Basic YTpi");
-    // People, and robots of other purposes, tell nothing; nor do answers that may be one's own.
+    // Nothing is learnt from people, from robots of other purposes, or from private responses.
     site.get("/old", FIREFOX, &[]);
     site.get("/old", "findbot/1", &[]);
     site.get("/old", "trainbot/1", &[session]);
@@ -191,7 +191,7 @@ async fn nothing_is_learnt_that_others_may_not_get() {
     ] {
         site.get(path, "trainbot/1", &[]);
     }
-    // What comes later is known: all of these were read before.
+    // All responses before this one have been read, since later ones are known.
     assert_eq!(site.get("/header", "trainbot/1", &[]).status, 200);
     site.sent("/header");
     for path in [
@@ -214,23 +214,23 @@ async fn nothing_is_learnt_that_others_may_not_get() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_canonical_url_leads_back_it_is_forgotten() {
+async fn a_canonical_url_that_redirects_back_is_forgotten() {
     let site = Site::new(TRAINING).await;
     site.get("/to-circle", "trainbot/1", &[]);
     assert_eq!(site.sent("/to-circle").header("location"), "/back");
     assert_eq!(site.get("/back", "trainbot/1", &[]).status, 302);
-    eventually("it is forgotten", || {
+    eventually("the canonical URL is forgotten", || {
         site.get("/to-circle", "trainbot/1", &[session()]).status == 200
     });
 }
 
-/// So that nothing is learnt anew.
+/// Returns the header that prevents learning the URL again.
 fn session() -> (&'static str, &'static str) {
     ("cookie", "session=1")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_instances_know_it_and_rules_go_before() {
+async fn all_instances_share_canonical_urls_and_rules_take_precedence() {
     let site = Site::new(
         "[canonical]\nredirect = ['ai-training']\nverdicts = ['verified', 'unverifiable']\n\
          [[rule]]\npath = '/kept/*'\nrobots = 'trainbot'\naction = 'pass'\n\
@@ -248,7 +248,7 @@ async fn all_instances_know_it_and_rules_go_before() {
         .learn("default", &learnt, now_ms.unwrap(), 0)
         .await
         .unwrap();
-    // Anything that is learnt has what others have learnt read too.
+    // Learning a URL also loads the URLs that other instances have learnt.
     site.get("/header", "trainbot/1", &[]);
     site.sent("/header");
     assert_eq!(
@@ -273,12 +273,12 @@ async fn all_instances_know_it_and_rules_go_before() {
     assert!(told.contains("decision  redirect 301"), "{told}");
     let told = explain("/b", "trainbot/1");
     assert!(
-        told.contains("No canonical URL of this page is known."),
+        told.contains("This page has no known canonical URL."),
         "{told}"
     );
     let told = explain("/a", "findbot/1");
     assert!(
-        told.contains("Not sent to a canonical URL: the purpose is search"),
+        told.contains("Not redirected to a canonical URL: the purpose is search"),
         "{told}"
     );
     assert_eq!(site.get("/paid/a", "trainbot/1", &[]).status, 403);
@@ -286,13 +286,13 @@ async fn all_instances_know_it_and_rules_go_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_site_robot_has_read_counts_too() {
+async fn canonical_urls_found_by_the_site_robot_are_used() {
     let site = Site::new(
         "[canonical]\nredirect = ['ai-training']\nverdicts = ['verified']\n\
          [site_robot]\nstarting_points = ['http://www.example.com/start']",
     )
     .await;
-    // The site robot knows the site by its own address here.
+    // Here the site robot visits the site at the upstream's own address.
     let url = site.upstream.url("");
     site.upstream.answer(|seen| match &*seen.path {
         "/start" => page("<a href=/print>Print</a><a href=/real>Real</a>"),
@@ -328,7 +328,7 @@ fn site_of_run(seen: &Seen) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_sent_by_default() {
+async fn nothing_is_redirected_by_default() {
     let site = Site::new("").await;
     for _ in 0..3 {
         assert_eq!(site.get("/header", "trainbot/1", &[]).status, 200);

@@ -1,4 +1,4 @@
-//! What other proxies ask: decided as by our own proxy, over a socket and over TCP.
+//! The decision endpoint: decides like our own proxy, over a socket and over TCP.
 
 #![expect(
     clippy::unwrap_used,

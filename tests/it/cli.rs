@@ -1,4 +1,4 @@
-//! The program as a user meets it: arguments, output, exit codes, a running server.
+//! The program from a user's view: arguments, output, exit codes, a running server.
 
 use std::{
     fs,
@@ -26,14 +26,14 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A configuration that touches no network.
+/// Writes a configuration that needs no network.
 fn offline(directory: &Path, more: &str) {
     let text = format!("web_robots_db = ''\n{more}");
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
 #[test]
-fn a_start_says_what_to_do_next_until_somebody_has_said_what_robots_cannot_use() {
+fn startup_prints_the_next_steps_until_paths_closed_to_robots_are_configured() {
     let upstream = TestServer::with(|_| Reply::text("site"));
     let upstream = upstream.url("");
     let start = |file: &str, arguments: &[&str]| {
@@ -93,12 +93,12 @@ fn the_demonstration_redirects_robots_and_lets_people_pass() {
     assert_eq!(post.status, 200);
     assert!(
         !directory.path().join("robot-detection.db").exists(),
-        "the demonstration leaves no file"
+        "the demonstration left a file"
     );
 }
 
 #[test]
-fn a_path_in_another_spelling_is_the_same_path() {
+fn another_spelling_of_a_path_is_the_same_path() {
     let directory = directory();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     for (path, filtered) in [
@@ -138,7 +138,7 @@ fn user_agents_of_every_shape_do_no_harm() {
     assert_eq!(
         server.get(path, &too_long).status,
         431,
-        "more than a line of a head may have"
+        "longer than a header line may be"
     );
     let repeated = [("User-Agent", FIREFOX), ("User-Agent", GOOGLEBOT)];
     assert_eq!(
@@ -155,7 +155,7 @@ fn user_agents_of_every_shape_do_no_harm() {
 }
 
 #[test]
-fn operational_endpoints_answer_at_a_listener_of_their_own() {
+fn operational_endpoints_have_their_own_listener() {
     let directory = directory();
     let site = TestServer::new(Reply::text("the site"));
     let settings = "filter_pattern = ['/metrics']\nserver.upstream = ";
@@ -166,7 +166,7 @@ fn operational_endpoints_answer_at_a_listener_of_their_own() {
     assert_eq!(ready["ready"], true);
     assert!(ready["robots"].as_u64().unwrap() >= 60);
     assert_eq!(server.operation("/").status, 404);
-    // On the site's listener they are paths of the site, also for the programs of this machine.
+    // The site's listener passes these paths to the site, even for local clients.
     for host in ["localhost", "127.0.0.1", "www.example.org"] {
         for path in ["/healthz", "/readyz", "/metrics", "/reload"] {
             let answer = request(server.addr, "GET", path, &[("Host", host)]);
@@ -185,7 +185,7 @@ fn operational_endpoints_answer_at_a_listener_of_their_own() {
 }
 
 #[test]
-fn the_admin_listener_has_the_admin_page_and_operations_too() {
+fn the_admin_listener_serves_the_admin_page_and_operational_endpoints() {
     let directory = directory();
     offline(directory.path(), "[admin]\nlisten = '127.0.0.1:0'");
     let server = Server::start(directory.path(), &["serve"]);
@@ -205,7 +205,7 @@ fn the_admin_listener_has_the_admin_page_and_operations_too() {
 }
 
 #[test]
-fn without_the_port_of_its_operational_endpoints_a_server_serves() {
+fn a_server_starts_without_the_port_of_its_operational_endpoints() {
     let here = directory();
     offline(here.path(), "");
     let first = Server::start(here.path(), &["serve"]);
@@ -225,7 +225,7 @@ fn without_the_port_of_its_operational_endpoints_a_server_serves() {
     let told =
         format!("no health checks and metrics at operation.listen: cannot listen on {taken}");
     assert!(log.contains(&told), "{log}");
-    // The port is the admin page's too, at its address: one listener serves both.
+    // The admin pages share the port at another address: one listener serves both.
     let admin = format!("127.0.0.2:{}", taken.port());
     let (operation, log) = start(&format!("[admin]\nlisten = '{admin}'"));
     assert_eq!(operation, admin.parse().ok());
@@ -233,7 +233,7 @@ fn without_the_port_of_its_operational_endpoints_a_server_serves() {
 }
 
 #[test]
-fn a_wrong_configuration_is_refused_with_its_line_and_the_nearest_name() {
+fn an_invalid_configuration_is_rejected_with_its_line_and_the_nearest_name() {
     let directory = directory();
     fs::write(
         directory.path().join("robot-detection.toml"),
@@ -252,9 +252,9 @@ fn a_wrong_configuration_is_refused_with_its_line_and_the_nearest_name() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_configuration_is_told_at_once() {
+fn all_configuration_errors_are_reported_together() {
     let directory = directory();
-    // Each key contains the number of its line.
+    // Each key contains its line number.
     let told = |text: &str, command: &[&str]| {
         offline(directory.path(), text);
         let output = run(directory.path(), command);
@@ -297,7 +297,7 @@ fn all_that_is_wrong_with_a_configuration_is_told_at_once() {
 }
 
 #[test]
-fn a_port_in_use_and_a_database_that_cannot_be_opened_are_one_line_and_exit_code_1() {
+fn a_used_port_and_an_unusable_database_print_one_line_and_exit_with_1() {
     let directory = directory();
     offline(directory.path(), "");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -328,7 +328,7 @@ fn a_port_in_use_and_a_database_that_cannot_be_opened_are_one_line_and_exit_code
 }
 
 #[test]
-fn identify_answers_a_line_with_a_line() {
+fn identify_prints_one_line_for_each_line() {
     let directory = directory();
     let mut child = program::command(directory.path())
         .arg("identify")
@@ -348,7 +348,7 @@ fn identify_answers_a_line_with_a_line() {
     assert_eq!(lines, "googlebot\n-\n-\n".repeat(1_000));
     assert!(
         !directory.path().join("robot-detection.db").exists(),
-        "reading makes no database"
+        "a reading command created a database"
     );
 
     let json = succeed(
@@ -366,7 +366,7 @@ fn identify_answers_a_line_with_a_line() {
 }
 
 #[test]
-fn explain_gives_the_servers_decision_with_its_reasons() {
+fn explain_prints_the_servers_decision_with_its_reasons() {
     let directory = directory();
     offline(directory.path(), "");
     let explain = |path: &str, user_agent: &str| {
@@ -392,7 +392,7 @@ fn explain_gives_the_servers_decision_with_its_reasons() {
 }
 
 #[test]
-fn explain_shows_what_gives_a_robot_away() {
+fn explain_shows_the_signs_of_a_robot() {
     let directory = directory();
     for (user_agent, claim) in [
         ("examplebot/1", r#"unlisted, by robot word "bot""#),
@@ -405,14 +405,14 @@ fn explain_shows_what_gives_a_robot_away() {
 }
 
 #[test]
-fn explain_refuses_a_path_that_no_request_has() {
+fn explain_rejects_an_impossible_path() {
     let directory = directory();
     let arguments = ["explain", "--path", "members", "--user-agent", "x"];
     assert_eq!(run(directory.path(), &arguments).status.code(), Some(2));
 }
 
 #[test]
-fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_at_once() {
+fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_immediately() {
     let directory = directory();
     offline(
         directory.path(),
@@ -429,7 +429,9 @@ fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_at_once()
     assert_eq!(first["removed"], 0);
     let (gone, new) = eras();
     let status = |ua: &str| server.get("/members-only-stuff/", ua).status;
-    eventually("the first era is known", || status(&gone) == 302);
+    eventually("the robots of the first era are loaded", || {
+        status(&gone) == 302
+    });
     assert_eq!(status(&new), 200);
 
     let second = refresh("era2.txt");
@@ -437,13 +439,15 @@ fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_at_once()
         (&second["added"], &second["removed"], &second["changed"]),
         (&16.into(), &3.into(), &1.into())
     );
-    eventually("the second era is known", || status(&new) == 302);
+    eventually("the robots of the second era are loaded", || {
+        status(&new) == 302
+    });
     assert_eq!(status(&gone), 200);
 
     assert_eq!(refresh("era2.txt")["outcome"], "not-modified");
 }
 
-/// User agents of a robot that only the first era has, and of one that only the second has.
+/// Returns the User-Agents of a robot only in the first era and of one only in the second.
 fn eras() -> (String, String) {
     let useragents = |file: &str| {
         fs::read(data(file))
@@ -465,7 +469,7 @@ fn eras() -> (String, String) {
 }
 
 #[test]
-fn a_source_that_cannot_be_read_leaves_the_rows_and_says_why() {
+fn an_unreadable_source_leaves_the_rows_and_reports_the_reason() {
     let directory = directory();
     offline(directory.path(), "");
     let before = succeed(directory.path(), &["registry", "list", "--json"]);
@@ -522,7 +526,7 @@ fn a_robot_added_by_hand_survives_a_refresh_and_can_be_removed() {
     assert_eq!(
         succeed(directory.path(), &["identify", "HouseBot/2.0"]),
         "unlisted\n",
-        "its name still says what it is"
+        "the robot is still identified by its name"
     );
     assert_eq!(
         run(directory.path(), &["registry", "remove", "googlebot"])
@@ -538,7 +542,7 @@ fn a_robot_added_by_hand_survives_a_refresh_and_can_be_removed() {
 }
 
 #[test]
-fn a_refresh_tells_of_each_unusable_robot_once() {
+fn a_refresh_reports_each_unusable_robot_once() {
     let directory = directory();
     offline(directory.path(), "");
     let file = (1..=12).fold(String::new(), |file, i| {
@@ -554,7 +558,7 @@ fn a_refresh_tells_of_each_unusable_robot_once() {
 }
 
 #[test]
-fn a_search_that_finds_no_robot_says_so_beside_the_output() {
+fn a_search_without_results_prints_a_note_to_standard_error() {
     let directory = directory();
     offline(directory.path(), "");
     succeed(directory.path(), &["registry", "list"]);
@@ -575,7 +579,7 @@ fn a_token_without_a_name_is_wrong_usage() {
 }
 
 #[test]
-fn without_network_the_bundled_registry_serves_and_the_log_says_so() {
+fn without_network_the_bundled_registry_serves_and_a_warning_is_logged() {
     let directory = directory();
     fs::write(
         directory.path().join("robot-detection.toml"),
@@ -584,27 +588,27 @@ fn without_network_the_bundled_registry_serves_and_the_log_says_so() {
     .unwrap();
     let server = Server::start(directory.path(), &["serve"]);
     assert_eq!(server.get("/members-only-stuff/", GOOGLEBOT).status, 302);
-    eventually("the log tells of the failed refresh", || {
+    eventually("the log reports the failed refresh", || {
         let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
         log.contains("127.0.0.1:1")
     });
 }
 
 #[test]
-fn a_hangup_reloads_the_filter_and_a_bad_file_changes_nothing() {
+fn a_hangup_reloads_the_filter_and_an_invalid_file_changes_nothing() {
     let directory = directory();
     offline(directory.path(), "filter_pattern = '/old/*'");
     let server = Server::start(directory.path(), &["serve"]);
     assert_eq!(server.get("/old/a", GOOGLEBOT).status, 302);
     offline(directory.path(), "filter_pattern = '/new/*'");
     server.signal("HUP");
-    eventually("the new pattern is in force", || {
+    eventually("the new pattern applies", || {
         server.get("/new/a", GOOGLEBOT).status == 302
     });
     assert_eq!(server.get("/old/a", GOOGLEBOT).status, 404);
     offline(directory.path(), "filter_pattern = '/[x'");
     server.signal("HUP");
-    eventually("the log says why", || {
+    eventually("the log contains the error", || {
         let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
         log.contains("robot-detection.toml:2: filter_pattern")
     });
@@ -618,7 +622,7 @@ fn a_hangup_reloads_the_filter_and_a_bad_file_changes_nothing() {
 }
 
 #[test]
-fn a_termination_signal_ends_the_server_well() {
+fn a_termination_signal_stops_the_server_cleanly() {
     let directory = directory();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     server.signal("TERM");
@@ -626,7 +630,7 @@ fn a_termination_signal_ends_the_server_well() {
 }
 
 #[test]
-fn the_password_is_printed_at_the_first_start_only() {
+fn the_password_is_printed_only_at_the_first_start() {
     let directory = directory();
     offline(directory.path(), "");
     let first = Server::start(directory.path(), &["serve"]);
@@ -665,7 +669,7 @@ fn a_token_opens_the_api_until_it_is_removed() {
 }
 
 #[test]
-fn tokens_have_a_scope_and_an_end_and_are_listed_with_sessions() {
+fn tokens_have_a_scope_and_an_expiry_and_are_listed_with_sessions() {
     let directory = directory();
     offline(directory.path(), "");
     let make = |arguments: &[&str]| {
@@ -706,7 +710,7 @@ fn tokens_have_a_scope_and_an_end_and_are_listed_with_sessions() {
 }
 
 #[test]
-fn init_writes_a_file_that_serve_accepts_and_never_over_another() {
+fn init_writes_a_file_that_serve_accepts_and_never_overwrites_one() {
     let directory = directory();
     succeed(directory.path(), &["init"]);
     assert_eq!(run(directory.path(), &["init"]).status.code(), Some(1));
@@ -728,7 +732,7 @@ fn init_writes_a_file_that_serve_accepts_and_never_over_another() {
 }
 
 #[test]
-fn init_asks_and_writes_what_doctor_finds_right() {
+fn init_asks_questions_and_writes_a_file_that_doctor_accepts() {
     let directory = directory();
     let site = TestServer::new(Reply::text("a page").with("server", "Jetty(12.0.9)"));
     let upstream = site.url("/");
@@ -740,7 +744,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut asked = command.spawn().unwrap();
-        // Whoever refuses to write over a file reads nothing.
+        // If the file exists, the program exits without reading its input.
         let _ = asked.stdin.take().unwrap().write_all(answers.as_bytes());
         let output = asked.wait_with_output().unwrap();
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
@@ -754,7 +758,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
         told.contains("standard input ended") && !file.exists(),
         "{told}"
     );
-    // Nobody says who may read.
+    // The question about who may read the pages stays unanswered.
     let unanswered = format!("{upstream}\nwww.example.com\n/a/*\nrefuse\n\n");
     let (code, told) = ask(&unanswered);
     assert_eq!(code, Some(2), "{told}");
@@ -765,7 +769,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
     let (code, told) = ask_with(&["--open-to", "verified"], &unanswered);
     assert_eq!(code, Some(1), "{told}");
     assert!(!file.exists(), "{told}");
-    // Two wrong answers are asked again.
+    // After two wrong answers the question is repeated.
     let (code, told) = ask(&format!(
         "http://127.0.0.1:1\n{upstream}\nwww.example.com\n/a/[b\n/a/*\nrefuse\n\nrobots\n\n127.0.0.1:8081\n"
     ));
@@ -775,7 +779,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
         "{told}"
     );
     assert!(
-        told.contains("nothing answers there: ") && told.contains("[0.0.0.0:80]"),
+        told.contains("the upstream does not respond: ") && told.contains("[0.0.0.0:80]"),
         "{told}"
     );
     let text = fs::read_to_string(&file).unwrap();
@@ -806,14 +810,14 @@ fn init_asks_and_writes_what_doctor_finds_right() {
     let (code, told) = ask("\n\n\n\n\n\n");
     assert_eq!(code, Some(1), "{told}");
     assert!(
-        told.contains("--force") && !told.contains("Enter takes"),
+        told.contains("--force") && !told.contains("Press Enter"),
         "{told}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
 }
 
 #[test]
-fn doctor_tells_what_fails() {
+fn doctor_reports_failed_checks() {
     let directory = directory();
     offline(
         directory.path(),
@@ -864,7 +868,7 @@ fn doctor_reads_sources_as_a_refresh_does() {
 }
 
 #[test]
-fn validate_judges_the_file_alone() {
+fn validate_checks_only_the_file() {
     let directory = directory();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let file = directory.path().join("new.toml");
@@ -874,7 +878,7 @@ fn validate_judges_the_file_alone() {
         let told = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(told).unwrap())
     };
-    // Neither the port in use nor an upstream and a database that are away is its matter.
+    // A used port, or an unreachable upstream or database, is not an error here.
     let valid = format!(
         "filter_pattern = ['/a/*', '/b/*']\ndatabase.url = 'sqlite://new.db'\nserver.listen = '{}'\n\
          [[site]]\nhosts = ['a.example']\nupstream = ['http://127.0.0.1:1', 'http://127.0.0.1:2']\n\
@@ -905,7 +909,7 @@ fn validate_judges_the_file_alone() {
 }
 
 #[test]
-fn doctor_makes_no_database() {
+fn doctor_creates_no_database() {
     let directory = directory();
     offline(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
     let report = succeed(directory.path(), &["doctor", "--offline"]);
@@ -918,7 +922,7 @@ fn doctor_makes_no_database() {
 }
 
 #[test]
-fn doctor_refuses_the_configurations_that_serve_refuses() {
+fn doctor_rejects_the_configurations_that_serve_rejects() {
     let directory = directory();
     for (wrong, key) in [
         ("filter_pattern = '/[x'", "filter_pattern"),
@@ -940,7 +944,7 @@ fn doctor_refuses_the_configurations_that_serve_refuses() {
 }
 
 #[test]
-fn a_file_or_database_url_that_cannot_be_is_wrong_usage() {
+fn an_impossible_file_or_database_url_is_wrong_usage() {
     let directory = directory();
     for arguments in [
         ["--config", "missing.toml", "registry", "list"],
@@ -960,7 +964,7 @@ fn a_file_or_database_url_that_cannot_be_is_wrong_usage() {
 }
 
 #[test]
-fn a_second_signal_does_not_wait_for_requests_under_way() {
+fn a_second_signal_does_not_wait_for_running_requests() {
     let directory = directory();
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = format!("upstream = 'http://{}'", upstream.local_addr().unwrap());
@@ -973,7 +977,7 @@ fn a_second_signal_does_not_wait_for_requests_under_way() {
         .unwrap();
     let (_never_answers, _) = upstream.accept().unwrap();
     server.signal("TERM");
-    eventually("it begins to stop", || {
+    eventually("the server begins to stop", || {
         let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
         log.contains("a second signal")
     });

@@ -1,4 +1,4 @@
-//! Rules about any visitor: where a request comes from, what it has for headers, people too.
+//! Rules for any visitor, including people: conditions on addresses and request headers.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,9 +1,9 @@
-//! The console as a whole: filled with a day of traffic, acted from, and shown what is hostile.
+//! The whole console: filled with a day of traffic, used for actions, and with hostile data.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a test may panic, its helpers too"
+    reason = "tests and their helpers may panic"
 )]
 
 mod axe;

@@ -1,4 +1,4 @@
-//! An application as members use it, and the robot heaven that is made of it, from login to picture.
+//! A members' application and its generated robot heaven, from login to screenshot.
 
 mod application;
 
@@ -18,7 +18,7 @@ use crate::support::{
 
 const LOGIN_PASSWORD: &str = "ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD";
 
-/// Pages that have no page in heaven: what names another one as canonical, and what says not to be shown.
+/// Pages without a heaven page: a canonical link to another page, or a ban on indexing.
 const WITHOUT: [&str; 3] = ["print/1", "hidden", "closed"];
 
 fn write(directory: &Path, application: &Application, open_to: &str) {
@@ -34,7 +34,7 @@ fn write(directory: &Path, application: &Application, open_to: &str) {
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Visits the application; returns the summary.
+/// Runs the site robot on the application; returns the summary.
 async fn visit(directory: &Path) -> Value {
     let mut command = site_robot_render::command(directory);
     command
@@ -58,7 +58,7 @@ fn serve(directory: &Path) -> Server {
     server
 }
 
-/// Follows a robot to the page of heaven.
+/// Follows a robot's redirect; returns the heaven page's path and response.
 fn heaven_page(server: &Server, name: &str) -> (String, Answer) {
     let sent = server.get(&format!("/members/{name}"), GOOGLEBOT);
     assert_eq!(sent.status, 302, "{name}");
@@ -72,7 +72,7 @@ fn json_ld(page: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_application_of_thirty_pages_has_a_heaven_that_leaks_nothing() {
+async fn an_application_of_thirty_pages_gets_a_heaven_that_leaks_nothing() {
     assert_eq!(names().len(), 30);
     let application = Application::open().await;
     let directory = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ async fn an_application_of_thirty_pages_has_a_heaven_that_leaks_nothing() {
     assert_eq!(summary["parity"]["differing"], 0, "{summary}");
     {
         let seen = application.seen.lock().unwrap();
-        assert!(seen.sessions > 2, "sessions end, and are renewed: {seen:?}");
+        assert!(seen.sessions > 2, "sessions were not renewed: {seen:?}");
         let effects = ["logout", "delete"];
         let has_effect = |path: &&String| effects.iter().any(|it| path.ends_with(it));
         assert_eq!(seen.paths.iter().find(has_effect), None);
@@ -108,7 +108,7 @@ async fn an_application_of_thirty_pages_has_a_heaven_that_leaks_nothing() {
         );
         assert!(text.contains(&canonical), "{name}: {text}");
         assert_eq!(json_ld(&text)["isAccessibleForFree"], false, "{name}");
-        // A person is sent to the original, which has him log in.
+        // A human visitor is redirected to the original, which requires a login.
         let person = server.get(&to, FIREFOX);
         let original = format!("{}/members/{name}", application.origin);
         assert_eq!((person.status, person.header("location")), (302, original));
@@ -117,7 +117,7 @@ async fn an_application_of_thirty_pages_has_a_heaven_that_leaks_nothing() {
     hidden(&server);
 }
 
-/// What the pages say stands in heaven as it stands there.
+/// Checks that heaven contains the text of the pages.
 fn whole(server: &Server) {
     for (name, words) in [
         ("logbook/3", &["Petrel 3", "<ol>", "one with rope"][..]),
@@ -144,7 +144,7 @@ fn whole(server: &Server) {
         assert!(date.starts_with(published), "{name}: {data}");
     }
     assert!(json_ld(&heaven_page(server, "quotes").1.text())["datePublished"].is_null());
-    // What names another URL as canonical leads to the page of that.
+    // A page with another canonical URL redirects to that URL's heaven page.
     let (alias, own) = (
         heaven_page(server, "print/1").0,
         heaven_page(server, "logbook/1").0,
@@ -152,7 +152,7 @@ fn whole(server: &Server) {
     assert_eq!(alias, own);
 }
 
-/// What is for members alone stands nowhere, and people get the words of no page.
+/// Checks that members' secrets appear nowhere, and that people see no page's text.
 fn hidden(server: &Server) {
     let files = [
         "",
@@ -192,7 +192,7 @@ fn hidden(server: &Server) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn its_heaven_looks_the_part_on_screens_and_on_paper() {
+async fn its_heaven_looks_right_on_screens_and_on_paper() {
     let application = Application::open().await;
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

@@ -1,4 +1,4 @@
-//! The demonstration: people log in, our robot makes heaven, other robots are sent to it.
+//! The demonstration: people log in, the site robot fills heaven, and robots are redirected there.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn as_member(server: &Server, cookie: &str, path: &str) -> Answer {
     request(server.addr, "GET", path, &headers)
 }
 
-/// Returns the words of a page or of a part of it.
+/// Returns the text of a page or a part of it.
 fn words(html: &str) -> String {
     let tags =
         Regex::new(r"(?s)<(head|script|style|svg).*?</(head|script|style|svg)>|<[^>]*>").unwrap();
@@ -54,7 +54,7 @@ fn words(html: &str) -> String {
 }
 
 #[test]
-fn the_demonstration_has_a_robots_txt_that_is_in_force() {
+fn the_demonstrations_robots_txt_applies() {
     for arguments in [&["serve", "--demo"][..], &["serve"]] {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(
@@ -69,7 +69,7 @@ fn the_demonstration_has_a_robots_txt_that_is_in_force() {
         let text = answer.text();
         assert!(text.contains("User-agent: *\n"), "{text}");
         assert!(text.contains("Content-Signal: "), "{text}");
-        // Robots may ask for what they are sent to heaven from.
+        // Paths that redirect to heaven must stay open to robots.
         assert!(!text.contains("members-only-stuff"), "{text}");
         assert_eq!(server.get("/members-only-stuff/", GOOGLEBOT).status, 302);
         std::fs::write(directory.path().join("served.txt"), &text).unwrap();
@@ -79,7 +79,7 @@ fn the_demonstration_has_a_robots_txt_that_is_in_force() {
 }
 
 #[test]
-fn a_robot_finds_in_heaven_what_members_read_and_nothing_else() {
+fn a_robot_finds_the_members_texts_in_heaven_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let server = demo(directory.path());
     let entered = log_in(&server, "/members-only-stuff/", "lantern");
@@ -156,7 +156,7 @@ fn people_get_a_login_form_and_no_word_of_the_text() {
 }
 
 #[test]
-fn what_has_no_page_of_its_own_leads_to_the_start_of_heaven() {
+fn paths_without_a_heaven_page_redirect_to_heavens_start_page() {
     let directory = tempfile::tempdir().unwrap();
     let server = demo(directory.path());
     let sent = server.get("/members-only-stuff/a", GOOGLEBOT);
@@ -172,7 +172,7 @@ fn what_has_no_page_of_its_own_leads_to_the_start_of_heaven() {
 }
 
 #[tokio::test]
-async fn the_demonstration_looks_the_part_in_a_browser() {
+async fn the_demonstration_looks_right_in_a_browser() {
     let directory = tempfile::tempdir().unwrap();
     let server = demo(directory.path());
     let mut browser = Browser::start().await;

@@ -1,4 +1,4 @@
-//! The detector: which robot a User-Agent claims to be.
+//! The detector, which finds the robot that a User-Agent claims to be.
 
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
@@ -15,7 +15,7 @@ fn robot(id: &str, kind: PatternKind, text: &str) -> Robot {
 }
 
 fn detector(robots: impl IntoIterator<Item = Robot>) -> Detector {
-    Detector::new(robots.into_iter().map(Arc::new)).expect("a few literals fit")
+    Detector::new(robots.into_iter().map(Arc::new)).expect("the detector accepts a few literals")
 }
 
 fn named(detector: &Detector, user_agent: impl AsRef<[u8]>) -> Option<&str> {
@@ -24,7 +24,7 @@ fn named(detector: &Detector, user_agent: impl AsRef<[u8]>) -> Option<&str> {
         .and_then(|claim| Some(claim.robot()?.id.as_str()))
 }
 
-/// Range of the one pattern in a User-Agent.
+/// Returns the range of a pattern in a User-Agent.
 fn found(kind: PatternKind, text: &str, user_agent: impl AsRef<[u8]>) -> Option<Range<usize>> {
     detector([robot("it", kind, text)])
         .identify(user_agent.as_ref())
@@ -145,7 +145,7 @@ finds! {
 }
 
 #[test]
-fn shorter_name_is_found_where_the_longer_one_fails() {
+fn shorter_name_is_found_where_the_longer_one_does_not_match() {
     let detector = detector([
         robot("short", PatternKind::Token, "Goo"),
         robot("middle", PatternKind::Token, "Goo-Bot"),
@@ -177,7 +177,7 @@ fn name_inside_another_is_found() {
 }
 
 #[test]
-fn most_specific_name_wins_wherever_it_stands() {
+fn most_specific_name_wins_at_any_position() {
     let mut python = robot("python-requests", PatternKind::Token, "python-requests");
     python.purpose = Purpose::Library;
     let mut headless = robot("headless", PatternKind::Token, "HeadlessChrome");
@@ -212,7 +212,7 @@ fn most_specific_name_wins_wherever_it_stands() {
 }
 
 #[test]
-fn better_source_wins_between_equal_literals_then_the_order() {
+fn better_source_wins_between_equal_literals_then_the_order_decides() {
     let of = |id: &str, source: &str| {
         let mut robot = robot(id, PatternKind::Token, "Example");
         robot.source = source.parse().unwrap();
@@ -232,7 +232,7 @@ fn better_source_wins_between_equal_literals_then_the_order() {
 }
 
 #[test]
-fn robot_of_several_sources_is_that_of_the_best() {
+fn robot_of_several_sources_is_taken_from_the_best() {
     let of = |source: &str, text: &str| {
         let mut robot = robot("same", PatternKind::Token, text);
         robot.source = source.parse().unwrap();
@@ -287,7 +287,7 @@ fn claim_names_the_pattern_that_matched() {
 }
 
 #[test]
-fn empty_detector_identifies_nobody() {
+fn empty_detector_identifies_no_robot() {
     for detector in [Detector::default(), detector([])] {
         assert_eq!(detector.identify(b""), None);
         assert_eq!(detector.identify(b"Googlebot/2.1"), None);
@@ -296,7 +296,7 @@ fn empty_detector_identifies_nobody() {
 }
 
 #[test]
-fn only_the_first_eight_kibibytes_are_looked_at() {
+fn only_the_first_eight_kibibytes_are_searched() {
     let detector = detector([
         robot("token", PatternKind::Token, "Token"),
         robot("regex", PatternKind::Regex, "end[0-9]*$"),
@@ -320,7 +320,7 @@ fn only_the_first_eight_kibibytes_are_looked_at() {
 }
 
 #[test]
-fn pattern_that_cannot_be_used_is_rejected_and_the_rest_works() {
+fn unusable_pattern_is_rejected_and_the_others_work() {
     let mut half = robot("half", PatternKind::Regex, "(unclosed");
     half.patterns.push(Pattern::new(PatternKind::Token, "Half"));
     let detector = detector([
@@ -372,7 +372,7 @@ fn pattern_that_cannot_be_used_is_rejected_and_the_rest_works() {
 }
 
 #[test]
-fn regexes_that_always_run_are_few() {
+fn few_regexes_need_to_run_always() {
     let robots: Vec<_> = (0..70)
         .map(|n| {
             robot(
@@ -426,11 +426,11 @@ fn identify_allocates_nothing() {
     });
     assert_eq!(count.count_total, 0);
     let counts = allocation_counter::measure(|| drop(std::hint::black_box(vec![1])));
-    assert_eq!(counts.count_total, 1, "allocations are counted at all");
+    assert_eq!(counts.count_total, 1, "allocations are counted");
 }
 
 #[test]
-fn readers_see_the_detector_in_force() {
+fn readers_see_the_current_detector() {
     let shared = SharedDetector::default();
     let reader = shared.clone();
     let old = reader.load();
@@ -440,7 +440,7 @@ fn readers_see_the_detector_in_force() {
 }
 
 #[test]
-fn browsers_are_many_distinct_and_of_sane_length() {
+fn bundled_browsers_are_many_distinct_and_of_plausible_length() {
     let all: Vec<_> = browsers().collect();
     assert!(all.len() >= 1_000, "{} browsers", all.len());
     assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
@@ -452,7 +452,7 @@ fn browsers_are_many_distinct_and_of_sane_length() {
 }
 
 #[test]
-fn self_test_quarantines_what_hits_a_browser_and_says_which() {
+fn self_test_quarantines_robots_that_match_a_browser_and_names_the_pattern() {
     let mut robots = vec![
         robot("sonic", PatternKind::Regex, "(?i)sonic"),
         robot("lcc", PatternKind::Regex, "LCC"),
@@ -498,11 +498,15 @@ fn self_test_quarantines_what_hits_a_browser_and_says_which() {
             assert_eq!(&claim.pattern().unwrap().text, pattern);
         }
     }
-    assert_eq!(self_test(&mut robots), 0, "a second time changes nothing");
+    assert_eq!(
+        self_test(&mut robots),
+        0,
+        "a second self-test changes nothing"
+    );
 }
 
 #[test]
-fn bundled_registry_hits_robots_and_no_browser() {
+fn bundled_registry_matches_robots_and_no_browser() {
     let mut robots = bundled().robots;
     assert_eq!(self_test(&mut robots), 0);
     let detector = detector(robots);
@@ -530,7 +534,7 @@ fn bundled_registry_hits_robots_and_no_browser() {
 }
 
 #[test]
-fn self_test_looks_behind_the_first_sixty_four_regexes() {
+fn self_test_covers_more_than_sixty_four_regexes() {
     let mut robots: Vec<_> = (0..100)
         .map(|n| {
             robot(
@@ -546,12 +550,12 @@ fn self_test_looks_behind_the_first_sixty_four_regexes() {
 }
 
 #[test]
-fn self_test_of_nothing_finds_nothing() {
+fn self_test_of_an_empty_registry_finds_nothing() {
     assert_eq!(self_test(&mut []), 0);
     assert!(browser_hits(&[]).is_empty());
 }
 
-/// What the rules say, written down without regard to speed.
+/// Reference implementation of the rules, written without regard to speed.
 mod reference {
     use std::{cmp::Reverse, ops::Range};
 
@@ -582,13 +586,13 @@ mod reference {
         best.map(|(key, range)| (key.3, key.4, range))
     }
 
-    /// Literal in lower case, without signs at its ends.
+    /// Returns a literal in lower case, without punctuation at its ends.
     fn name(literal: &str) -> String {
         let name = literal.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         name.to_ascii_lowercase()
     }
 
-    /// What the best source of a name says of it.
+    /// Returns `true` if the best source of a name classifies it as a library or automation.
     fn is_weak(robots: &[Robot], known: &str) -> bool {
         let knows = |robot: &&Robot| robot.patterns.iter().any(|p| name(&p.text) == known);
         let best = robots
@@ -624,7 +628,7 @@ mod reference {
                         || after.strip_prefix(' ').is_some_and(number))
             }
             PatternKind::Exact => before.is_empty() && after.is_empty(),
-            PatternKind::Regex => unreachable!("the reference knows literals"),
+            PatternKind::Regex => unreachable!("the reference supports only literals"),
         }
     }
 }
@@ -647,7 +651,7 @@ fn any_robot() -> impl Strategy<Value = Robot> {
     let purpose = prop::sample::select(purposes);
     (prop::collection::vec(pattern, 1..4), source, purpose).prop_map(
         |(patterns, source, purpose)| {
-            let mut robot = Robot::new("", source.parse().expect("a source's name"));
+            let mut robot = Robot::new("", source.parse().expect("valid name of a source"));
             robot.patterns = patterns;
             robot.purpose = purpose;
             robot
@@ -719,7 +723,7 @@ proptest! {
     }
 }
 
-/// What browsers say, in parts.
+/// Parts of browsers' User-Agents.
 const BROWSERS: [&str; 20] = [
     "Mozilla/5.0 (",
     "Linux; Android ",
@@ -747,13 +751,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_name_is_found_wherever_it_is_cut_out_of_a_browser(
+    fn a_name_is_found_at_any_position_in_a_browsers_user_agent(
         parts in prop::collection::vec(prop::sample::select(BROWSERS.to_vec()), 1..12),
         at in any::<prop::sample::Index>(),
         length in 1..40_usize,
         kind in prop::sample::select(vec![PatternKind::Token, PatternKind::Regex]),
     ) {
-        // A name behind `like` is not the visitor's.
+        // A name after `like` is not the visitor's.
         let text = parts.concat().replace("like ", "as ");
         let start = at.index(text.len());
         let name = &text[start..text.len().min(start + length)];
@@ -780,7 +784,7 @@ fn regex_or(kind: PatternKind, literal: &str) -> String {
 
 proptest! {
     #[test]
-    fn regex_hits_what_it_matches_gate_or_not(
+    fn regex_matches_with_or_without_a_literal_prefilter(
         regexes in prop::collection::vec(any_regex(), 1..5),
         texts in prop::collection::vec("[abcABC ]{0,12}", 1..20),
     ) {
@@ -804,7 +808,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(
+    fn any_bytes_are_searched_without_a_panic(
         patterns in prop::collection::vec(("\\PC{0,12}", 0..5_usize), 0..8),
         text in prop::collection::vec(any::<u8>(), 0..200),
     ) {
@@ -819,7 +823,7 @@ proptest! {
 }
 
 #[test]
-fn the_best_source_names_a_robot_that_several_know_and_says_what_it_is() {
+fn a_robot_known_to_several_sources_is_named_by_the_best() {
     let of = |source: &str, id: &str, kind, text: &str, purpose| {
         let mut robot = robot(id, kind, text);
         robot.source = source.parse().unwrap();

@@ -1,10 +1,10 @@
-//! Who compares itself with a robot, and is another.
+//! User-Agents that compare themselves with a robot, but are another program.
 
 use std::sync::Arc;
 
 use robot_detection::{detect::Detector, registry::bundled};
 
-/// Before, each was named Google's or Meta's robot, and so an impostor where its addresses are known.
+/// User-Agents that were once mistaken for robots of Google or Meta, and thus for impostors.
 const CASES: &[(&str, &str)] = &[
     (
         "Feedly/1.0 (+http://www.feedly.com/fetcher.html; like FeedFetcher-Google)",
@@ -42,7 +42,7 @@ const CASES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn who_is_like_a_robot_is_named_for_himself() {
+fn a_user_agent_that_is_like_a_robot_is_identified_by_its_own_name() {
     let robots = bundled().robots.into_iter().map(Arc::new);
     let detector = Detector::new(robots).unwrap().recognise_unlisted(true);
     let named = |text: &str| {
@@ -52,7 +52,7 @@ fn who_is_like_a_robot_is_named_for_himself() {
     for (user_agent, expected) in CASES {
         assert_eq!(named(user_agent), *expected, "{user_agent}");
     }
-    // That one is the robot itself, as browsers say whom they are like.
+    // This one is the robot itself, whose User-Agent says `like` as browsers do.
     let google = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; \
                   +http://www.google.com/bot.html) Chrome/141.0.0.0 Safari/537.36";
     assert_eq!(named(google), "googlebot");

@@ -1,4 +1,4 @@
-//! Robots that came and had no name, or another's, and what they are called now.
+//! Robots that once had no name or a wrong name, and their names now.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use robot_detection::{
     registry::{Purpose, bundled},
 };
 
-/// Before, each but Exalead was unlisted, missed, or named as somebody else.
+/// User-Agents that, except for Exalead's, were once unlisted, missed or misnamed.
 const CASES: &[(&str, &str, &str, Purpose)] = &[
     // At the end of a browser's User-Agent, or alone.
     (
@@ -89,7 +89,7 @@ const CASES: &[(&str, &str, &str, Purpose)] = &[
         "Perplexity",
         Purpose::AiUser,
     ),
-    // Of one name: Exa's of today, and Exalead's of once.
+    // Two robots with one name: the current one of Exa, and the former one of Exalead.
     (
         "Mozilla/5.0 (compatible; ExaBot/1.0; +https://exa.ai)",
         "exa-bot",
@@ -102,7 +102,7 @@ const CASES: &[(&str, &str, &str, Purpose)] = &[
         "Exalead",
         Purpose::Search,
     ),
-    // Apple's, which says three names of others.
+    // Apple's robot, whose User-Agent contains three other names.
     (
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 \
          Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
@@ -140,7 +140,7 @@ const CASES: &[(&str, &str, &str, Purpose)] = &[
         "Apple",
         Purpose::Library,
     ),
-    // Monitors and previews, which were redirected.
+    // Monitors and previews, which were once redirected.
     ("Checkly/1.0", "checkly", "Checkly", Purpose::Monitoring),
     (
         "Mozilla/5.0 (compatible; NewRelicbot/2.1; +http://www.newrelic.com)",
@@ -215,7 +215,7 @@ const CHROME: &str = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKi
      Chrome/140.0.0.0 Safari/537.36";
 
 #[test]
-fn robots_that_had_no_name_have_one() {
+fn robots_without_a_name_now_have_one() {
     let detector = Detector::new(bundled().robots.into_iter().map(Arc::new)).unwrap();
     let mut wrong = Vec::new();
     for (user_agent, id, operator, purpose) in CASES {
@@ -231,7 +231,7 @@ fn robots_that_had_no_name_have_one() {
 }
 
 #[test]
-fn mozilla_glued_to_a_library_is_the_library() {
+fn mozilla_joined_to_a_library_is_the_library() {
     let detector = Detector::new(bundled().robots.into_iter().map(Arc::new)).unwrap();
     let claim = detector.identify(b"Mozilla/5.0libwww-perl/6.05").unwrap();
     assert_eq!(claim.id(), "libwww-perl");

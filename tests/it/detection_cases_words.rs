@@ -1,4 +1,4 @@
-//! People's programs that carry robots' words, and programs that carry people's.
+//! Human visitors' programs with robots' words in the User-Agent, and robots with browsers' words.
 
 use std::sync::LazyLock;
 

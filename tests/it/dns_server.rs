@@ -1,7 +1,7 @@
-//! DNS server on loopback, by UDP and TCP, that says what a test tells it to.
+//! DNS server on loopback, over UDP and TCP, with responses defined by a test.
 //!
-//! It answers as a resolver does: aliases are followed, and an answer that there is
-//! nothing has the SOA record of the zone.
+//! The server behaves as a resolver: it follows aliases, and negative responses contain the SOA
+//! record of the zone.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -27,23 +27,23 @@ use tokio::{
     sync::watch,
 };
 
-/// Server of names; it stops when it is dropped.
+/// DNS server; stops when dropped.
 pub(crate) struct DnsServer {
     address: SocketAddr,
     zone: Arc<Zone>,
     _server: Server<Handler>,
 }
 
-/// What is wrong with the answers about a name.
+/// Fault in the responses about a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// An answer without records, with this code.
+    /// A response without records, with this code.
     Code(ResponseCode),
-    /// No answer, ever.
+    /// No response, ever.
     Silent,
-    /// No error, no records, and nobody who says so.
+    /// No error, no records, and no SOA record.
     Empty,
-    /// Records of another name, as if they were asked for.
+    /// A record of another name, presented as the requested one.
     Foreign(IpAddr),
 }
 
@@ -66,31 +66,31 @@ struct Facts {
     negative_ttl: u32,
 }
 
-/// Questions that came, each once: one that is put again has the same number.
+/// Received queries, each once: a repeated query keeps its number.
 #[derive(Default)]
 struct Asked {
     questions: Vec<(Query, Protocol)>,
     seen: HashSet<(u16, Query, bool)>,
 }
 
-/// Questions that are not answered yet; one that comes again counts once.
+/// Unanswered queries; a repeated query counts once.
 #[derive(Default)]
 struct UnderWay {
     questions: BTreeMap<Name, usize>,
     peak: usize,
 }
 
-/// Address by which the program finds that a resolver knows the names of addresses.
+/// Address by which the program checks that a resolver knows names of addresses.
 pub(crate) const WELL_KNOWN: &str = "1.1.1.1";
 
-/// Returns the name under which the name of an address is asked for.
+/// Returns the reverse name of an address.
 pub(crate) fn reverse(address: &str) -> Name {
     let mut name = Name::from(address.parse::<IpAddr>().unwrap());
     name.set_fqdn(true);
     name
 }
 
-/// Returns a name; unlike what the library parses, one with a slash in it (RFC 2317).
+/// Returns a name; unlike the library's parser, accepts a slash in the name (RFC 2317).
 fn name(text: &str) -> Name {
     let labels = text.split('.').filter(|label| !label.is_empty());
     Name::from_labels(labels.map(str::as_bytes)).unwrap()
@@ -104,7 +104,7 @@ fn address_data(address: IpAddr) -> RData {
 }
 
 impl DnsServer {
-    /// Starts a server that knows the name of one address, for which no question is counted.
+    /// Starts a server that knows the name of one address; queries for the address are not counted.
     pub(crate) async fn start() -> Self {
         let (tcp, udp) = sockets().await;
         let zone = Arc::new(Zone {
@@ -135,18 +135,18 @@ impl DnsServer {
         self.zone.facts.lock().unwrap().wildcard = Some(name(named));
     }
 
-    /// Returns where it listens, by UDP and TCP.
+    /// Returns the listening address, for UDP and TCP.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sets the TTL in seconds of the records that are added from now on.
+    /// Sets the TTL in seconds of the records added later.
     pub(crate) fn ttl(&self, seconds: u32) -> &Self {
         self.zone.facts.lock().unwrap().ttl = seconds;
         self
     }
 
-    /// Sets for how many seconds it is true that there is nothing.
+    /// Sets the TTL in seconds of negative responses.
     pub(crate) fn negative_ttl(&self, seconds: u32) -> &Self {
         self.zone.facts.lock().unwrap().negative_ttl = seconds;
         self
@@ -157,32 +157,32 @@ impl DnsServer {
         self.pointer(address, named).forward(named, address)
     }
 
-    /// Gives an address a name, one more if it has one.
+    /// Gives an address one more name.
     pub(crate) fn pointer(&self, address: &str, named: &str) -> &Self {
         self.raw_pointer(address, name(named))
     }
 
-    /// Gives an address a name, whatever is in it.
+    /// Gives an address a name with arbitrary bytes.
     pub(crate) fn raw_pointer(&self, address: &str, named: Name) -> &Self {
         self.add(reverse(address), RData::PTR(PTR(named)))
     }
 
-    /// Gives a name an address, one more if it has one.
+    /// Gives a name one more address.
     pub(crate) fn forward(&self, named: &str, address: &str) -> &Self {
         self.add(name(named), address_data(address.parse().unwrap()))
     }
 
-    /// Makes a name another word for a name.
+    /// Makes a name an alias of another name.
     pub(crate) fn alias(&self, alias: &Name, target: &str) -> &Self {
         self.add(alias.clone(), RData::CNAME(CNAME(name(target))))
     }
 
-    /// Gives a name other than that of an address the name of a host.
+    /// Gives a name outside of the reverse zones a PTR record.
     pub(crate) fn pointer_at(&self, at: &str, named: &str) -> &Self {
         self.add(name(at), RData::PTR(PTR(name(named))))
     }
 
-    /// Makes the answers about a name wrong.
+    /// Makes the responses about a name faulty.
     pub(crate) fn fault(&self, at: &Name, fault: Fault) -> &Self {
         let mut facts = self.zone.facts.lock().unwrap();
         facts.faults.insert(at.clone(), fault);
@@ -190,7 +190,7 @@ impl DnsServer {
         self
     }
 
-    /// Forgets what is known and wrong about a name.
+    /// Removes the records and faults of a name.
     pub(crate) fn forget(&self, at: &Name) -> &Self {
         let mut facts = self.zone.facts.lock().unwrap();
         facts.records.remove(at);
@@ -199,34 +199,34 @@ impl DnsServer {
         self
     }
 
-    /// Keeps all answers back until [`DnsServer::release`].
+    /// Delays all responses until [`DnsServer::release`].
     pub(crate) fn hold(&self) {
         self.zone.is_open.send_replace(false);
     }
 
-    /// Gives the answers that were kept back.
+    /// Sends the delayed responses.
     pub(crate) fn release(&self) {
         self.zone.is_open.send_replace(true);
     }
 
-    /// Waits until so many names are asked for at once.
+    /// Waits for a number of concurrent queries.
     pub(crate) async fn until_under_way(&self, count: usize) {
         let mut under_way = self.zone.under_way.subscribe();
         let enough = |now: &UnderWay| now.questions.len() >= count;
         under_way.wait_for(enough).await.unwrap();
     }
 
-    /// Returns how many names were asked for at once, at most.
+    /// Returns the highest number of concurrent queries.
     pub(crate) fn peak(&self) -> usize {
         self.zone.under_way.borrow().peak
     }
 
-    /// Returns how many questions came; one that is put again counts once.
+    /// Returns the number of queries; a repeated query counts once.
     pub(crate) fn count(&self) -> usize {
         self.zone.asked.lock().unwrap().questions.len()
     }
 
-    /// Returns the names and types that were asked for, each as `name. TYPE`.
+    /// Returns the queried names and types, each as `name. TYPE`.
     pub(crate) fn asked(&self) -> Vec<String> {
         let asked = self.zone.asked.lock().unwrap();
         let spelled = |query: &Query| format!("{} {}", query.name(), query.query_type());
@@ -234,7 +234,7 @@ impl DnsServer {
         questions.map(|(query, _)| spelled(query)).collect()
     }
 
-    /// Returns `true` if a question came by TCP.
+    /// Returns `true` if a query came by TCP.
     pub(crate) fn was_asked_by_tcp(&self) -> bool {
         let asked = self.zone.asked.lock().unwrap();
         let mut questions = asked.questions.iter();
@@ -250,11 +250,11 @@ impl DnsServer {
     }
 }
 
-/// Returns two sockets with the same number, for TCP and UDP.
+/// Returns a TCP and a UDP socket with the same port.
 async fn sockets() -> (TcpListener, UdpSocket) {
     loop {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        // Another process may have the number for UDP.
+        // The UDP port may be in use.
         if let Ok(udp) = UdpSocket::bind(tcp.local_addr().unwrap()).await {
             return (tcp, udp);
         }
@@ -299,7 +299,7 @@ struct Said {
     soa: Vec<Record>,
 }
 
-/// Question that is not answered yet.
+/// Unanswered query.
 struct Question<'a> {
     zone: &'a Zone,
     name: Name,
@@ -317,7 +317,7 @@ impl Zone {
         }
     }
 
-    /// Waits until answers are given.
+    /// Registers a query, and waits until responses are released.
     async fn begin(&self, query: &Query) -> Question<'_> {
         let name = query.name().to_lowercase();
         self.under_way.send_modify(|now| {
@@ -368,7 +368,7 @@ impl Zone {
                 return Some(said);
             }
             let alias = records.iter().find(of(RecordType::CNAME));
-            // A loop of aliases ends with what was found.
+            // A loop of aliases ends with the records found so far.
             let Some(alias) = alias.filter(|_| before < 20) else {
                 if records.is_empty() {
                     said.code = ResponseCode::NXDomain;

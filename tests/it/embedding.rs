@@ -1,4 +1,4 @@
-//! The layer as applications add it: its builder, its place, its bodies.
+//! The layer as applications add it: its builder, position and bodies.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -30,7 +30,7 @@ fn own_robot() -> Robot {
     robot
 }
 
-/// Refuses one robot on a path, with a text.
+/// Returns a rule that refuses one robot on a path, with a text.
 fn paid(path: &str) -> RuleBuilder {
     let rule = Rule::builder(Action::Refuse)
         .paths([path])
@@ -38,7 +38,7 @@ fn paid(path: &str) -> RuleBuilder {
     rule.status(402).text("Pay first.\n")
 }
 
-/// Application whose pages name the path that their handler sees.
+/// Returns an application whose pages report the path that their handler sees.
 fn site() -> Router {
     Router::new().fallback(any(async |uri: Uri| format!("page {uri}")))
 }
@@ -70,7 +70,7 @@ async fn default_layer_redirects_robots_and_lets_people_pass() {
 }
 
 #[tokio::test]
-async fn builder_calls_keep_each_other_in_any_order() {
+async fn builder_calls_can_be_made_in_any_order() {
     let calls: [fn(LayerBuilder) -> LayerBuilder; 6] = [
         |layer| layer.filter_patterns(["/a/*"]),
         |layer| layer.filter_patterns(["/b/*"]),
@@ -102,7 +102,7 @@ async fn builder_calls_keep_each_other_in_any_order() {
 }
 
 #[test]
-fn conditions_of_a_rule_are_kept_by_those_that_are_added() {
+fn conditions_added_to_a_rule_keep_the_earlier_ones() {
     let rule = Rule::builder(Action::Pass).paths(["/a"]).robots(["x"]);
     let rule = rule.when(When::new().purposes([Purpose::Seo]));
     let policy = Policy::builder().rule(rule).build().unwrap();
@@ -112,7 +112,7 @@ fn conditions_of_a_rule_are_kept_by_those_that_are_added() {
 }
 
 #[tokio::test]
-async fn text_of_a_refusal_arrives_without_a_hook() {
+async fn text_of_a_refusal_is_sent_without_a_hook() {
     let layer = RobotDetectionLayer::builder().rule(paid("/x"));
     let layer = layer.build().unwrap();
     let refused = ask(site().layer(layer.clone()), "/x", GPTBOT).await;
@@ -140,7 +140,7 @@ async fn unknown_robot_is_an_error_with_the_nearest_id() {
     denied.add_robots([own_robot()]).build().unwrap();
     build(rule().robots(["unlisted", "nameless", "agent.example.com"])).unwrap();
 
-    // A refresh may bring it to the whole handle.
+    // A refresh may add the robot to the whole handle.
     log::keep();
     let robots = RobotDetection::builder().database_url("sqlite::memory:");
     let robots = robots
@@ -155,7 +155,7 @@ async fn unknown_robot_is_an_error_with_the_nearest_id() {
 }
 
 #[tokio::test]
-async fn rules_in_a_nested_router_are_about_the_requested_path() {
+async fn rules_in_a_nested_router_apply_to_the_requested_path() {
     let builder = RobotDetectionLayer::builder().filter_patterns(["/shop/members/*"]);
     let layer = builder.rule(paid("/shop/paid")).build().unwrap();
     let site = Router::new().nest("/shop", site().layer(layer));
@@ -165,7 +165,7 @@ async fn rules_in_a_nested_router_are_about_the_requested_path() {
     assert_eq!(ask(site, "/shop/members/a?b", FIREFOX).await, handler);
 }
 
-/// Has Markdown of every page at one URL.
+/// Provides Markdown for every page at one URL.
 struct Everywhere;
 
 impl MarkdownPages for Everywhere {
@@ -179,7 +179,7 @@ impl MarkdownPages for Everywhere {
 }
 
 #[tokio::test]
-async fn page_in_place_of_another_is_served_around_the_router_alone() {
+async fn directly_served_page_needs_the_layer_around_the_router() {
     let layer = RobotDetectionLayer::builder().rule(Rule::builder(Action::Serve));
     let layer = layer.build().unwrap().markdown(Arc::new(Everywhere));
     let secret = "/members-only-stuff/a";
@@ -220,7 +220,7 @@ fn layers_share_the_bundled_robots() {
 }
 
 #[test]
-fn debug_of_layer_and_builder_fits_a_screen() {
+fn debug_output_of_layer_and_builder_fits_a_screen() {
     let builder = RobotDetectionLayer::builder()
         .filter_patterns((0..100).map(|number| format!("/{number}/*")))
         .rule(paid("/x"))

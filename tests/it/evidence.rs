@@ -1,4 +1,4 @@
-//! What is kept of single requests by a running server, told by it, and forgotten.
+//! Evidence about single requests: a running server stores, shows and deletes it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,7 +14,7 @@ use crate::support::{
 
 const GPTBOT: &str = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
 const UNLISTED: &str = "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
-/// Stands for people.
+/// User-Agent that is shared by many people.
 const SHARED: &str = "Amazon CloudFront";
 
 const SETTINGS: &str = r#"
@@ -101,7 +101,7 @@ fn kept(server: &Server, token: &str, query: &str) -> Vec<Value> {
         .clone()
 }
 
-/// Returns some fields of each, the oldest first.
+/// Returns some fields of each sample, the oldest first.
 fn fields(rows: &[Value], names: &[&str]) -> Vec<String> {
     let row = |row: &Value| {
         let fields = names.iter().map(|name| match &row[name] {
@@ -114,7 +114,7 @@ fn fields(rows: &[Value], names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_does_not_simply_pass_is_kept_over_a_restart_and_what_passes_is_not() {
+fn evidence_of_actions_survives_a_restart_and_passed_requests_leave_none() {
     let house = House::new("");
     let token = house.token();
     let server = house.serve();
@@ -138,8 +138,8 @@ fn what_does_not_simply_pass_is_kept_over_a_restart_and_what_passes_is_not() {
         "violation gptbot pass 200 /private/a 203.0.113.5",
     ];
     let names = ["event", "robot", "decision", "status", "path", "address"];
-    // A passing request is counted when its body has ended, which may be after its answer is read.
-    eventually("all is kept", || {
+    // A passed request is counted at the end of its body, possibly after the client has read it.
+    eventually("all samples are stored", || {
         kept(&server, &token, "").len() == expected.len()
     });
     assert_eq!(fields(&kept(&server, &token, ""), &names), expected);
@@ -164,7 +164,7 @@ fn what_does_not_simply_pass_is_kept_over_a_restart_and_what_passes_is_not() {
 }
 
 #[test]
-fn a_dry_run_keeps_what_would_be_done_and_people_are_told_of_by_patterns() {
+fn a_dry_run_stores_evidence_and_people_appear_only_by_pattern() {
     let house = House::new("mode = \"report\"\ntraffic.addresses = \"none\"");
     let place = house.path().join("robot-detection.toml");
     let rule = "[[rule]]\npath = \"/orders/*\"\nvisitors = [\"shared\"]\naction = \"refuse\"\n";
@@ -177,7 +177,9 @@ fn a_dry_run_keeps_what_would_be_done_and_people_are_told_of_by_patterns() {
         ask(&server, "/orders/4711/secret", SHARED, "203.0.113.3"),
         200
     );
-    eventually("both are kept", || kept(&server, &token, "").len() == 2);
+    eventually("both samples are stored", || {
+        kept(&server, &token, "").len() == 2
+    });
     let names = ["kind", "decision", "path", "address"];
     assert_eq!(
         fields(&kept(&server, &token, ""), &names),
@@ -189,7 +191,7 @@ fn a_dry_run_keeps_what_would_be_done_and_people_are_told_of_by_patterns() {
 }
 
 #[test]
-fn suspects_are_kept_with_their_reasons_whatever_they_got() {
+fn suspects_are_stored_with_their_reasons_whatever_the_decision() {
     let house = House::new("suspects.action = \"report\"");
     let place = house.path().join("robot-detection.toml");
     let rule = "[[rule]]\nname = \"shut\"\npath = \"/shut/*\"\nsuspect = true\naction = \"refuse\"\npeople = true\n";
@@ -205,7 +207,9 @@ fn suspects_are_kept_with_their_reasons_whatever_they_got() {
     );
     assert_eq!(ask(&server, "/shut/a", &impossible, "203.0.113.3"), 403);
     assert_eq!(ask(&server, "/refused/a", GPTBOT, "203.0.113.5"), 403);
-    eventually("all are kept", || kept(&server, &token, "").len() == 3);
+    eventually("all samples are stored", || {
+        kept(&server, &token, "").len() == 3
+    });
     let names = [
         "event", "kind", "decision", "cause", "path", "address", "suspect",
     ];
@@ -240,7 +244,7 @@ fn suspects_are_kept_with_their_reasons_whatever_they_got() {
 }
 
 #[test]
-fn hostile_visitors_are_text_in_json_and_in_spreadsheets() {
+fn hostile_visitors_are_escaped_in_json_and_spreadsheets() {
     let house = House::new("");
     let token = house.token();
     let server = house.serve();
@@ -259,7 +263,7 @@ fn hostile_visitors_are_text_in_json_and_in_spreadsheets() {
 }
 
 #[test]
-fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
+fn the_evidence_api_rejects_unknown_parameters_and_pages_results() {
     let house = House::new("");
     let token = house.token();
     let server = house.serve();
@@ -298,7 +302,7 @@ fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
 }
 
 #[test]
-fn what_is_kept_of_a_visitor_is_forgotten() {
+fn evidence_about_a_visitor_can_be_deleted() {
     let house = House::new("");
     let server = house.serve();
     for address in ["203.0.113.3", "203.0.113.9", "198.51.100.1"] {
@@ -315,7 +319,7 @@ fn what_is_kept_of_a_visitor_is_forgotten() {
     let told = forget(&["--address", "203.0.113.3", "--dry-run"]);
     assert_eq!(
         told,
-        "2 requests of the evidence would be forgotten, 1 of them kept by network alone, so that they may be somebody else's\n"
+        "2 evidence requests would be deleted, 1 of them stored only by network, so they may be from other visitors\n"
     );
     let told: Value =
         serde_json::from_str(&forget(&["--address", "203.0.113.3", "--json"])).unwrap();
@@ -325,17 +329,16 @@ fn what_is_kept_of_a_visitor_is_forgotten() {
     );
     assert_eq!(
         forget(&["--robot", "googlebot", "--before", "1d"]),
-        "0 requests of the evidence were forgotten\n"
+        "0 evidence requests were deleted\n"
     );
     assert_eq!(
         forget(&["--address", "203.0.0.0/16"]),
-        "1 requests of the evidence were forgotten\n"
+        "1 evidence requests were deleted\n"
     );
-    // The paths of robots and people go with it, where no address narrows it.
+    // Without an address, the paths of robots and people are deleted too.
     let told = forget(&["--before", "now"]);
     assert!(
-        told.starts_with("1 requests of the evidence and ")
-            && told.ends_with(" rows of paths were forgotten\n"),
+        told.starts_with("1 evidence requests and ") && told.ends_with(" path rows were deleted\n"),
         "{told}"
     );
     for (arguments, words) in [
@@ -353,7 +356,7 @@ fn what_is_kept_of_a_visitor_is_forgotten() {
 }
 
 #[test]
-fn nothing_is_kept_for_no_days() {
+fn a_retention_of_zero_days_stores_nothing() {
     let house = House::new("traffic.evidence_days = 0");
     let token = house.token();
     let server = house.serve();
@@ -367,7 +370,7 @@ fn nothing_is_kept_for_no_days() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_instances_see_each_other_s() {
+async fn two_instances_see_each_others_evidence() {
     let url = postgres::database_url().await;
     let houses = [(); 2].map(|()| House::new(&format!("database.url = {url:?}")));
     let token = houses[0].token();
@@ -375,6 +378,8 @@ async fn two_instances_see_each_other_s() {
     assert_eq!(ask(one, "/members/a", GOOGLEBOT, "203.0.113.3"), 302);
     assert_eq!(ask(other, "/members/b", GOOGLEBOT, "203.0.113.3"), 302);
     for server in [one, other] {
-        eventually("both see both", || kept(server, &token, "").len() == 2);
+        eventually("both instances see both samples", || {
+            kept(server, &token, "").len() == 2
+        });
     }
 }

@@ -25,16 +25,16 @@ use crate::{
 const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
-/// An example that runs until it is dropped.
+/// A running example; stops when dropped.
 struct Example {
     child: Child,
-    /// Kept open: a program that cannot print ends.
+    /// Kept open, because a program that cannot print exits.
     _output: Box<dyn BufRead>,
     address: String,
 }
 
 impl Example {
-    /// Starts an example on a port of its own and waits until it says which.
+    /// Starts an example on a free port and waits until it prints its address.
     fn start(name: &str) -> Self {
         let mut child = Command::new(program(name))
             .arg("127.0.0.1:0")
@@ -52,7 +52,7 @@ impl Example {
         }
     }
 
-    /// Returns the response, head and body.
+    /// Sends a request; returns the response, head and body.
     fn send(&self, request: &str, user_agent: &str, rest: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
@@ -81,7 +81,7 @@ impl Drop for Example {
     }
 }
 
-/// Returns the example's program; builds the examples if only this test was asked for.
+/// Returns the path of an example's program; builds the examples if only this test is run.
 fn program(name: &str) -> PathBuf {
     static BUILT: Once = Once::new();
     let test = std::env::current_exe().unwrap();
@@ -92,7 +92,7 @@ fn program(name: &str) -> PathBuf {
     BUILT.call_once(|| {
         let is_release = profile.ends_with("release");
         let mut cargo = Command::new(env!("CARGO"));
-        // What cargo tells a test of the package would make build scripts run again.
+        // Cargo's variables for a test of the package would make build scripts run again.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
@@ -103,7 +103,7 @@ fn program(name: &str) -> PathBuf {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .args(["build", "--quiet", "--examples"])
             .args(is_release.then_some("--release"))
-            // As this test was built, by `tests/run`: else everything is built once more.
+            // The same options as in `tests/run`, to avoid another full build.
             .arg("--workspace")
             .args(cfg!(feature = "acme").then_some("--features=acme"))
             .arg("--target-dir")
@@ -121,7 +121,7 @@ fn has_line(response: &str, line: &str) -> bool {
 }
 
 #[test]
-fn the_example_is_the_application_of_the_readme() {
+fn the_example_is_the_readmes_application() {
     let example = include_str!("../../examples/axum_app.rs");
     let (_, code) = example.split_once("\n\n").unwrap();
     let its_own = "    let address = std::env::args().nth(1).ok_or(\"which address?\")?;\n";
@@ -134,7 +134,7 @@ fn the_example_is_the_application_of_the_readme() {
     }
 }
 
-/// Starts README's application; returns it and the file that it names for its password.
+/// Starts README's application; returns it and the path of its password file.
 fn start_application(directory: &Path) -> (Example, String) {
     let mut command = Command::new(program("axum_app"));
     let command = command.arg("127.0.0.1:0").current_dir(directory);
@@ -172,11 +172,11 @@ fn overview(example: &Example, password: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_application_of_the_readme_counts_shows_its_console_and_ends_in_order() {
+async fn the_readmes_application_counts_serves_its_console_and_stops_cleanly() {
     let directory = tempfile::tempdir().unwrap();
     let (mut example, file) = start_application(directory.path());
     let address = example.address.parse().unwrap();
-    let test = "the_application_of_the_readme_counts_shows_its_console_and_ends_in_order";
+    let test = "the_readmes_application_counts_serves_its_console_and_stops_cleanly";
     for shown in Shown::of_readme("127.0.0.1:3000", test) {
         let user_agent = [("User-Agent", &*shown.user_agent)];
         shown.compare(&request(address, "GET", &shown.path, &user_agent));
@@ -193,7 +193,7 @@ async fn the_application_of_the_readme_counts_shows_its_console_and_ends_in_orde
     let interrupted = Command::new("kill").args(["-INT", &process]).status();
     assert!(interrupted.unwrap().success());
     let mut status = None;
-    eventually("the application ends", || {
+    eventually("the application stops", || {
         status = example.child.try_wait().unwrap();
         status.is_some()
     });
@@ -220,7 +220,7 @@ fn the_layer_alone_redirects_and_names_robots() {
     assert!(member.ends_with("For members.\n"), "{member}");
     let person = example.get("/robot-heaven/", FIREFOX);
     assert!(
-        person.ends_with("Robots find here what members read.\n"),
+        person.ends_with("Summaries of the members' pages, for robots.\n"),
         "{person}"
     );
 }
@@ -260,7 +260,7 @@ fn axum_application_keeps_robots_out_and_lets_members_in() {
 }
 
 #[test]
-fn axum_application_shows_the_admin_page_to_its_owner_only() {
+fn axum_application_shows_the_admin_page_only_to_its_owner() {
     let example = Example::start("axum_members");
     let admin = "/robot-detection/admin/overview";
     let stranger = example.get(admin, FIREFOX);
@@ -279,7 +279,7 @@ fn axum_application_shows_the_admin_page_to_its_owner_only() {
 }
 
 #[test]
-fn axum_application_makes_heaven_from_its_data() {
+fn axum_application_fills_heaven_from_its_data() {
     let example = Example::start("axum_members");
     let heaven = example.get("/robot-heaven/", GOOGLEBOT);
     assert!(heaven.starts_with("HTTP/1.1 200 "), "{heaven}");

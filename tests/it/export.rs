@@ -1,4 +1,4 @@
-//! The registry for other programs: what they read hits what detection hits.
+//! The registry exported for other programs: exported patterns match what detection matches.
 
 use std::{collections::HashSet, fs, path::Path, sync::Arc};
 
@@ -29,9 +29,8 @@ fn import(format: Format, name: &str) -> Vec<Robot> {
         .robots
 }
 
-/// Robots of the registry that comes with the program, and of lists in every format.
-///
-/// Of the first every sixteenth, and Google's: so many expressions take their time.
+/// Returns some of the bundled robots, and robots of lists in every format. Of the bundled robots,
+/// returns every sixteenth and Google's, because more expressions take too long.
 fn robots() -> Vec<Arc<Robot>> {
     let lists = [
         import(Format::WebRobotsDb, "era2.txt"),
@@ -50,7 +49,7 @@ fn robots() -> Vec<Arc<Robot>> {
         .collect()
 }
 
-/// Robots with a pattern of each kind, and expressions of many shapes.
+/// Returns robots with a pattern of each kind, and expressions of many shapes.
 fn every_kind() -> Vec<Robot> {
     let kinds = [
         (PatternKind::Token, "Mallow Robot"),
@@ -74,7 +73,7 @@ fn every_kind() -> Vec<Robot> {
     kinds.iter().enumerate().map(robot).collect()
 }
 
-/// User-Agents that name the robots in several ways, nearly name them, or are browsers'.
+/// Returns User-Agents that contain the robots' names, nearly do, or are browsers'.
 fn user_agents(robots: &[Arc<Robot>]) -> Vec<String> {
     let mut all: Vec<String> = browsers().map(str::to_owned).collect();
     for (number, pattern) in robots.iter().flat_map(|robot| &robot.patterns).enumerate() {
@@ -127,7 +126,7 @@ fn user_agents(robots: &[Arc<Robot>]) -> Vec<String> {
     all
 }
 
-/// Expressions in their order, and the ids that stand beside them.
+/// Expressions in order, with their ids.
 struct Map {
     expressions: RegexSet,
     ids: Vec<String>,
@@ -145,20 +144,20 @@ impl Map {
         Self { expressions, ids }
     }
 
-    /// Returns the id beside the first expression that matches.
+    /// Returns the id of the first matching expression.
     fn first(&self, user_agent: &str) -> Option<&str> {
         let first = self.expressions.matches(user_agent.as_bytes()).iter().min();
         first.map(|at| self.ids[at].as_str())
     }
 }
 
-/// Reads the expressions and ids of a map of nginx.
+/// Parses the expressions and ids of an nginx map.
 fn nginx_lines(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter(|line| line.starts_with("    \""));
     lines.map(|line| nginx_line(line).unwrap()).collect()
 }
 
-/// Reads the expressions and ids of a map of HAProxy, where a blank ends an expression.
+/// Parses the expressions and ids of a HAProxy map, where a blank ends an expression.
 fn haproxy_lines(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let pair = |line: &str| {
@@ -168,7 +167,7 @@ fn haproxy_lines(text: &str) -> Vec<(String, String)> {
     lines.map(pair).collect()
 }
 
-/// Reads `    "~*expression" "id";` with nginx's rules for quotation marks.
+/// Parses `    "~*expression" "id";` with nginx's rules for quotation marks.
 fn nginx_line(line: &str) -> Option<(String, String)> {
     let rest = line.strip_prefix("    \"")?;
     let mut key = String::new();
@@ -194,7 +193,7 @@ fn nginx_line(line: &str) -> Option<(String, String)> {
 }
 
 #[test]
-fn proxies_name_the_robots_that_detection_names() {
+fn proxies_identify_the_same_robots_as_detection() {
     let robots = robots();
     let detector = Detector::new(robots.iter().cloned()).unwrap();
     let (nginx, haproxy) = (export(NGINX, &robots), export(HAPROXY, &robots));
@@ -219,7 +218,7 @@ fn proxies_name_the_robots_that_detection_names() {
 }
 
 #[test]
-fn lists_that_are_read_back_hit_what_they_hit_before() {
+fn imported_lists_match_as_before_their_export() {
     let robots = robots();
     let detector = |robots: &[Arc<Robot>]| Detector::new(robots.iter().cloned()).unwrap();
     let before = detector(&robots);
@@ -247,8 +246,8 @@ fn lists_that_are_read_back_hit_what_they_hit_before() {
         let hits = |detector: &Detector| detector.identify(user_agent.as_bytes()).is_some();
         let is_hit = hits(&before);
         assert_eq!(hits(&by_cua), is_hit, "crawler-user-agents: {user_agent}");
-        // A sign before a name, and an expression in the middle of a word, are what Matomo
-        // does not know.
+        // Matomo does not support punctuation before a name, or an expression in the middle of a
+        // word.
         let is_inside = user_agent.starts_with(['-', 'x']);
         assert!(
             is_inside || hits(&by_matomo) == is_hit,
@@ -260,7 +259,7 @@ fn lists_that_are_read_back_hit_what_they_hit_before() {
     }
 }
 
-/// What is compared of robots that were written and read back.
+/// Returns the robots' compared fields after export and import.
 fn facts(robots: &[Robot]) -> Vec<(&str, &[Pattern], Purpose, Option<&str>)> {
     let facts = robots.iter().map(|robot| {
         (
@@ -274,7 +273,7 @@ fn facts(robots: &[Robot]) -> Vec<(&str, &[Pattern], Purpose, Option<&str>)> {
 }
 
 #[test]
-fn a_list_comes_back_in_its_own_format_as_it_was() {
+fn a_list_exported_in_its_own_format_is_unchanged() {
     type Write = fn(&[Robot]) -> Exported;
     let formats: [(Format, &str, Write); 4] = [
         (
@@ -302,7 +301,7 @@ fn a_list_comes_back_in_its_own_format_as_it_was() {
 }
 
 #[test]
-fn purposes_survive_where_a_format_can_hold_them() {
+fn purposes_survive_in_formats_that_have_them() {
     let robots: Vec<Robot> = Purpose::ROBOTS
         .iter()
         .map(|&purpose| {
@@ -330,7 +329,7 @@ fn purposes_survive_where_a_format_can_hold_them() {
 }
 
 #[test]
-fn robots_that_are_not_matched_are_left_out_and_told() {
+fn unmatched_robots_are_omitted_and_reported() {
     let mut quarantined = every_kind().swap_remove(0);
     quarantined.status = Status::Quarantined {
         pattern: "x".to_owned(),
@@ -359,7 +358,7 @@ fn robots_that_are_not_matched_are_left_out_and_told() {
 }
 
 #[test]
-fn a_robots_txt_shuts_out_the_robots_that_were_chosen_and_nobody_else() {
+fn an_exported_robots_txt_excludes_only_the_selected_robots() {
     let named = |id: &str, token: Option<&str>, operator: Option<&str>| {
         let mut robot = Robot::new(id, Source::manual());
         robot.patterns = vec![Pattern::new(PatternKind::Token, id)];
@@ -388,7 +387,7 @@ fn a_robots_txt_shuts_out_the_robots_that_were_chosen_and_nobody_else() {
     assert_eq!((exported.robots, exported.left_out.len()), (5, 5));
 }
 
-/// Text that would end a string, a comment, a line or a block somewhere.
+/// Generates texts that would end a string, a comment, a line or a block in some format.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "\n",
@@ -472,7 +471,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_of_a_registry_breaks_out_of_its_place(robots in prop::collection::vec(any_robot(), 1..5)) {
+    fn no_text_of_a_registry_escapes_its_place(robots in prop::collection::vec(any_robot(), 1..5)) {
         let robots: Vec<_> = robots.into_iter().map(Arc::new).collect();
         let exported = |format| export(format, &robots).text;
         let no_control = |text: &str| !text.contains(|c: char| c != '\n' && c.is_control());
@@ -541,11 +540,11 @@ fn the_bundled_registry_is_exported_without_a_database() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["total"], bundled().robots.len());
     let files: Vec<_> = fs::read_dir(path).unwrap().collect();
-    assert_eq!(files.len(), 1, "the configuration is alone: {files:?}");
+    assert_eq!(files.len(), 1, "expected only the configuration: {files:?}");
 }
 
 #[test]
-fn robots_are_chosen_by_purpose_and_operator() {
+fn robots_are_selected_by_purpose_and_operator() {
     let directory = directory();
     let list = |more: &[&str]| {
         let arguments = [&["registry", "list", "--bundled", "--json"], more].concat();
@@ -584,7 +583,7 @@ fn robots_are_chosen_by_purpose_and_operator() {
 }
 
 #[test]
-fn a_file_is_written_as_a_whole_or_left_as_it_is() {
+fn a_file_is_written_completely_or_left_unchanged() {
     let directory = directory();
     let file = directory.path().join("robots.conf");
     let export = |word: &str| {
@@ -615,7 +614,7 @@ fn a_file_is_written_as_a_whole_or_left_as_it_is() {
 }
 
 #[test]
-fn what_an_export_leaves_out_is_said_beside_it() {
+fn robots_omitted_by_an_export_are_listed_on_standard_error() {
     let directory = directory();
     let path = directory.path();
     let list = "Sogou\nAgrimonyBot\n".to_owned() + &"#\n".repeat(3);
@@ -642,7 +641,7 @@ fn what_an_export_leaves_out_is_said_beside_it() {
 }
 
 #[test]
-fn every_format_says_which_robots_it_leaves_out() {
+fn every_format_reports_the_robots_it_omits() {
     let directory = directory();
     let path = directory.path();
     let record = "robot-id: wide\nrobot-name: Wide open robot\nrobot-useragent: Wide open robot\n\n\
@@ -692,7 +691,7 @@ fn every_format_says_which_robots_it_leaves_out() {
 }
 
 #[test]
-fn a_robot_that_a_better_source_has_is_shown_as_its_duplicate() {
+fn a_robot_in_a_better_source_is_shown_as_its_duplicate() {
     let directory = directory();
     let path = directory.path();
     fs::write(path.join("list.txt"), "Googlebot\nAgrimonyBot\n").unwrap();
@@ -722,7 +721,7 @@ fn a_robot_that_a_better_source_has_is_shown_as_its_duplicate() {
 }
 
 #[test]
-fn show_tells_what_is_known_of_a_robot() {
+fn show_prints_all_facts_about_a_robot() {
     let directory = directory();
     let shown = succeed(directory.path(), &["registry", "show", "googlebot"]);
     for line in [

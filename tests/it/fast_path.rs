@@ -1,4 +1,4 @@
-//! `server.fast_path = false`: the same answers, by the ordinary ways alone.
+//! `server.fast_path = false`: the same responses without the fast path.
 
 use std::{convert::Infallible, future::Ready, process::Command};
 
@@ -14,11 +14,11 @@ use crate::support::{
     raw::{body, exchange},
 };
 
-/// Suites of HTTP/1, which pass on the fast path and without it.
+/// HTTP/1 suites that must pass with and without the fast path.
 const SUITES: [&str; 4] = ["listen::", "proxy::", "raw_http::", "websocket::"];
 
 #[test]
-fn the_suites_of_http1_pass_without_it() {
+fn the_http1_suites_pass_without_the_fast_path() {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(SUITES)
         .env(FAST_PATH, "false")
@@ -31,7 +31,7 @@ fn the_suites_of_http1_pass_without_it() {
     );
 }
 
-/// Answers with whether the request came by the fast path.
+/// Responds with whether the request came by the fast path.
 #[derive(Clone)]
 struct Way;
 
@@ -51,7 +51,7 @@ impl HttpService for Way {
 }
 
 #[tokio::test]
-async fn it_is_not_taken_where_it_is_off() {
+async fn the_fast_path_is_not_used_where_it_is_off() {
     for fast_path in [true, false] {
         let settings = ListenSettings {
             fast_path,

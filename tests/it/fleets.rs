@@ -1,4 +1,4 @@
-//! Fleets of robots that say they are browsers: in logs, and among the visitors of a running server.
+//! Fleets of robots that claim to be browsers: in logs, and among a running server's visitors.
 
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
@@ -14,11 +14,11 @@ use crate::support::{
     raw::RawServer,
 };
 
-/// A browser with something in its name that no page and no terminal must take for its own.
+/// A browser whose User-Agent contains markup that pages and terminals must escape.
 const SWARM: &str =
     "Mozilla/5.0 (X11; Linux) AppleWebKit/537.36 <b>Chrome/120.0.0.0</b> Safari/537.36";
 
-/// Line of the combined form, so many seconds after 10 o'clock.
+/// Returns a line of the combined format, some seconds after 10 o'clock.
 fn line(
     second: u32,
     address: &str,
@@ -34,7 +34,7 @@ fn line(
     )
 }
 
-/// Lines of twenty minutes of a site, by their seconds: people, one who tries names, a fleet.
+/// Returns twenty minutes of log lines with their seconds: people, a path scanner, a fleet.
 fn lines(referrer: &str) -> Vec<(u32, String)> {
     let mut lines = Vec::new();
     for visit in 0..200_u32 {
@@ -67,7 +67,7 @@ fn lines(referrer: &str) -> Vec<(u32, String)> {
     lines
 }
 
-/// Writes the lines as a server rotates its log: the older ones are packed.
+/// Writes the lines as a server rotates its log: the older ones are compressed.
 fn write_logs(directory: &Path, referrer: &str) {
     let (mut old, mut new) = (String::new(), String::new());
     for (second, line) in lines(referrer) {
@@ -99,7 +99,7 @@ fn codes(of: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_log_of_the_past_tells_its_fleet_and_who_tries_names() {
+fn an_old_log_reveals_its_fleet_and_path_scanner() {
     let directory = tempfile::tempdir().unwrap();
     write_logs(directory.path(), "https://a.example/");
     let json = succeed(directory.path(), &[&JUDGE[..], &["--json"]].concat());
@@ -134,36 +134,39 @@ fn a_log_of_the_past_tells_its_fleet_and_who_tries_names() {
         (&told["lines"], &told["unreadable"]),
         (&2_301.into(), &1.into())
     );
-    assert_eq!(told["judged"], 2_000, "without the robot of the registry");
+    assert_eq!(
+        told["judged"], 2_000,
+        "the count excludes the registry's robot"
+    );
 }
 
 #[test]
-fn cards_are_for_people_and_what_visitors_wrote_is_harmless() {
+fn cards_are_readable_and_text_from_visitors_is_escaped() {
     let directory = tempfile::tempdir().unwrap();
     write_logs(directory.path(), "-");
     let output = run(directory.path(), &JUDGE);
     assert!(output.status.success());
     let cards = String::from_utf8(output.stdout).unwrap();
     for part in [
-        "2000 requests of people judged, of 2301 lines\n",
+        "2000 human requests evaluated, 2301 lines read\n",
         "\nfleet 1: Mozilla/5.0 (X11; Linux) ",
         "\u{fffd}[2J\n  requests  300 from about ",
         "\n  assets    0.0 %\n",
-        "\n  why       fleet-no-assets: it loads no pictures, styles or scripts, as others do\n",
-        "\n  asks for  /archive/of/",
+        "\n  why       fleet-no-assets: it loads no images, styles or scripts, unlike other visitors\n",
+        "\n  sample    /archive/of/",
         "\n192.0.2.9\n  requests  ",
-        "\n  why       conduct-not-found: it asks for much that is not there\n",
+        "\n  why       conduct-not-found: it requests many missing pages\n",
     ] {
         assert!(cards.contains(part), "{part}: {cards}");
     }
     assert!(!cards.contains('\x1b') && !cards.contains("fleet-no-referrers"));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("no line names a referrer"), "{told}");
+    assert!(told.contains("no line has a referrer"), "{told}");
     assert!(told.contains("--robots-txt"), "{told}");
 }
 
 #[test]
-fn what_robots_txt_closes_is_told_with_the_file_alone() {
+fn paths_closed_by_robots_txt_are_shown_given_only_the_file() {
     let directory = tempfile::tempdir().unwrap();
     write_logs(directory.path(), "-");
     fs::write(
@@ -188,7 +191,7 @@ fn what_robots_txt_closes_is_told_with_the_file_alone() {
     assert_eq!(missing.status.code(), Some(1));
 }
 
-/// Server in front of a site, whose visitors a proxy names.
+/// Server in front of a site, behind a proxy that names the visitors.
 struct House {
     directory: TempDir,
     server: Server,
@@ -224,7 +227,7 @@ impl House {
         assert_eq!(request(self.server.addr, "GET", path, &headers).status, 200);
     }
 
-    /// Thirty people, each with a page and five assets; a fleet; a robot of the registry.
+    /// Sends requests of thirty people with five assets each, of a fleet, and of a known robot.
     fn visit(&self) {
         for person in 0..30 {
             let address = format!("198.51.100.{person}");
@@ -246,7 +249,7 @@ impl House {
         serde_json::from_str(&answer.text()).unwrap()
     }
 
-    /// Logs in, and returns the page.
+    /// Logs in; returns the page.
     fn page(&self) -> String {
         let form = format!("password={}", self.server.password.as_deref().unwrap());
         let head =
@@ -282,12 +285,12 @@ async fn a_running_server_shows_the_fleet_among_its_visitors() {
     assert_eq!(told["fleets"].as_array().unwrap().len(), 1, "{told:#}");
     let fleet = &told["fleets"][0];
     assert_eq!(fleet["user_agent"], SWARM);
-    // Where a window has ended meanwhile, what was in it counts a little less.
+    // If a window has ended meanwhile, its requests count slightly less.
     assert!(fleet["requests"].as_u64() >= Some(90), "{fleet:#}");
     assert!(codes(fleet).contains(&"fleet-no-assets"), "{fleet:#}");
     assert_eq!(told["unexamined"], 0);
-    // The database is told every few seconds.
-    eventually("the database is told", || {
+    // The counts are written to the database every few seconds.
+    eventually("the database has the counts", || {
         let report = succeed(house.directory.path(), &["suspects", "report", "--json"]);
         let told: Value = serde_json::from_str(&report).unwrap();
         let found = &told["instances"][0]["fleets"][0];
@@ -307,7 +310,7 @@ async fn a_running_server_shows_the_fleet_among_its_visitors() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_turns_it_off_is_told_so() {
+async fn disabled_detection_shows_a_note() {
     let house = House::new("[traffic]\nfleets = false\n").await;
     house.visit();
     let told = house.told();
@@ -318,7 +321,7 @@ async fn who_turns_it_off_is_told_so() {
     assert!(house.page().contains("traffic.fleets"));
     let report = run(house.directory.path(), &["suspects", "report"]);
     let figures = String::from_utf8_lossy(&report.stdout).into_owned();
-    assert!(report.status.success() && figures.contains("Requests of people"));
+    assert!(report.status.success() && figures.contains("Human requests"));
     assert!(!figures.contains("instance"), "{figures}");
     assert!(String::from_utf8_lossy(&report.stderr).contains("traffic.fleets is false"));
 }

@@ -1,7 +1,7 @@
-//! The fuzz targets, on the inputs that are kept and on so many made of them.
+//! The fuzz targets, run on stored inputs and on many variations of them.
 //!
-//! Fuzzing finds inputs, this keeps what was found: `fuzz/seeds` has some for each target.
-//! What is made of them is the same in every run.
+//! Fuzzing finds inputs, and these tests keep them: `fuzz/seeds` has some for each target. The
+//! generated variations are the same in every run.
 
 use std::{fs, path::Path};
 
@@ -9,17 +9,17 @@ use std::{fs, path::Path};
 #[expect(
     clippy::duplicate_mod,
     unreachable_pub,
-    reason = "it is the library of another package"
+    reason = "the fuzz package's library is included as a module"
 )]
 mod targets;
 
-/// Inputs that are made of the kept ones.
+/// Number of generated variations.
 const MADE: usize = 5_000;
 
-/// Bytes of an input, at most: long ones find nothing that short ones do not.
+/// Largest input in bytes: longer inputs find nothing that shorter ones do not.
 const MAX_BYTES: usize = 2_048;
 
-/// Same numbers in every run (xorshift).
+/// Generator of the same numbers in every run (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
         usize::try_from(self.0 % (limit.max(1) as u64)).unwrap()
     }
 
-    /// Puts a part of one input into another, repeats, drops or changes some of it.
+    /// Inserts a part of one input into another, or repeats, drops or changes some of it.
     fn make(&mut self, kept: &[Vec<u8>]) -> Vec<u8> {
         let mut made = kept[self.below(kept.len())].clone();
         for _ in 0..=self.below(4) {
@@ -66,7 +66,7 @@ fn run(name: &str, target: impl Fn(&[u8])) {
         .collect();
     files.sort();
     let kept: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
-    assert!(kept.len() >= 10, "few inputs are kept for {name}");
+    assert!(kept.len() >= 10, "too few stored inputs for {name}");
     for input in &kept {
         target(input);
     }

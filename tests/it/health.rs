@@ -1,11 +1,11 @@
-//! `health`: what health checks of containers ask.
+//! `health`, the command for containers' health checks.
 
 use serde_json::Value;
 
 use crate::support::program::{Server, run, succeed};
 
 #[test]
-fn health_tells_whether_the_server_is_ready() {
+fn health_reports_whether_the_server_is_ready() {
     let directory = tempfile::tempdir().unwrap();
     let mut server = Server::start(directory.path(), &["serve", "--demo"]);
     let url = format!("http://{}/readyz", server.operation.unwrap());

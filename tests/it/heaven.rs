@@ -1,4 +1,4 @@
-//! Robot heaven made from descriptions, over HTTP, as files, and in a browser.
+//! Robot heaven generated from descriptions, over HTTP, as files, and in a browser.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -76,7 +76,7 @@ fn serve(directory: &Path, more: &str) -> Server {
     Server::start(directory, &["serve"])
 }
 
-/// Asks until an answer fits: descriptions are read after the server has begun.
+/// Polls until the response matches, because descriptions are loaded after startup.
 fn ask_until(server: &Server, path: &str, fits: impl Fn(&Answer) -> bool) -> Answer {
     let mut answer = server.get(path, GOOGLEBOT);
     eventually(path, || {
@@ -90,7 +90,7 @@ fn ask_until(server: &Server, path: &str, fits: impl Fn(&Answer) -> bool) -> Ans
 }
 
 #[tokio::test]
-async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
+async fn a_robot_is_redirected_to_the_heaven_page_of_the_requested_page() {
     let directory = tempfile::tempdir().unwrap();
     describe(directory.path()).await.close().await;
     let server = serve(
@@ -109,11 +109,11 @@ async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
     assert!(
         shown.text().contains("Logbook, day 7") && shown.text().contains("novels about the sea")
     );
-    // The original sends search engines here: each would name the other as the one to index.
+    // The original redirects search engines here, so a canonical link to it would be a loop.
     let canonical = format!("<link rel=\"canonical\" href=\"http://www.example.com{page}\">");
     assert!(shown.text().contains(&canonical), "{}", shown.text());
 
-    // What has no page leads to the start, as before; people get what they asked for.
+    // Paths without a heaven page redirect to the start page; people get the requested page.
     let other = server.get("/members-only-stuff/other", GOOGLEBOT);
     assert_eq!(other.header("location"), "/robot-heaven/");
     let person = server.get("/members-only-stuff/reports/", FIREFOX);
@@ -141,12 +141,12 @@ async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
     let html = format!("<http://www.example.com{page}>");
     let link = format!("{html}; rel=\"canonical\", {html}; rel=\"alternate\"; type=\"text/html\"");
     assert_eq!(markdown.header("link"), link);
-    // Robots are kept away from the original: the page says that one must log in for it.
+    // The original is closed to robots: the page declares that a login is needed.
     assert!(shown.text().contains("\"isAccessibleForFree\":false"));
     assert_eq!(server.get("/robot-heaven/nowhere", GOOGLEBOT).status, 404);
 }
 
-/// Copies a description of the members' area as often as it takes for so many.
+/// Copies a description of the members' area until there are enough pages.
 async fn describe_many(directory: &Path, pages: u32) {
     describe(directory).await.close().await;
     let database = format!("sqlite://{}/heaven.db", directory.display());
@@ -167,7 +167,7 @@ async fn describe_many(directory: &Path, pages: u32) {
 }
 
 #[tokio::test]
-async fn lists_of_fifty_thousand_pages_are_split() {
+async fn sitemaps_of_fifty_thousand_pages_are_split() {
     let directory = tempfile::tempdir().unwrap();
     describe_many(directory.path(), 50_100).await;
     let server = serve(directory.path(), "heaven.source = 'database'");
@@ -214,7 +214,7 @@ async fn lists_of_fifty_thousand_pages_are_split() {
 }
 
 #[tokio::test]
-async fn a_page_is_served_in_place_of_its_original() {
+async fn a_heaven_page_is_served_directly_at_its_originals_url() {
     let directory = tempfile::tempdir().unwrap();
     describe(directory.path()).await.close().await;
     let more = "heaven.source = 'database'\n[[rule]]\nrobots = ['googlebot']\naction = 'serve'";
@@ -231,7 +231,7 @@ async fn a_page_is_served_in_place_of_its_original() {
 }
 
 #[tokio::test]
-async fn a_published_heaven_is_served_as_files() {
+async fn a_published_heaven_is_served_from_files() {
     let directory = tempfile::tempdir().unwrap();
     let store = describe(directory.path()).await;
     let settings = HeavenSettings::new(SITE).unwrap();
@@ -249,7 +249,7 @@ async fn a_published_heaven_is_served_as_files() {
 }
 
 #[tokio::test]
-async fn what_is_published_while_a_server_runs_is_known_to_it() {
+async fn a_running_server_loads_new_publications() {
     let directory = tempfile::tempdir().unwrap();
     let store = describe(directory.path()).await;
     let more = "heaven.directory = 'pages'\n[[rule]]\nrobots = ['bingbot']\naction = 'serve'";
@@ -288,7 +288,7 @@ async fn what_is_published_while_a_server_runs_is_known_to_it() {
     let canonical = format!("<link rel=\"canonical\" href=\"{SITE}{asked}\">");
     assert!(in_place.text().contains(&canonical), "{}", in_place.text());
 
-    // What is withdrawn is known as well.
+    // The server also removes withdrawn pages.
     let kept = [described("/reports/", "Reports", "What stays.")];
     store.frontier().clear_site("default").await.unwrap();
     store
@@ -305,7 +305,7 @@ async fn what_is_published_while_a_server_runs_is_known_to_it() {
 }
 
 #[tokio::test]
-async fn pages_look_the_part_in_a_browser() {
+async fn pages_look_right_in_a_browser() {
     let directory = tempfile::tempdir().unwrap();
     describe(directory.path()).await.close().await;
     let server = serve(

@@ -1,4 +1,4 @@
-//! The address of a site changes, and its pages in robot heaven move with it.
+//! When a site's address changes, its heaven pages move along.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::support::{
 
 const PAGE: &str = "/robot-heaven/members/salt.htm";
 
-/// A site with three pages behind a form.
+/// Starts a site with three pages behind a form.
 fn site() -> TestServer {
     TestServer::with(|seen| {
         let is_in = seen
@@ -55,14 +55,14 @@ fn doctor(directory: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns where a robot is sent that asks a host for a page.
+/// Returns the redirect target of a robot that requests a page of a host.
 fn sent(server: &Server, host: &str) -> String {
     let headers = [("host", host), ("user-agent", GOOGLEBOT)];
     request(server.addr, "GET", "/members/salt", &headers).header("location")
 }
 
 #[test]
-fn pages_are_found_under_the_new_host_and_the_robot_logs_in_there() {
+fn pages_move_to_the_new_host_and_the_site_robot_logs_in_there() {
     let (directory, upstream) = (tempfile::tempdir().unwrap(), site());
     let (path, origin) = (directory.path(), upstream.url(""));
     write(path, &upstream, ("", &origin, &origin));
@@ -76,11 +76,11 @@ fn pages_are_found_under_the_new_host_and_the_robot_logs_in_there() {
         let host = url.split("//").last().unwrap();
         let told = doctor(path);
         assert!(
-            told.contains(&format!("as the page is stored as {before}")),
+            told.contains(&format!("because the page is stored as {before}")),
             "{told}"
         );
         let server = Server::start(path, &["serve"]);
-        eventually("robots are sent to the page", || {
+        eventually("robots are redirected to the page", || {
             sent(&server, host) == PAGE
         });
         let page = request(
@@ -111,7 +111,7 @@ fn pages_are_found_under_the_new_host_and_the_robot_logs_in_there() {
 }
 
 #[test]
-fn a_login_at_another_address_is_not_said_to_have_expired() {
+fn a_login_at_another_address_is_not_reported_as_expired() {
     let (directory, upstream) = (tempfile::tempdir().unwrap(), site());
     let (path, origin) = (directory.path(), upstream.url(""));
     let elsewhere = origin.replace("127.0.0.1", "localhost");

@@ -1,4 +1,4 @@
-//! All that a heaven is made of has the form it must have: HTML, JSON-LD, sitemap, Atom, llms.txt.
+//! Heaven's output conforms to its formats: HTML, JSON-LD, sitemap, Atom, llms.txt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::support::program::{GOOGLEBOT, Server};
 
-/// Bytes and URLs of one sitemap (sitemaps.org).
+/// Largest number of bytes and URLs in one sitemap (sitemaps.org).
 const MAX_SITEMAP: (usize, usize) = (50 * 1024 * 1024, 50_000);
 
-/// Element of XML: its text and what it holds, in order.
+/// XML element: its text and its child elements, in order.
 #[derive(Debug, Default)]
 struct Node {
     name: String,
@@ -22,7 +22,7 @@ struct Node {
 }
 
 impl Node {
-    /// Reads a document; whatever is not well formed fails.
+    /// Parses a document; panics if it is not well-formed.
     fn read(xml: &str) -> Self {
         let mut reader = Reader::from_str(xml);
         let mut open = vec![Self::default()];
@@ -56,7 +56,7 @@ impl Node {
         }
         assert_eq!(open.len(), 1);
         let mut document = open.pop().unwrap();
-        assert_eq!(document.inside.len(), 1, "one element holds all");
+        assert_eq!(document.inside.len(), 1, "expected one root element");
         document.inside.pop().unwrap()
     }
 
@@ -81,7 +81,7 @@ impl Node {
         inside.filter(|node| node.name == name).collect()
     }
 
-    /// Returns the text of the one element of a name.
+    /// Returns the text of the only child element with a name.
     fn one(&self, name: &str) -> &str {
         let found = self.all(name);
         assert_eq!(found.len(), 1, "{name} of {}", self.name);
@@ -89,18 +89,18 @@ impl Node {
     }
 }
 
-/// RFC 3339 with seconds, which both W3C datetime and Atom take.
+/// Checks a time in RFC 3339 with seconds, which both W3C datetime and Atom accept.
 fn is_moment(text: &str) -> bool {
     let form = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$";
     Regex::new(form).unwrap().is_match(text)
 }
 
-/// A day, of which no more is known: W3C datetime takes it too.
+/// Checks a time or a day alone, which W3C datetime accepts too.
 fn is_day_or_moment(text: &str) -> bool {
     is_moment(text) || is_moment(&format!("{text}T00:00:00Z"))
 }
 
-/// Checks a sitemap as the schema of sitemaps.org has it; returns its URLs.
+/// Checks a sitemap against the schema of sitemaps.org; returns its URLs.
 fn check_sitemap(xml: &str, site: &str) -> Vec<String> {
     assert!(xml.len() <= MAX_SITEMAP.0);
     let root = Node::read(xml);
@@ -116,7 +116,11 @@ fn check_sitemap(xml: &str, site: &str) -> Vec<String> {
         assert!((12..=2_048).contains(&location.len()), "{location}");
         assert!(location.starts_with(&format!("{site}/")), "{location}");
         let parsed = url::Url::parse(&location).unwrap();
-        assert_eq!(parsed.as_str(), location, "it is written in full");
+        assert_eq!(
+            parsed.as_str(),
+            location,
+            "the URL is not absolute and normalised"
+        );
         let dates = url.all("lastmod");
         assert!(
             dates.iter().all(|date| is_day_or_moment(&date.text)),
@@ -159,7 +163,10 @@ fn check_feed(xml: &str, me: &str) -> Vec<String> {
     let links = entries.iter().map(|entry| {
         check(entry);
         assert!(ids.insert(entry.one("id").to_owned()), "§4.2.6.1");
-        assert!(entry.one("updated") <= &*last, "the newest come first");
+        assert!(
+            entry.one("updated") <= &*last,
+            "the newest entries come first"
+        );
         entry.one("updated").clone_into(&mut last);
         let has_author = !entry.all("author").is_empty() || !feed.all("author").is_empty();
         assert!(has_author, "§4.1.1");
@@ -168,13 +175,13 @@ fn check_feed(xml: &str, me: &str) -> Vec<String> {
             .iter()
             .filter(|link| link.attributes["rel"] == "alternate");
         let link = links.next().unwrap();
-        assert!(links.next().is_none(), "§4.1.2: one for each type");
+        assert!(links.next().is_none(), "§4.1.2: one link for each type");
         link.attributes["href"].clone()
     });
     links.collect()
 }
 
-/// Checks what search engines ask of structured data.
+/// Checks the structured data that search engines require.
 fn check_json_ld(data: &Value, canonical: &str) {
     assert_eq!(data["@context"], "https://schema.org");
     assert_eq!(data["url"], canonical);
@@ -210,13 +217,16 @@ fn check_json_ld(data: &Value, canonical: &str) {
             let is_last = number == items.len() as u64;
             assert!(is_last || url::Url::parse(item["item"].as_str().unwrap()).is_ok());
         }
-        assert_eq!(data["isAccessibleForFree"], false, "members alone read it");
+        assert_eq!(
+            data["isAccessibleForFree"], false,
+            "only members may read the original"
+        );
         assert_eq!(data["hasPart"]["isAccessibleForFree"], false);
         assert_eq!(data["hasPart"]["cssSelector"], ".text");
     }
 }
 
-/// Checks a page of HTML; returns its canonical URL.
+/// Checks an HTML page; returns its canonical URL.
 fn check_page(url: &str, html: &str) -> String {
     let page = Page::read(html);
     let title = page.title.unwrap_or_default();
@@ -240,7 +250,7 @@ fn check_page(url: &str, html: &str) -> String {
     canonical
 }
 
-/// Returns the URLs in a text of Markdown.
+/// Returns the URLs in a Markdown text.
 fn links(markdown: &str) -> Vec<String> {
     let form = Regex::new(r"\]\(([^)]*)\)").unwrap();
     let links = form.captures_iter(markdown);
@@ -248,7 +258,7 @@ fn links(markdown: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_heaven_of_the_demonstration_has_every_form_that_it_must_have() {
+fn the_demonstrations_heaven_conforms_to_every_format() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     let site = format!("http://{}", server.addr);
@@ -260,10 +270,10 @@ fn the_heaven_of_the_demonstration_has_every_form_that_it_must_have() {
     };
     let heaven = format!("{site}/robot-heaven/");
     let pages = check_sitemap(&get(&format!("{heaven}sitemap.xml")), &site);
-    assert_eq!(pages.len(), 10, "nine pages and the start");
+    assert_eq!(pages.len(), 10, "expected nine pages and the start page");
     for url in &pages {
         let canonical = check_page(url, &get(url));
-        // The original sends search engines here, so that each page is the one to index.
+        // The original redirects search engines here, so each page must be the canonical one.
         assert_eq!(canonical, *url);
     }
     for view in ["title", "author", "date", "depth"] {

@@ -1,4 +1,4 @@
-//! Markdown at the URLs of the pages themselves: who gets it, what caches are told, real nginx before it.
+//! Markdown at the pages' own URLs: its readers, caching headers, and real nginx in front.
 
 use std::{
     fs,
@@ -91,7 +91,7 @@ fn is_markdown(answer: &Answer) -> bool {
 }
 
 #[tokio::test]
-async fn whoever_prefers_markdown_gets_it_at_the_page_s_own_url() {
+async fn clients_that_prefer_markdown_get_it_at_the_pages_own_url() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = upstream();
     let more = "[robots_txt]\ncontent_signal = 'search=yes, ai-train=no'";
@@ -120,7 +120,7 @@ async fn whoever_prefers_markdown_gets_it_at_the_page_s_own_url() {
     ] {
         assert_eq!(answer.header(name), value, "{name}");
     }
-    assert_eq!(upstream.seen().len(), before, "the site was not asked");
+    assert_eq!(upstream.seen().len(), before, "the site was requested");
 
     for accept in [
         BROWSER,
@@ -137,13 +137,13 @@ async fn whoever_prefers_markdown_gets_it_at_the_page_s_own_url() {
 }
 
 #[tokio::test]
-async fn it_is_known_by_a_tag_of_its_own() {
+async fn markdown_has_its_own_etag() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = upstream();
     let server = site(directory.path(), &upstream, "").await;
     let answer = ask(server.addr, "/salt", AGENT, &[("accept", MARKDOWN)]);
 
-    // A tag of its own, which is known again; HTML's tag is none of it.
+    // Markdown has its own ETag, which revalidates; the ETag of the HTML does not.
     let etag = answer.header("etag");
     let known = |tag: &str| {
         let headers = [("accept", MARKDOWN), ("if-none-match", tag)];
@@ -156,7 +156,7 @@ async fn it_is_known_by_a_tag_of_its_own() {
         (etag.clone(), "Accept")
     );
     assert_eq!(known("\"h\"").status, 200);
-    // Ranges and dates are about the other form.
+    // Ranges and dates apply to the HTML.
     let headers = [
         ("accept", MARKDOWN),
         ("range", "bytes=0-1"),
@@ -189,7 +189,7 @@ async fn it_is_known_by_a_tag_of_its_own() {
 }
 
 #[tokio::test]
-async fn it_is_explained() {
+async fn markdown_is_explained() {
     let directory = tempfile::tempdir().unwrap();
     let _server = site(directory.path(), &upstream(), "").await;
     let explain = |accept: &str| {
@@ -203,7 +203,7 @@ async fn it_is_explained() {
         )
     };
     assert!(
-        explain(MARKDOWN).contains("the page's Markdown, which Accept prefers"),
+        explain(MARKDOWN).contains("the page's Markdown, which the Accept header prefers"),
         "{}",
         explain(MARKDOWN)
     );
@@ -211,7 +211,7 @@ async fn it_is_explained() {
 }
 
 #[tokio::test]
-async fn a_site_is_asked_for_what_agents_look_for() {
+async fn discovery_files_of_agents_are_requested_from_the_site() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = upstream();
     let server = site(directory.path(), &upstream, "").await;
@@ -222,7 +222,7 @@ async fn a_site_is_asked_for_what_agents_look_for() {
     };
     let told = doctor(&[]);
     for line in [
-        "warn  Content-Signal: robots.txt does not say what content may be used for: set robots_txt.content_signal",
+        "warn  Content-Signal: robots.txt does not state how content may be used: set robots_txt.content_signal",
         "warn  sitemap: robots.txt names none",
         "ok    Markdown: http://",
         "ok    Web Bot Auth: no key directory",
@@ -232,7 +232,7 @@ async fn a_site_is_asked_for_what_agents_look_for() {
     let report: serde_json::Value = serde_json::from_str(&doctor(&["--json"])).unwrap();
     assert_eq!(report["checks"].as_array().unwrap().len(), 7, "{report}");
 
-    // Where there is nothing, each line says what to do.
+    // Each line suggests a remedy for a missing file.
     let gone = TestServer::new(Reply::status(404));
     let flag = format!("--agents={}", gone.url("/"));
     let output = run(directory.path(), &["doctor", &flag]);
@@ -244,7 +244,7 @@ async fn a_site_is_asked_for_what_agents_look_for() {
 }
 
 #[tokio::test]
-async fn others_and_other_pages_get_what_the_site_says() {
+async fn other_clients_and_pages_get_the_sites_response() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = upstream();
     let more = "[robots_txt]\nserve = 'settings'\ndisallow = '/closed/*'\nenforce = 'on'\n\
@@ -255,7 +255,7 @@ async fn others_and_other_pages_get_what_the_site_says() {
     };
     let none = ("x-none", "");
 
-    // A cookie or a password may open a page of one's own.
+    // A cookie or a password may open a personal page.
     for header in [("cookie", "session=1"), ("authorization", "Basic YTpi")] {
         let answer = get("/salt", AGENT, header);
         assert_eq!(
@@ -268,7 +268,7 @@ async fn others_and_other_pages_get_what_the_site_says() {
         request(server.addr, "POST", "/salt", &common).text(),
         "<h1>HTML</h1>"
     );
-    // What is not described, or not for all, has one form.
+    // Pages without a description, or not open to all, have only one format.
     for path in ["/other", "/salt?grain=fine", "/members/a"] {
         let answer = get(path, AGENT, none);
         assert_eq!(
@@ -280,12 +280,12 @@ async fn others_and_other_pages_get_what_the_site_says() {
     assert_eq!(get("/gone", AGENT, none).status, 404);
     let robot = get("/members/a", GOOGLEBOT, none);
     assert_eq!((robot.status, &*robot.header("vary")), (302, "User-Agent"));
-    // Rules and robots.txt go before.
+    // Rules and robots.txt take precedence.
     assert_eq!(get("/salt", "GPTBot/1.2", none).status, 403);
     assert_eq!(get("/closed/a", GOOGLEBOT, none).status, 403);
     assert!(is_markdown(&get("/closed/a", FIREFOX, none)));
 
-    // What the site says of caches stays.
+    // The site's caching headers stay.
     let zip = ("accept-encoding", "gzip");
     let zipped = ask(server.addr, "/salt", AGENT, &[("accept", BROWSER), zip]);
     assert_eq!(zipped.header("content-encoding"), "gzip");
@@ -302,7 +302,7 @@ async fn others_and_other_pages_get_what_the_site_says() {
 }
 
 #[tokio::test]
-async fn it_is_given_nowhere_where_what_all_may_read_is_not_known() {
+async fn markdown_is_not_served_where_public_pages_are_unknown() {
     let directory = tempfile::tempdir().unwrap();
     for more in [
         "markdown_for_agents = false",
@@ -322,13 +322,13 @@ async fn it_is_given_nowhere_where_what_all_may_read_is_not_known() {
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("mode = 'report'\n{text}")).unwrap();
     server.signal("HUP");
-    eventually("nothing is done in a dry run", || {
+    eventually("the dry run applies", || {
         let answer = ask(server.addr, "/salt", AGENT, &[("accept", MARKDOWN)]);
         answer.text() == "<h1>HTML</h1>"
     });
 }
 
-/// nginx with a cache before a server; it ends with the test.
+/// An nginx with a cache in front of a server; stops with the test.
 struct Nginx {
     child: Child,
     addr: SocketAddr,
@@ -339,7 +339,7 @@ impl Nginx {
         let program = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
             .into_iter()
             .find(|program| Path::new(program).exists())
-            .expect("nginx is installed, as tests/run does");
+            .expect("nginx is not installed; tests/run installs it");
         let port = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()
@@ -380,7 +380,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Its workers end with it.
+        // Its workers stop with it.
         let pid = self.child.id().to_string();
         let _ = Command::new("kill").args(["-QUIT", &pid]).status();
         let _ = self.child.wait();
@@ -388,8 +388,8 @@ impl Drop for Nginx {
 }
 
 #[tokio::test]
-async fn a_cache_before_it_keeps_both_forms_apart() {
-    // The second cache keeps what is marked as private too: there `Vary` alone does it.
+async fn a_cache_in_front_keeps_both_formats_apart() {
+    // The second cache also stores private responses: there only `Vary` keeps the formats apart.
     for of_cache in ["", "proxy_ignore_headers Cache-Control;"] {
         let directory = tempfile::tempdir().unwrap();
         let upstream = upstream();
@@ -414,7 +414,7 @@ async fn a_cache_before_it_keeps_both_forms_apart() {
 }
 
 #[tokio::test]
-async fn the_words_of_all_pages_stand_in_one_file() {
+async fn the_text_of_all_pages_is_in_one_file() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = upstream();
     let server = site(directory.path(), &upstream, "name = 'Salt'").await;
@@ -434,7 +434,7 @@ async fn the_words_of_all_pages_stand_in_one_file() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_asks_serves_it_where_it_can() {
+async fn proxies_with_the_decision_endpoint_serve_markdown_where_they_can() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = upstream();
     let _server = site(
@@ -463,14 +463,14 @@ async fn a_proxy_that_asks_serves_it_where_it_can() {
     assert!(is_markdown(&served), "{:?}", served.headers);
     assert!(served.text().starts_with("# About /salt\n"));
     assert_eq!(served.header("cache-control"), "no-store");
-    // The others can but redirect; and a page of one form passes everywhere.
+    // The other proxies can only redirect; a page with one format passes everywhere.
     assert_eq!(ask("caddy", "/salt", "").status, 200);
     assert_eq!(ask("nginx", "/other", "").status, 200);
     assert_eq!(ask("nginx", "/salt", "Cookie: a=b\r\n").status, 200);
 }
 
 #[tokio::test]
-async fn to_know_whether_there_is_some_costs_no_memory() {
+async fn the_lookup_of_markdown_allocates_nothing() {
     let store = Store::connect("sqlite::memory:").await.unwrap();
     let described = ResourceDescription::new(format!("{SITE}/salt"));
     store
@@ -481,7 +481,7 @@ async fn to_know_whether_there_is_some_costs_no_memory() {
     let settings = HeavenSettings::new(SITE).unwrap();
     let heaven = ServedHeaven::new(Library::new(store, "default"), settings);
     heaven.reload().await.unwrap();
-    // The first look of a thread makes room for all later ones.
+    // The first lookup in a thread allocates for all later ones.
     assert!(heaven.has_open_page("/salt"));
     let measured = allocation_counter::measure(|| {
         assert!(heaven.has_open_page("/salt"));

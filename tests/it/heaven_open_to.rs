@@ -1,4 +1,4 @@
-//! Who may read robot heaven: everybody, robots, or robots that are proven.
+//! Readers of robot heaven: all visitors, robots, or verified robots.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ impl Site {
         let directory = tempfile::tempdir().unwrap();
         let upstream = TestServer::with(|seen| match &*seen.path {
             "/ranges.json" => Reply::typed("application/json", RANGES),
-            // The site sends whoever has not logged in to heaven: a circle, were nobody to mind it.
+            // The site redirects visitors without a login to heaven, which must break the loop.
             "/members/a" => Reply::redirect(PAGE),
             _ => Reply::text(seen.header("x-robot-detection-verdict").unwrap_or("none")),
         });
@@ -70,7 +70,7 @@ impl Site {
             server,
             _upstream: upstream,
         };
-        eventually("the robot is proven, and heaven has pages", || {
+        eventually("the robot is verified, and heaven has pages", || {
             let is_proven = site.get("/proof", "listbot/1", HOME, &[]).text() == "verified";
             is_proven
                 && site
@@ -92,14 +92,14 @@ impl Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_are_sent_to_the_original_once() {
+async fn people_are_redirected_to_the_original_once() {
     let site = Site::new("robots").await;
     let sent = site.get(PAGE, FIREFOX, ELSEWHERE, &[]);
     let to = "http://www.example.com/members/a";
     assert_eq!((sent.status, &*sent.header("location")), (302, to));
     assert_eq!(sent.header("cache-control"), "no-store");
     assert_eq!(sent.header("vary"), "User-Agent");
-    // The site sends him back; then he gets what the page is about, and goes nowhere.
+    // The site redirects the visitor back; then heaven shows a summary without another redirect.
     let back = site.get("/members/a", FIREFOX, ELSEWHERE, &[]);
     assert_eq!((back.status, &*back.header("location")), (302, PAGE));
     let cookie = sent.header("set-cookie");
@@ -108,7 +108,7 @@ async fn people_are_sent_to_the_original_once() {
     assert_eq!(shown.status, 200);
     assert!(shown.text().contains("What it is about.") && !shown.text().contains(WORDS));
 
-    // Robots get all of it, whoever they are.
+    // All robots get the whole page.
     for (agent, from) in [
         ("listbot/1", ELSEWHERE),
         ("otherbot/1", ELSEWHERE),
@@ -119,7 +119,7 @@ async fn people_are_sent_to_the_original_once() {
         assert!(page.header("vary").contains("User-Agent"), "{agent}");
         assert_eq!(page.header("cache-control"), "no-store", "{agent}");
     }
-    // What has all words in one file is for whoever may read them; indexes are for all.
+    // Files with all text need permission to read it; indexes are open to all.
     for file in ["rd.jsonl", "rd.soif", "llms-full.txt"] {
         let path = format!("/robot-heaven/{file}");
         assert_eq!(
@@ -141,15 +141,15 @@ async fn people_are_sent_to_the_original_once() {
     let told = run(site.directory.path(), &["doctor", "--offline"]).stdout;
     let told = String::from_utf8(told).unwrap();
     assert!(
-        told.contains("suspects.action is heaven, and heaven.open_to robots"),
+        told.contains("suspects.action is heaven, but heaven.open_to is robots"),
         "{told}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_who_takes_no_cookie_is_sent_in_circles() {
+async fn a_client_without_cookies_is_not_redirected_in_circles() {
     let site = Site::new("robots").await;
-    // As a browser that follows redirects, and stores nothing.
+    // Imitates a browser that follows redirects but stores no cookies.
     let follow = |start: &str, from: &str| {
         let mut path = start.to_owned();
         let mut places = Vec::new();
@@ -162,13 +162,13 @@ async fn nobody_who_takes_no_cookie_is_sent_in_circles() {
             let to = answer.header("location");
             path = to.strip_prefix(SITE).unwrap_or(&to).to_owned();
         }
-        panic!("he goes round and round: {places:?}");
+        panic!("redirect loop: {places:?}");
     };
     let (places, shown) = follow(PAGE, ELSEWHERE);
     assert_eq!(places, [PAGE, "/members/a", PAGE]);
     assert_eq!(shown.status, 200);
     assert!(shown.text().contains("What it is about.") && !shown.text().contains(WORDS));
-    // Of another page he is sent to the original, and so is somebody else of this one.
+    // Another page, or another visitor, is redirected to the original again.
     let (places, _) = follow("/robot-heaven/open.htm", ELSEWHERE);
     assert_eq!(places, ["/robot-heaven/open.htm", "/open"]);
     let (places, _) = follow(PAGE, HOME);
@@ -176,13 +176,14 @@ async fn nobody_who_takes_no_cookie_is_sent_in_circles() {
 }
 
 #[test]
-fn doctor_tells_of_rules_that_send_people_in_circles() {
+fn doctor_reports_rules_that_redirect_people_in_circles() {
     let directory = tempfile::tempdir().unwrap();
     let text = "web_robots_db = ''\nredirect_url = '/robot-heaven/'\n\
         [server]\nhosts = 'www.example.com'\n[heaven]\nsource = 'database'\nopen_to = 'OPEN'\n\
         [[rule]]\nname = 'all'\npath = '/a/*'\nvisitors = 'all'\npeople = true\n\
         action = 'redirect'\n";
-    let warning = "rule \"all\" redirects people, and heaven.open_to robots sends them back";
+    let warning =
+        "rule \"all\" redirects human visitors, but heaven.open_to robots sends them back";
     for (open_to, is_told) in [("robots", true), ("everybody", false)] {
         let text = text.replace("OPEN", open_to);
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
@@ -193,7 +194,7 @@ fn doctor_tells_of_rules_that_send_people_in_circles() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_words_are_for_proven_robots() {
+async fn the_text_is_only_for_verified_robots() {
     let site = Site::new("verified").await;
     let markdown = [("accept", "text/markdown")];
     for (path, from) in [(PAGE, HOME), ("/robot-heaven/members/a.htm.md", HOME)] {
@@ -224,7 +225,7 @@ async fn the_words_are_for_proven_robots() {
             site.get("/robot-heaven/rd.jsonl", agent, from, &[]).status,
             403
         );
-        // At the original's own URL the site answers.
+        // The site responds at the original's own URL.
         let own = site.get("/open", agent, from, &markdown);
         assert_eq!(own.header("content-type"), "text/plain", "{agent}");
     }
@@ -234,7 +235,7 @@ async fn the_words_are_for_proven_robots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_may_read_by_default() {
+async fn all_visitors_may_read_by_default() {
     let site = Site::new("everybody").await;
     for agent in [FIREFOX, "otherbot/1"] {
         let page = site.get(PAGE, agent, ELSEWHERE, &[]);
@@ -244,7 +245,7 @@ async fn everybody_may_read_by_default() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_behind_a_login_is_published_before_somebody_says_for_whom() {
+async fn pages_behind_a_login_are_not_published_before_their_readers_are_configured() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = TestServer::with(|seen| match seen.header("authorization") {
@@ -299,7 +300,7 @@ async fn nothing_behind_a_login_is_published_before_somebody_says_for_whom() {
         )
         .text()
     };
-    eventually("what was published is served", || {
+    eventually("the published pages are served", || {
         get("members/a.htm").contains(WORDS)
     });
     let (code, told) = visit(&[]);

@@ -1,4 +1,4 @@
-//! After each run some pages of heaven are compared with their originals.
+//! After each run some heaven pages are compared with their originals.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::support::{
     program::{self, Server, admin_json, run, succeed},
 };
 
-/// A server that says that no page has changed, whatever it says now.
+/// Responds as a server that reports every page as unmodified, even after changes.
 fn reply(seen: &Seen, words: impl Fn(usize) -> String, pages: usize) -> Reply {
     if seen.path == "/robots.txt" {
         return Reply::status(404);
@@ -37,7 +37,7 @@ fn write(directory: &Path, server: &TestServer, heaven: &str) {
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Runs the robot; returns what came of comparing.
+/// Runs the site robot; returns the result of the comparison.
 fn compared(directory: &Path) -> Value {
     let ran = succeed(directory, &["site-robot", "run", "--json"]);
     serde_json::from_str::<Value>(&ran).unwrap()["parity"].take()
@@ -47,7 +47,7 @@ fn described(directory: &Path) -> String {
     succeed(directory, &["site-robot", "export", "--format", "jsonl"])
 }
 
-/// The console tells of a page that is withdrawn, and nobody gets that.
+/// Checks that the console lists a withdrawn page, and that the page is not served.
 fn assert_told_by_the_console(directory: &Path, url: &str) {
     let token = succeed(directory, &["admin", "token", "console"]);
     let serve = Server::start(directory, &["serve"]);
@@ -77,7 +77,7 @@ fn assert_told_by_the_console(directory: &Path, url: &str) {
 }
 
 #[test]
-fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it_agrees() {
+fn a_page_with_extra_text_is_reported_and_optionally_withdrawn_until_it_agrees() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let at_first = |number: usize| format!("Words of page {number}.");
@@ -86,7 +86,7 @@ fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it
     let told = compared(directory);
     assert_eq!(
         told["compared"], 0,
-        "what was fetched as a whole is as its page is"
+        "completely fetched pages agree with their originals"
     );
     let told = compared(directory);
     assert_eq!(
@@ -112,7 +112,7 @@ fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it
     assert!(described(directory).contains("Words of page 2."));
     let doctor = || String::from_utf8(run(directory, &["doctor", "--offline"]).stdout).unwrap();
     let doubt =
-        "1 of 5 pages that were compared say what their originals do not, 0 of them are withdrawn";
+        "1 of 5 compared pages contain text that their originals do not, 0 of them are withdrawn";
     assert!(doctor().contains(doubt), "{}", doctor());
 
     write(directory, &server, "parity = 'withdraw'");
@@ -121,7 +121,7 @@ fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it
     assert!(note.contains("1 were withdrawn; the first is"), "{note}");
     assert!(!described(directory).contains("page 2"));
     assert!(described(directory).contains("Words of page 3."));
-    // It stays out while it says more, and is told all the time.
+    // The page stays withdrawn and reported while it has extra text.
     assert_eq!(compared(directory)["withdrawn"], 0);
     assert!(!described(directory).contains("page 2"));
 
@@ -138,13 +138,13 @@ fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it
 }
 
 #[test]
-fn where_many_pages_say_more_none_is_withdrawn() {
+fn no_page_is_withdrawn_if_many_have_extra_text() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let server = TestServer::with(|seen| reply(seen, |it| format!("Words of {it}."), 14));
     write(directory, &server, "parity = 'withdraw'\nparity_pages = 15");
     compared(directory);
-    // As where a login has expired, and nobody says so.
+    // As with an expired login that the site does not report.
     server.answer(|seen| reply(seen, |_| "You are not logged in.".to_owned(), 14));
     let told = compared(directory);
     assert_eq!(
@@ -157,7 +157,7 @@ fn where_many_pages_say_more_none_is_withdrawn() {
 }
 
 #[test]
-fn a_page_that_asks_for_a_password_or_does_not_answer_says_nothing_of_parity() {
+fn a_page_with_a_password_form_or_without_a_response_is_not_compared() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let server = TestServer::with(|seen| reply(seen, |it| format!("Words of {it}."), 3));
@@ -172,13 +172,16 @@ fn a_page_that_asks_for_a_password_or_does_not_answer_says_nothing_of_parity() {
         (&told["differing"], &told["withdrawn"]),
         (&0.into(), &0.into())
     );
-    assert_eq!(told["compared"], 1, "the start page: {told}");
+    assert_eq!(
+        told["compared"], 1,
+        "only the start page is compared: {told}"
+    );
     write(directory, &server, "parity_pages = 0");
     assert!(compared(directory).is_null());
 }
 
 #[test]
-fn a_page_that_is_asked_for_again_is_compared_at_once() {
+fn a_page_requested_for_a_new_visit_is_compared_immediately() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let server = TestServer::with(|seen| reply(seen, |it| format!("Words of {it}."), 3));
@@ -193,5 +196,5 @@ fn a_page_that_is_asked_for_again_is_compared_at_once() {
     assert_eq!(told["parity"]["compared"], 1, "{told}");
     let text = described(directory);
     assert!(!text.contains("Words of 2."), "{text}");
-    assert!(text.contains("Words of 1."), "no other was compared");
+    assert!(text.contains("Words of 1."), "no other page was compared");
 }

@@ -1,4 +1,4 @@
-//! `heaven start`: from a site that is proxied to robots that read its heaven.
+//! `heaven start`: from a proxied site to robots that read its heaven.
 
 use std::{fs, net::SocketAddr, path::Path, process::Output};
 
@@ -15,10 +15,10 @@ use crate::support::{
 const HOST: &str = "www.example.com";
 const SQLITE: &str = "sqlite://robot.db";
 
-/// What came of a command: exit code, standard output and standard error.
+/// Exit code, standard output and standard error of a command.
 type Ended = (i32, String, String);
 
-/// A site with a members' area of three pages, one of which asks for a password.
+/// Starts a site with a members' area of three pages, one of which requires a password.
 fn site() -> TestServer {
     TestServer::with(|seen| match &*seen.path {
         "/members/" => Reply::typed(
@@ -31,7 +31,7 @@ fn site() -> TestServer {
     })
 }
 
-/// Writes a configuration as an administrator has one who proxies the site, and no more.
+/// Writes a minimal configuration of an administrator who only proxies the site.
 fn write(directory: &Path, upstream: &TestServer, more: &str) -> String {
     let text = format!(
         "# Ours.\nweb_robots_db = ''\nfilter_pattern = ['/members/*'] # for members\n{more}\n\
@@ -51,7 +51,7 @@ fn start(directory: &Path, arguments: &[&str]) -> Ended {
     ended(run(directory, &arguments))
 }
 
-/// Does the same at a terminal, on which somebody answers.
+/// Runs the command in a terminal with answers to its questions.
 fn start_and_answer(directory: &Path, arguments: &[&str], answers: &str) -> Ended {
     let arguments = [&["heaven", "start"], arguments].concat();
     ended(program::run_at_terminal(directory, &arguments, answers))
@@ -63,7 +63,7 @@ fn ended(output: Output) -> Ended {
     (code, text(output.stdout), text(output.stderr))
 }
 
-/// Expects that a command wrote nothing and said what to do.
+/// Asserts that a command wrote nothing and printed advice.
 fn assert_refused(directory: &Path, arguments: &[&str], (code, advice): (i32, &str)) {
     let before = fs::read(file(directory)).ok();
     let (found, out, err) = start(directory, arguments);
@@ -73,7 +73,7 @@ fn assert_refused(directory: &Path, arguments: &[&str], (code, advice): (i32, &s
     assert!(!directory.join("robot-detection.db").exists());
 }
 
-/// Asks as a robot; returns status and where it is sent.
+/// Sends a request as a robot; returns the status and redirect target.
 fn sent(addr: SocketAddr, path: &str) -> (u16, String) {
     let headers = [("User-Agent", GOOGLEBOT), ("Host", HOST)];
     let answer = request(addr, "GET", path, &headers);
@@ -81,7 +81,7 @@ fn sent(addr: SocketAddr, path: &str) -> (u16, String) {
 }
 
 #[test]
-fn one_command_writes_what_is_missing_and_keeps_what_is_there() {
+fn one_command_adds_missing_settings_and_keeps_existing_ones() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = site();
@@ -113,7 +113,7 @@ fn one_command_writes_what_is_missing_and_keeps_what_is_there() {
     ] {
         assert!(out.contains(told), "{told}: {out}");
     }
-    // Once more there is nothing to write, and nobody is asked.
+    // A second run has nothing to write, and asks no questions.
     let (code, out, err) = start(path, &["--json"]);
     assert_eq!(code, 0, "{out}{err}");
     let told: Value = serde_json::from_str(&out).unwrap();
@@ -125,7 +125,7 @@ fn one_command_writes_what_is_missing_and_keeps_what_is_there() {
     assert_eq!(told["proof"]["is_led"], true);
     assert_eq!(fs::read_to_string(file(path)).unwrap(), written);
     let server = Server::start(path, &["serve"]);
-    program::eventually("robots are led to their page", || {
+    program::eventually("robots are redirected to their page", || {
         sent(server.addr, "/members/salt") == (302, "/robot-heaven/members/salt.htm".to_owned())
     });
 }
@@ -155,7 +155,7 @@ async fn beside_a_server(database: String) {
         );
         assert_eq!(told["proof"]["server"], listen.as_str());
         assert_eq!(told["proof"]["title"], "For members");
-        // At once: the server has taken the configuration and the pages.
+        // Immediately: the server has loaded the configuration and the pages.
         let page = "/robot-heaven/members/salt.htm";
         assert_eq!(sent(server.addr, "/members/salt"), (302, page.to_owned()));
         assert_eq!(sent(server.addr, page).0, 200);
@@ -165,23 +165,23 @@ async fn beside_a_server(database: String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_running_server_takes_it_and_is_asked() {
+async fn a_running_server_reloads_the_configuration() {
     beside_a_server(SQLITE.to_owned()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_running_server_takes_it_by_postgres_too() {
+async fn a_running_server_reloads_the_configuration_from_postgres() {
     beside_a_server(postgres::database_url().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_cannot_take_it_is_told_of() {
+async fn a_server_that_cannot_reload_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
     let upstream = site();
     write(&path, &upstream, &format!("database.url = '{SQLITE}'"));
     let serve = path.clone();
-    // It has a file of its own, which nobody changes.
+    // The server uses another file, which stays unchanged.
     fs::copy(file(&path), path.join("other.toml")).unwrap();
     let serve = spawn_blocking(move || Server::start(&serve, &["--config", "other.toml", "serve"]));
     let server = serve.await.unwrap();
@@ -193,7 +193,7 @@ async fn a_server_that_cannot_take_it_is_told_of() {
         assert_eq!(code, 1, "{out}{err}");
         for told in [
             "says something else of this site",
-            "has not taken this configuration",
+            "has not loaded this configuration",
         ] {
             assert!(err.contains(told), "{told}: {out}{err}");
         }
@@ -203,7 +203,7 @@ async fn a_server_that_cannot_take_it_is_told_of() {
 }
 
 #[test]
-fn an_area_that_is_named_is_filtered_where_nothing_else_is() {
+fn a_named_area_is_filtered_where_no_filter_exists() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = site();
@@ -219,7 +219,7 @@ fn an_area_that_is_named_is_filtered_where_nothing_else_is() {
     assert_refused(path, &["--upstream", &serves, "/"], (2, "name it, as in"));
     let arguments = ["--upstream", &serves, "/members", "--filter", "--yes"];
     let (code, out, err) = start(path, &arguments);
-    // The area itself is not there without its slash.
+    // Without its slash, the area does not exist.
     assert_eq!(code, 1, "{out}{err}");
     let arguments = ["--upstream", &serves, "/members/", "--filter", "--yes"];
     let (code, out, err) = start(path, &arguments);
@@ -249,7 +249,7 @@ fn an_area_that_is_named_is_filtered_where_nothing_else_is() {
 }
 
 #[test]
-fn what_somebody_has_decided_otherwise_is_left_to_him() {
+fn an_administrators_other_settings_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = site();
@@ -268,7 +268,7 @@ fn what_somebody_has_decided_otherwise_is_left_to_him() {
         (
             "redirect_url = ''",
             &[],
-            "write redirect_url = \"/robot-heaven/\"",
+            "set redirect_url = \"/robot-heaven/\"",
         ),
         (
             "heaven = { path = '/h/' }",
@@ -278,14 +278,14 @@ fn what_somebody_has_decided_otherwise_is_left_to_him() {
         (
             "site_robot.starting_points = 'http://www.example.com/'",
             &["/members/"],
-            "write it there too",
+            "add it there",
         ),
         (
             "",
             &["http://www.exmaple.com/members/"],
-            "none of server.hosts",
+            "not in server.hosts",
         ),
-        ("", &["--site", "shop"], "there is no such site"),
+        ("", &["--site", "shop"], "no such site"),
         ("heaven.souce = 'files'", &[], "did you mean"),
     ] {
         write(path, &upstream, more);
@@ -295,7 +295,7 @@ fn what_somebody_has_decided_otherwise_is_left_to_him() {
 }
 
 #[test]
-fn a_site_that_shows_the_site_robot_nothing_leaves_the_file_as_it_is() {
+fn a_site_without_readable_pages_leaves_the_file_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = site();
@@ -321,7 +321,7 @@ fn a_site_that_shows_the_site_robot_nothing_leaves_the_file_as_it_is() {
 }
 
 #[test]
-fn one_of_several_sites_is_named() {
+fn one_of_several_sites_must_be_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = site();
@@ -332,7 +332,7 @@ fn one_of_several_sites_is_named() {
          upstream = '{serves}'\n"
     );
     fs::write(file(path), &text).unwrap();
-    assert_refused(path, &["--yes"], (2, "choose one by --site: shop, other"));
+    assert_refused(path, &["--yes"], (2, "choose one with --site: shop, other"));
     let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
@@ -348,24 +348,27 @@ fn one_of_several_sites_is_named() {
 }
 
 #[test]
-fn why_robots_are_not_led_is_told() {
+fn the_reason_why_robots_are_not_redirected_is_printed() {
     for (more, advice) in [
         ("mode = 'report'", "set it to on"),
         ("allow_robots = ['googlebot']", "always pass"),
-        ("redirect_url = '/sorry'", "see to redirect_url"),
+        ("redirect_url = '/sorry'", "check redirect_url"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let upstream = site();
         write(directory.path(), &upstream, more);
         let (code, out, err) = start(directory.path(), &["--yes"]);
-        assert!(err.contains("is not led to robot heaven: "), "{out}{err}");
+        assert!(
+            err.contains("is not redirected to robot heaven: "),
+            "{out}{err}"
+        );
         assert!(err.contains(advice), "{advice}: {out}{err}");
         assert_eq!(code, 1);
     }
 }
 
 #[test]
-fn heaven_that_is_published_as_files_stays_so() {
+fn a_heaven_published_as_files_stays_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = site();
@@ -386,7 +389,7 @@ fn heaven_that_is_published_as_files_stays_so() {
 }
 
 #[test]
-fn robots_are_led_away_from_public_pages_only_where_somebody_says_so() {
+fn robots_are_redirected_from_public_pages_only_on_request() {
     let pattern = "filter_pattern = [\"/members/*\"]";
     for (answer, is_led) in [
         (None, false),
@@ -406,7 +409,11 @@ fn robots_are_led_away_from_public_pages_only_where_somebody_says_so() {
             Some(answers) => start_and_answer(path, &["/members/"], answers),
         };
         assert_eq!(code, 0, "{out}{err}");
-        assert_eq!(err.contains("left out: filter_pattern"), !is_led, "{err}");
+        assert_eq!(
+            err.contains("not written: filter_pattern"),
+            !is_led,
+            "{err}"
+        );
         let written = fs::read_to_string(file(path)).unwrap();
         assert_eq!(written.contains(pattern), is_led, "{written}");
         let told = if is_led {
@@ -418,7 +425,7 @@ fn robots_are_led_away_from_public_pages_only_where_somebody_says_so() {
     }
 }
 
-/// A site that shows its pages to whoever has the token.
+/// Starts a site that shows its pages to clients with a token.
 fn members() -> TestServer {
     TestServer::with(|seen| match (&*seen.path, seen.header("authorization")) {
         ("/robots.txt", _) => Reply::status(404),
@@ -434,7 +441,7 @@ fn members() -> TestServer {
 }
 
 #[test]
-fn who_may_read_what_is_behind_a_login_is_asked() {
+fn the_readers_of_pages_behind_a_login_are_asked_for() {
     let (directory, upstream) = (tempfile::tempdir().unwrap(), members());
     let path = directory.path();
     let before = write(path, &upstream, "site_robot.login = 'bearer t'");
@@ -451,7 +458,7 @@ fn who_may_read_what_is_behind_a_login_is_asked() {
     let (code, out, err) = start_and_answer(path, &[], "y\nall\nrobots\n");
     assert_eq!(code, 0, "{out}{err}");
     let asked = format!(
-        "2 new or changed pages of 12 words wait, such as http://{HOST}/members/ (Minutes)"
+        "2 new or changed pages with 12 words are pending, such as http://{HOST}/members/ (Minutes)"
     );
     assert!(err.contains(&asked), "{err}");
     let written = fs::read_to_string(file(path)).unwrap();

@@ -1,4 +1,4 @@
-//! HTTP/2 frame by frame: what breaks a rule is refused, what floods is bounded.
+//! HTTP/2 frame by frame: rule violations are refused, floods are bounded.
 
 mod floods;
 mod frames;

@@ -1,4 +1,4 @@
-//! `identify` as a user runs it on logs: answers, figures, memory, exit codes.
+//! `identify` on logs as a user runs it: results, figures, memory, exit codes.
 
 use std::{
     fmt::Write as _,
@@ -49,7 +49,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Lines of a log of which every figure is known, and that many bytes.
+/// Returns lines of a log with known figures and their size.
 fn log(lines: usize) -> String {
     let mut log = String::new();
     for number in 0..lines {
@@ -71,7 +71,7 @@ fn log(lines: usize) -> String {
 }
 
 #[test]
-fn every_line_of_every_form_gets_its_answer() {
+fn every_line_of_every_format_gets_its_result() {
     let directory = directory();
     let mut logs = 0;
     for entry in fs::read_dir(data()).unwrap() {
@@ -91,7 +91,7 @@ fn every_line_of_every_form_gets_its_answer() {
 }
 
 #[test]
-fn answers_are_objects_on_demand() {
+fn results_are_json_objects_on_demand() {
     let file = data().join("nginx-combined.log");
     let arguments = [
         "identify",
@@ -143,7 +143,7 @@ fn field_and_bytes_field_name_any_field() {
 }
 
 #[test]
-fn figures_are_exact_in_every_form_and_from_every_input() {
+fn figures_are_exact_in_every_format_and_from_every_input() {
     let directory = directory();
     let (plain, packed) = (log(4_000), gzip(log(4_000).as_bytes()));
     fs::write(directory.path().join("a.log"), &plain).unwrap();
@@ -160,7 +160,11 @@ fn figures_are_exact_in_every_form_and_from_every_input() {
             arguments.extend(inputs.iter().chain(more));
             let output = fed(directory.path(), &arguments, input.clone());
             assert!(output.status.success());
-            assert_eq!(text(&output.stderr), "", "no progress bar, no hint");
+            assert_eq!(
+                text(&output.stderr),
+                "",
+                "expected no progress bar and no hint"
+            );
             text(&output.stdout)
         };
         assert_csv(&summary(&["--summary=csv"]));
@@ -240,7 +244,7 @@ fn assert_table(table: &str) {
 }
 
 #[test]
-fn top_and_by_choose_rows_and_tables() {
+fn top_and_by_select_rows_and_tables() {
     let directory = directory();
     fs::write(directory.path().join("a.log"), log(1_000)).unwrap();
     let summary = |more: &[&str]| {
@@ -273,18 +277,21 @@ fn top_and_by_choose_rows_and_tables() {
 }
 
 #[test]
-fn user_agents_are_summed_up_too() {
+fn plain_user_agents_are_summarised_too() {
     let lines = format!("{GOOGLEBOT}\n{FIREFOX}\n\n{GOOGLEBOT}");
     let arguments = ["identify", "--bundled", "--summary"];
     let output = fed(directory().path(), &arguments, lines.into_bytes());
     let table = text(&output.stdout);
     assert!(table.contains("googlebot"), "{table}");
-    assert!(!table.contains("BYTES"), "there are none: {table}");
+    assert!(
+        !table.contains("BYTES"),
+        "plain User-Agents have no bytes: {table}"
+    );
     assert!(table.contains("no-user-agent     1   25.0 %"), "{table}");
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_the_rest_is_read() {
+fn unreadable_lines_are_reported_and_the_rest_is_read() {
     let directory = directory();
     let packed = gzip(log(1_000).as_bytes());
     fs::write(
@@ -323,12 +330,12 @@ fn what_cannot_be_read_is_told_and_the_rest_is_read() {
         &[&arguments[..], &["--summary=json"]].concat(),
     );
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("leave out what could not be read"));
+    assert!(text(&output.stderr).contains("do not include unreadable input"));
     assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
 }
 
 #[test]
-fn log_of_another_form_is_told() {
+fn a_log_of_another_format_is_reported() {
     let directory = directory();
     let hint = |arguments: &[&str], input: &str| {
         let arguments = [&["identify", "--bundled"], arguments].concat();
@@ -350,7 +357,7 @@ fn log_of_another_form_is_told() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_wrong_usage() {
+fn incompatible_arguments_are_wrong_usage() {
     let directory = directory();
     for arguments in [
         &["--summary=csv", "--json"][..],
@@ -373,7 +380,7 @@ fn arguments_that_do_not_fit_are_wrong_usage() {
 }
 
 #[test]
-fn closed_pipe_ends_it_quietly() {
+fn closed_pipe_stops_the_command_quietly() {
     let directory = directory();
     for more in [&[][..], &["--json"]] {
         let mut child = program::command(directory.path())
@@ -390,7 +397,7 @@ fn closed_pipe_ends_it_quietly() {
         let mut first = [0; 1];
         stdout.read_exact(&mut first).unwrap();
         drop(stdout);
-        eventually("it ends", || {
+        eventually("the command ends", || {
             let _ = stdin.write_all(
                 &b"Googlebot/2.1
 "
@@ -405,7 +412,7 @@ fn closed_pipe_ends_it_quietly() {
 }
 
 #[test]
-fn answers_come_before_the_input_ends() {
+fn results_appear_before_the_input_ends() {
     let directory = directory();
     let mut child = program::command(directory.path())
         .args(["identify", "--bundled"])
@@ -442,7 +449,7 @@ fn memory_does_not_grow_with_the_log() {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut block = log(4_000).into_bytes();
-    // A line that never ends, as long as all others together.
+    // An endless line, as long as all others together.
     block.extend(vec![b'x'; block.len()]);
     block.push(b'\n');
     let peak_kib = |child: &std::process::Child| -> usize {

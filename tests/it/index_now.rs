@@ -1,4 +1,4 @@
-//! Search engines are told by `IndexNow` which pages a run has changed.
+//! Search engines are notified by `IndexNow` of the pages that a run has changed.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::support::program::{FIREFOX, Server, request, run};
 
 const SITE: &str = "https://www.example.com";
 
-/// Who is told; it answers as a test wants.
+/// An IndexNow endpoint; its responses are set by a test.
 struct Engine {
     url: String,
     state: Arc<Mutex<Heard>>,
@@ -60,7 +60,7 @@ impl Engine {
         self.state.lock().unwrap()
     }
 
-    /// Returns the paths that it was told of since it was asked last.
+    /// Returns the notified paths since the last call.
     fn paths(&self) -> Vec<String> {
         let told = std::mem::take(&mut self.heard().told);
         let mut paths = Vec::new();
@@ -121,7 +121,7 @@ fn write(directory: &Path, site: &Site, index_now: &str) {
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Runs the robot; returns what came of telling, and what was noted.
+/// Runs the site robot; returns the result of the notification, and standard error.
 async fn told(directory: &Path) -> (Value, String) {
     let directory = directory.to_owned();
     let ran = move || run(&directory, &["site-robot", "run", "--json"]);
@@ -132,12 +132,15 @@ async fn told(directory: &Path) -> (Value, String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_run_changes_is_told_once_and_only_what_opens_to_all() {
+async fn changes_of_a_run_are_announced_once_and_only_for_pages_open_to_all() {
     let (site, engine) = (site().await, Engine::open().await);
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write(directory, &site, "");
-    assert!(told(directory).await.0.is_null(), "off by default");
+    assert!(
+        told(directory).await.0.is_null(),
+        "notifications are off by default"
+    );
 
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
@@ -155,17 +158,17 @@ async fn what_a_run_changes_is_told_once_and_only_what_opens_to_all() {
     assert_eq!(request_of["keyLocation"], format!("{SITE}/{key}.txt"));
     assert_eq!(engine.paths(), ["/", "/a", "/b"]);
 
-    // Its key is at hand where they look for it, whichever process has told them.
+    // The key file is at its published URL, whichever process has sent the notification.
     let server = Server::start(directory, &["serve"]);
     let headers = [("Host", "www.example.com"), ("User-Agent", FIREFOX)];
     let file = request(server.addr, "GET", &format!("/{key}.txt"), &headers);
     assert_eq!((file.status, file.text()), (200, key.clone()));
     assert!(file.header("content-type").starts_with("text/plain"));
     let other = request(server.addr, "GET", "/0123456789abcdef.txt", &headers);
-    assert_eq!(other.status, 404, "the site's own");
+    assert_eq!(other.status, 404, "other key files are the site's own");
     drop(server);
 
-    // Nothing has changed: nobody is told.
+    // Nothing has changed: nothing is announced.
     assert_eq!(told(directory).await.0["taken"], 0);
     assert!(engine.paths().is_empty());
     site.put("/a", Page::html("First anew", &[]));
@@ -182,7 +185,7 @@ async fn what_a_run_changes_is_told_once_and_only_what_opens_to_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_refuses_is_not_asked_at_once_again_and_doctor_says_so() {
+async fn a_refusing_engine_is_retried_later_and_doctor_reports_it() {
     let (site, engine) = (site().await, Engine::open().await);
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
@@ -202,18 +205,18 @@ async fn who_refuses_is_not_asked_at_once_again_and_doctor_says_so() {
     assert_eq!(engine.paths().len(), 3);
     let (second, _) = told(directory).await;
     assert_eq!(second["waiting"], 3);
-    assert!(engine.paths().is_empty(), "not before two hours are over");
+    assert!(
+        engine.paths().is_empty(),
+        "nothing is sent before two hours are over"
+    );
     let doctor = run(directory, &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
-    assert!(
-        doctor.contains("IndexNow: 0 URLs were taken at"),
-        "{doctor}"
-    );
+    assert!(doctor.contains("IndexNow: 0 URLs accepted at"), "{doctor}");
     assert!(doctor.contains("answered 429"), "{doctor}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_told_of_pages_that_others_may_not_get() {
+async fn pages_that_are_not_open_to_all_are_not_announced() {
     let (site, engine) = (site().await, Engine::open().await);
     let active = format!("active = true\nprivate = true\nendpoint = '{}'", engine.url);
     for (from, to, why) in [
@@ -222,11 +225,7 @@ async fn nobody_is_told_of_pages_that_others_may_not_get() {
             "[site_robot]\nlogin = 'bearer t'\n",
             "logs in or signs",
         ),
-        (
-            "www.example.com",
-            "intranet",
-            "intranet is a name of this network alone",
-        ),
+        ("www.example.com", "intranet", "intranet is a local name"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();
@@ -241,7 +240,7 @@ async fn nobody_is_told_of_pages_that_others_may_not_get() {
         assert!(doctor.contains(why), "{doctor}");
     }
     assert!(engine.heard().told.is_empty());
-    // An endpoint of this machine has to be allowed.
+    // An endpoint on this machine must be explicitly allowed.
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write(directory, &site, &active.replace("private = true\n", ""));

@@ -1,4 +1,4 @@
-//! A fleet lists its instances, and does without one that is killed.
+//! A fleet lists its instances, and continues without an instance that is killed.
 
 use std::{fs, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::support::{
     program::{Server, admin_json, eventually, run, succeed},
 };
 
-/// Server with a directory of its own.
+/// Server with a separate directory.
 struct Instance {
     directory: TempDir,
     server: Server,
@@ -31,16 +31,16 @@ impl Instance {
         Self { directory, server }
     }
 
-    /// Returns what the command prints.
+    /// Returns the command's output.
     fn fleet(&self) -> Value {
         let told = succeed(self.directory.path(), &["instances", "--json"]);
         serde_json::from_str(&told).unwrap()
     }
 }
 
-/// Waits until the instances are as wanted.
+/// Waits until the list of instances matches.
 async fn wait(store: &Store, what: &str, is_so: impl Fn(&[StoredInstance]) -> bool) {
-    // The next look of the instance that waits is a minute away when the other one is killed.
+    // When the leader is killed, the other instance may next check only after a minute.
     let looking = eventually_async(what, async || {
         is_so(&store.instances().list().await.unwrap())
     });
@@ -56,7 +56,7 @@ fn leads(instances: &[StoredInstance], process: u32) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_somebody_serves_from_is_not_replaced() {
+async fn a_database_in_use_by_a_server_is_not_replaced() {
     let instance = Instance::start("sqlite://robots.db");
     let directory = instance.directory.path();
     let file = directory.join("robots.db");
@@ -69,14 +69,14 @@ async fn a_database_that_somebody_serves_from_is_not_replaced() {
     let refused = run(directory, &restore);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(1), "{told}");
-    assert!(told.contains("servers serve from"), "{told}");
+    assert!(told.contains("servers still use the database"), "{told}");
     instance.server.signal("TERM");
     assert!(instance.server.wait());
     succeed(directory, &restore);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_instance_led_another_one_leads() {
+async fn another_instance_takes_the_lead_of_a_killed_one() {
     let url = database_url().await;
     let [one, other] = [(); 2].map(|()| Instance::start(&url));
     let store = Store::connect(&url).await.unwrap();
@@ -93,7 +93,7 @@ async fn what_a_killed_instance_led_another_one_leads() {
     let (killed, left) = (leader.server.pid(), heir.server.pid());
     leader.server.signal("KILL");
     wait(&store, "the other leads", |listed| leads(listed, left)).await;
-    // It is listed until it has been silent for two minutes.
+    // The killed instance is listed until it has been silent for two minutes.
     let listed = store.instances().list().await.unwrap();
     assert!(listed.iter().any(|one| one.process == killed), "{listed:?}");
     let mut raw = PgConnection::connect(&url).await.unwrap();
@@ -114,7 +114,7 @@ fn an_instance_is_listed_until_it_stops() {
     let path = one.directory.path().to_owned();
     let address = one.server.admin.unwrap();
     let operation = one.server.operation.unwrap();
-    eventually("it says where it can be asked", || {
+    eventually("the server prints its address", || {
         one.fleet()["instances"][0]["address"] == operation.to_string()
     });
     let told = one.fleet();

@@ -1,5 +1,5 @@
-//! Kinds of visitors that a User-Agent alone does not tell: what many people share, and
-//! robots that sign.
+//! Kinds of visitors beyond a robot's own User-Agent: User-Agents shared by many people, and robots
+//! that sign their requests.
 
 mod shared;
 mod signed;

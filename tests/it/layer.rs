@@ -54,7 +54,7 @@ const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 
 const MEMBERS: &str = "/members-only-stuff/reports/";
 const HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
-/// Response as it came over the wire.
+/// Response as received.
 #[derive(Debug)]
 struct Reply {
     status: u16,
@@ -76,7 +76,7 @@ impl Reply {
     }
 }
 
-/// Sends bytes on a connection of their own and reads to its end.
+/// Sends bytes on a new connection and reads to its end.
 async fn exchange(addr: SocketAddr, request: &[u8]) -> Reply {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(request).await.unwrap();
@@ -101,7 +101,7 @@ async fn exchange(addr: SocketAddr, request: &[u8]) -> Reply {
     }
 }
 
-/// Sends a request with the header lines given, each ended by CRLF.
+/// Sends a request with the given header lines, each ended by CRLF.
 async fn send(addr: SocketAddr, method: &str, target: &str, lines: &[u8]) -> Reply {
     let mut request = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\n").into_bytes();
     if !lines.to_ascii_lowercase().starts_with(b"host:") {
@@ -143,7 +143,7 @@ fn layer(change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> RobotDetectionL
     RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
 }
 
-/// Says who it takes the visitor for, by extension and by header.
+/// Returns the visitor's identity, as found in the extension and in the header.
 async fn who(robot: Option<Identification>, headers: HeaderMap) -> String {
     let robot = robot.map_or_else(|| "nobody".to_owned(), |it| it.id().to_owned());
     let told: Vec<_> = headers
@@ -154,7 +154,7 @@ async fn who(robot: Option<Identification>, headers: HeaderMap) -> String {
     format!("{robot} {}", told.join(" "))
 }
 
-/// Greets robots; others do not get here.
+/// Greets robots; the extractor rejects other visitors.
 async fn for_robots(robot: Identification) -> String {
     format!("welcome, {}", robot.id())
 }
@@ -171,7 +171,7 @@ fn site(layer: RobotDetectionLayer) -> Router {
 }
 
 #[tokio::test]
-async fn a_handler_for_robots_refuses_people() {
+async fn a_handler_for_robots_rejects_people() {
     let addr = serve(site(layer(|policy| policy))).await;
     let robot = visit(addr, "GET", "/for-robots", GOOGLEBOT).await;
     assert_eq!(
@@ -196,7 +196,7 @@ async fn robot_on_a_filtered_path_is_redirected_and_not_cached() {
 }
 
 #[tokio::test]
-async fn person_on_a_filtered_path_gets_the_page_that_varies() {
+async fn person_on_a_filtered_path_gets_the_page_with_vary() {
     let addr = serve(site(layer(|policy| policy))).await;
     let reply = visit(addr, "GET", MEMBERS, FIREFOX).await;
     assert_eq!(reply.status, 200);
@@ -206,7 +206,7 @@ async fn person_on_a_filtered_path_gets_the_page_that_varies() {
 }
 
 #[tokio::test]
-async fn elsewhere_robots_and_people_get_the_same_page_that_does_not_vary() {
+async fn on_other_paths_robots_and_people_get_the_same_page_without_vary() {
     let addr = serve(site(layer(|policy| policy))).await;
     for user_agent in [GOOGLEBOT, FIREFOX] {
         let reply = visit(addr, "GET", "/", user_agent).await;
@@ -239,7 +239,7 @@ async fn head_is_redirected_like_get_and_other_methods_pass() {
 }
 
 #[tokio::test]
-async fn paths_are_told_apart_as_they_are_decoded() {
+async fn paths_are_compared_after_decoding() {
     let addr = serve(site(layer(|policy| policy))).await;
     for (target, status) in [
         ("/members-only-stuff", 200),
@@ -272,7 +272,7 @@ async fn heaven_serves_robots_by_a_static_page_or_a_script() {
 }
 
 #[tokio::test]
-async fn heaven_below_a_filter_pattern_is_no_loop() {
+async fn heaven_below_a_filter_pattern_causes_no_loop() {
     let addr = serve(site(layer(|policy| {
         policy.filter_patterns(["*"]).redirect_url("/robot-heaven/")
     })))
@@ -286,7 +286,7 @@ async fn heaven_below_a_filter_pattern_is_no_loop() {
 }
 
 #[tokio::test]
-async fn absolute_heaven_is_one_on_its_own_host_alone() {
+async fn absolute_heaven_url_applies_only_to_its_own_host() {
     let addr = serve(site(layer(|policy| {
         policy
             .filter_patterns(["*"])
@@ -312,7 +312,7 @@ async fn absolute_heaven_is_one_on_its_own_host_alone() {
 }
 
 #[tokio::test]
-async fn status_of_the_redirect_is_a_setting() {
+async fn status_of_the_redirect_is_configurable() {
     for status in [301, 302, 303, 307, 308] {
         let addr = serve(site(layer(|policy| policy.status(status)))).await;
         assert_eq!(visit(addr, "GET", MEMBERS, GOOGLEBOT).await.status, status);
@@ -333,7 +333,7 @@ async fn nothing_is_redirected_without_patterns_or_url() {
 }
 
 #[tokio::test]
-async fn upstream_is_told_of_robots_and_clients_cannot_forge_it() {
+async fn upstream_gets_robot_headers_that_clients_cannot_forge() {
     let addr = serve(site(layer(|policy| policy).identification_header(HEADER))).await;
     let forged = "X-Robot-Detection: forged\r\nx_robot_detection: forged\r\n\
         X.Robot.Detection: forged\r\nx-robot_detection: forged\r\nx-robot-detection: again\r\n";
@@ -369,7 +369,7 @@ async fn forged_identification_of_an_outer_service_is_removed() {
 }
 
 #[tokio::test]
-async fn odd_user_agents_harm_nobody_and_match_nothing_by_accident() {
+async fn odd_user_agents_do_no_harm_and_match_nothing_by_accident() {
     let layer = layer(|policy| policy);
     let addr = serve(site(layer.clone())).await;
     let long = format!("user-agent: {}\r\n", "a".repeat(64 << 10));
@@ -388,13 +388,13 @@ async fn odd_user_agents_harm_nobody_and_match_nothing_by_accident() {
         let reply = send(addr, "GET", MEMBERS, lines).await;
         assert_eq!(reply.status, 200, "{}", lines.escape_ascii());
     }
-    // Five of them say nothing, or nothing by the name of User-Agent.
+    // Five of them are empty, or use another header than User-Agent.
     assert_eq!(layer.stats().people.load(Ordering::Relaxed), 5);
     assert_eq!(layer.stats().nameless_passed.load(Ordering::Relaxed), 5);
 }
 
 #[tokio::test]
-async fn robot_is_seen_among_bytes_and_in_any_of_several_headers() {
+async fn robot_is_found_among_other_bytes_and_in_any_of_several_headers() {
     let addr = serve(site(layer(|policy| policy))).await;
     for lines in [
         &b"user-agent: \xff Googlebot/2.1 \xfe\r\n"[..],
@@ -409,7 +409,7 @@ async fn robot_is_seen_among_bytes_and_in_any_of_several_headers() {
 }
 
 #[tokio::test]
-async fn robot_of_a_purpose_that_is_not_redirected_passes_identified() {
+async fn robot_of_a_purpose_that_is_not_redirected_passes_with_its_identity() {
     let addr = serve(site(layer(|policy| policy))).await;
     let reply = visit(addr, "GET", MEMBERS, "curl/8.5.0").await;
     assert_eq!((reply.status, reply.body()), (200, "curl "));
@@ -417,7 +417,7 @@ async fn robot_of_a_purpose_that_is_not_redirected_passes_identified() {
 }
 
 #[tokio::test]
-async fn layer_outside_the_login_answers_before_it() {
+async fn layer_outside_the_login_responds_first() {
     async fn login(
         State(()): State<()>,
         request: axum::extract::Request,
@@ -444,7 +444,7 @@ async fn layer_outside_the_login_answers_before_it() {
 }
 
 #[tokio::test]
-async fn another_policy_or_detector_counts_from_the_next_request() {
+async fn another_policy_or_detector_applies_from_the_next_request() {
     let layer = layer(|policy| policy);
     let addr = serve(site(layer.clone())).await;
     let newbot = async || visit(addr, "GET", MEMBERS, "NewBot/1.0").await;
@@ -490,7 +490,7 @@ async fn visits_are_counted() {
 }
 
 #[tokio::test]
-async fn layer_for_itself_knows_the_bundled_robots() {
+async fn standalone_layer_detects_the_bundled_robots() {
     let layer = RobotDetectionLayer::builder()
         .filter_patterns(["/members-only-stuff/*"])
         .redirect_url("/robot-heaven/")
@@ -504,7 +504,7 @@ async fn layer_for_itself_knows_the_bundled_robots() {
     assert!(refused.unwrap_err().to_string().contains("one slash"));
 }
 
-/// A service without axum: hyper's server, any body that has a default.
+/// Serves without axum: hyper's server, with any body that has a default.
 async fn serve_hyper(layer: RobotDetectionLayer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -528,7 +528,7 @@ async fn serve_hyper(layer: RobotDetectionLayer) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn plain_hyper_service_is_served_as_well() {
+async fn plain_hyper_service_works_too() {
     let addr = serve_hyper(layer(|policy| policy)).await;
     let robot = visit(addr, "GET", MEMBERS, GOOGLEBOT).await;
     assert_eq!(
@@ -570,7 +570,7 @@ async fn vary_of_the_application_is_kept_and_not_repeated() {
     assert_eq!(both.all("vary"), ["accept, user-agent"]);
 }
 
-/// Error of an application, neither boxed nor sendable by a server.
+/// Error of an application that is neither boxed nor accepted by a server.
 #[derive(Debug, Eq, PartialEq)]
 struct OutOfPaper(u8);
 
@@ -580,7 +580,7 @@ impl fmt::Display for OutOfPaper {
     }
 }
 
-/// Service that is ready when told, and then fails.
+/// Service that is ready on demand, and then fails.
 #[derive(Clone, Debug)]
 struct Printer {
     readiness: Poll<Result<(), u8>>,
@@ -624,7 +624,7 @@ fn layer_is_ready_when_the_application_is() {
 }
 
 #[tokio::test]
-async fn error_of_the_application_comes_through_as_it_is() {
+async fn error_of_the_application_is_passed_unchanged() {
     let mut service = layer(|policy| policy).layer(Printer {
         readiness: Poll::Ready(Ok(())),
     });
@@ -635,7 +635,7 @@ async fn error_of_the_application_comes_through_as_it_is() {
     assert_eq!(redirected.status(), StatusCode::FOUND);
 }
 
-/// Polls a response that is ready at once and counts the allocations it took.
+/// Polls an immediately ready response; returns its number of allocations.
 fn allocations<S>(service: &mut S, request: Request<()>) -> (u64, Response<String>)
 where
     S: Service<Request<()>, Response = Response<String>, Error = Infallible>,
@@ -652,24 +652,24 @@ where
 }
 
 #[test]
-fn passing_person_costs_no_allocation() {
+fn passing_person_allocates_nothing() {
     let mut service = layer(|policy| policy.never("/admin").filter_patterns(["/m/*,*.pdf"]))
         .identification_header(HEADER)
         .layer(service_fn(|_| ready(Ok(Response::new(String::new())))));
-    // The first request of a thread signs it in with the pointers that are exchanged.
+    // The first request in a thread registers the thread with the snapshot's swap.
     allocations(&mut service, request("/", FIREFOX));
     for path in ["/", "/a%20b/../c//d?e", "/admin/%2e", "/robot-heaven/"] {
         let (count, response) = allocations(&mut service, request(path, FIREFOX));
         assert_eq!((count, response.status()), (0, StatusCode::OK), "{path}");
     }
-    // The counter counts: here the response makes room for its first header.
+    // The counter works: here the response allocates for its first header.
     let (count, response) = allocations(&mut service, request("/%6d/a", FIREFOX));
     assert!(count > 0);
     assert_eq!(response.headers()[header::VARY], "User-Agent");
 }
 
 #[test]
-fn redirect_and_identification_cost_few_allocations() {
+fn redirect_and_identification_allocate_little() {
     let mut service =
         layer(|policy| policy).layer(service_fn(|_| ready(Ok(Response::new(String::new())))));
     let (first, _) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
@@ -681,7 +681,7 @@ fn redirect_and_identification_cost_few_allocations() {
     assert!(passed <= 5, "{passed}");
 }
 
-/// Layer in front of a page that tells whether it sees the signature of our own robot.
+/// Returns a layer in front of a page that shows whether the page sees our robot's signature.
 fn behind_own_robot(own: Option<OwnRobot>, clock: &Clock) -> Router {
     let layer = RobotDetectionLayer::builder().build().unwrap();
     let layer = layer.clock(clock.clone());
@@ -718,7 +718,7 @@ async fn ask_as_own_robot(
 }
 
 #[tokio::test]
-async fn our_own_robot_passes_by_a_signature_that_is_worthless_for_anything_else() {
+async fn our_site_robot_passes_by_a_signature_that_is_useless_for_other_requests() {
     let (own, clock) = (OwnRobot::new(&[7; 32]), Clock::manual(1_800_000_000_000));
     let app = behind_own_robot(Some(own.clone()), &clock);
     let line = ("GET", "www.example.com", "/members-only-stuff/a?b=c");
@@ -748,14 +748,14 @@ async fn our_own_robot_passes_by_a_signature_that_is_worthless_for_anything_else
     assert_eq!(ask_as_own_robot(&app, line, &captured).await.0, 302);
     assert_eq!(ask_as_own_robot(&app, line, &sign(line)).await, passes);
 
-    // Where nothing is redirected, a wrong one does not go on either.
+    // On paths without redirects, an invalid signature is removed too.
     let elsewhere = ("GET", line.1, "/a");
     assert_eq!(ask_as_own_robot(&app, elsewhere, "wrong").await, passes);
     let stranger = behind_own_robot(None, &clock);
     assert_eq!(ask_as_own_robot(&stranger, line, &sign(line)).await.0, 302);
 }
 
-/// Counts how often it is asked.
+/// Counts its calls.
 #[derive(Debug, Default)]
 struct Curious(AtomicU64);
 
@@ -766,7 +766,7 @@ impl Verdicts for Curious {
     }
 }
 
-/// Layer that would count, slow down, refuse and look into whatever is a visit.
+/// Returns a layer that counts, slows, refuses and verifies every visit.
 fn strict_layer(asked: &Arc<Curious>, own: OwnRobot) -> RobotDetectionLayer {
     let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /\n", Dialect::default());
     let slow = Rule::builder(Action::Slow);
@@ -784,7 +784,7 @@ fn strict_layer(asked: &Arc<Curious>, own: OwnRobot) -> RobotDetectionLayer {
         .own_robot(own)
 }
 
-/// Requests that a layer has counted.
+/// Returns the number of requests that a layer has counted.
 fn counted(layer: &RobotDetectionLayer) -> u64 {
     let stats = layer.stats();
     let counters = [
@@ -798,7 +798,7 @@ fn counted(layer: &RobotDetectionLayer) -> u64 {
 }
 
 #[tokio::test]
-async fn our_own_robot_and_our_own_pages_are_no_visits() {
+async fn our_site_robot_and_our_own_pages_are_not_visits() {
     let own = OwnRobot::new(&[7; 32]);
     let asked = Arc::new(Curious::default());
     let layer = strict_layer(&asked, own.clone());
@@ -831,11 +831,7 @@ async fn our_own_robot_and_our_own_pages_are_no_visits() {
         }
     }
     assert_eq!(counted(&layer), 0);
-    assert_eq!(
-        asked.0.load(Ordering::Relaxed),
-        0,
-        "nobody proves who they are"
-    );
+    assert_eq!(asked.0.load(Ordering::Relaxed), 0, "a claim was verified");
     assert!(layer.robots_txt().violations().rules.is_empty());
 
     for path in ["/", "/robot-detection/administrators"] {

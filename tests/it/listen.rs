@@ -32,7 +32,7 @@ use crate::support::{
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/// Answers with what it is told of the client.
+/// Responds with the client's address and scheme as the service sees them.
 async fn echo(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
     let addr = request.extensions().get::<ClientAddr>().unwrap();
     let ClientAddr {
@@ -58,10 +58,10 @@ async fn serve_echo(settings: ListenSettings) -> Front {
     Front::serve(settings, tower::service_fn(echo)).await
 }
 
-/// Sends bytes, and returns all that comes back; nothing when the connection is cut.
+/// Sends bytes; returns the response, which is empty if the connection was closed.
 async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, bytes: impl AsRef<[u8]>) -> String {
     let mut answer = Vec::new();
-    // The other side may have closed: the answer tells.
+    // The other side may have closed; the response shows it.
     let _ = stream.write_all(bytes.as_ref()).await;
     let _ = stream.flush().await;
     let _ = soon(stream.read_to_end(&mut answer)).await;

@@ -1,9 +1,9 @@
-//! Rules that are made while servers run: at once, on every instance, with and without the database.
+//! Live rules on running servers: applied on every instance immediately, and without a database.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a test may panic, its helpers too"
+    reason = "tests and their helpers may panic"
 )]
 
 mod clicking;

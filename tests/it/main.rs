@@ -4,7 +4,7 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::unwrap_used,
-    reason = "a test fails by panicking"
+    reason = "tests fail by panicking"
 )]
 
 mod actions;

@@ -1,4 +1,4 @@
-//! The names that users write, as `tests/data/names.txt` freezes them.
+//! Names that users write, frozen in `tests/data/names.txt`.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
@@ -69,9 +69,9 @@ fn names_that_users_write_are_frozen() {
     let changes = gone.chain(added).collect::<Vec<_>>().join("\n");
     assert!(
         frozen == made,
-        "names that users write are frozen in {FILE}, and these differ:\n{changes}\n\
-         A name that has to change stands in CHANGELOG.md; \
-         `UPDATE_DOCS=1 cargo test --test it names::` writes the file"
+        "names that users write are frozen in {FILE}; differences:\n{changes}\n\
+         List every changed name in CHANGELOG.md; update the file with \
+         `UPDATE_DOCS=1 cargo test --test it names::`"
     );
 }
 
@@ -94,14 +94,14 @@ fn add_command(command: &clap::Command, name: &str, names: &mut BTreeSet<String>
             .join(", ");
         let values = argument.get_possible_values();
         let values = values.iter().map(clap::builder::PossibleValue::get_name);
-        names.insert(line(format!("{name} {spelled}"), values));
+        names.insert(line(&format!("{name} {spelled}"), values));
     }
     for below in command
         .get_subcommands()
         .filter(|below| below.get_name() != "help")
     {
         let name = format!("{name} {}", below.get_name());
-        names.insert(line(name.clone(), below.get_all_aliases()));
+        names.insert(line(&name, below.get_all_aliases()));
         add_command(below, &name, names);
     }
 }
@@ -123,7 +123,7 @@ fn settings() -> BTreeSet<String> {
         let old = key
             .old_name
             .map_or(String::new(), |old| format!(" (also {old})"));
-        line(name + &old, words)
+        line(&(name + &old), words)
     });
     lines.collect()
 }
@@ -133,7 +133,7 @@ fn operations(document: &Value) -> BTreeSet<String> {
     for (path, methods) in members(&document["paths"]) {
         for (method, described) in members(methods) {
             let name = format!("{} {path}", method.to_uppercase());
-            names.insert(line(name.clone(), described["operationId"].as_str()));
+            names.insert(line(&name, described["operationId"].as_str()));
             let parameters = described["parameters"].as_array().unwrap().iter();
             for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
                 let name = format!("{name} ?{}", parameter["name"].as_str().unwrap());
@@ -148,9 +148,9 @@ fn operations(document: &Value) -> BTreeSet<String> {
     names
 }
 
-/// Adds a schema with its values, and the fields of it and of those inside of it.
+/// Adds a schema with its values, and its fields and nested fields.
 fn add_schema(name: &str, schema: &Value, names: &mut BTreeSet<String>) {
-    names.insert(line(name.to_owned(), values(schema)));
+    names.insert(line(name, values(schema)));
     for (field, schema) in members(&schema["properties"]) {
         add_schema(&format!("{name}.{field}"), schema, names);
     }
@@ -184,7 +184,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn line<'v>(name: String, values: impl IntoIterator<Item = &'v str>) -> String {
+fn line<'v>(name: &str, values: impl IntoIterator<Item = &'v str>) -> String {
     let values = values.into_iter().collect::<Vec<_>>().join(", ");
     let name = name.trim();
     if values.is_empty() {
@@ -194,7 +194,7 @@ fn line<'v>(name: String, values: impl IntoIterator<Item = &'v str>) -> String {
     }
 }
 
-/// Returns the captures of a pattern in the files of a directory, without their unit tests.
+/// Returns the matches of a pattern in a directory's files, excluding unit tests.
 fn literals(directory: &str, pattern: &str) -> BTreeSet<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let pattern = Regex::new(pattern).unwrap();

@@ -1,4 +1,4 @@
-//! Access log, metrics and `doctor` of a real server process.
+//! Access log, metrics and `doctor` with a real server process.
 
 mod access_log;
 mod doctor;

@@ -1,4 +1,4 @@
-//! A server whose database is away, gone or damaged serves on, says so, and takes it over again.
+//! A server with an unavailable, missing or damaged database serves on, reports it, and recovers.
 
 mod damaged;
 mod gone;

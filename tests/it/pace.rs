@@ -1,4 +1,4 @@
-//! Rules with a pace of each address, network, User-Agent, or of the whole site.
+//! Rules with a pace for each address, network or User-Agent, or for the whole site.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Pages over HTTP, from the application itself, and from files.
+//! Pages fetched over HTTP, from the application itself, and from files.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ use crate::support::{
 };
 
 fn url(text: &str) -> Url {
-    text.parse().expect("it is a URL")
+    text.parse().expect("valid URL")
 }
 
 fn http(settings: HttpSettings) -> PageSource {
@@ -66,7 +66,7 @@ fn conditions(etag: &str) -> Conditions {
 }
 
 #[tokio::test]
-async fn a_request_says_who_asks_and_from_where() {
+async fn a_request_names_its_sender_and_referrer() {
     let server = TestServer::new(Reply::typed("text/html", "<p>a").with("X-ROBOTS-TAG", "none"));
     let source = http(HttpSettings {
         user_agent: Some("test/1".to_owned()),
@@ -94,7 +94,7 @@ async fn a_request_says_who_asks_and_from_where() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_known_is_not_sent_again() {
+async fn an_unmodified_page_is_not_sent_again() {
     let server = TestServer::with(|seen| match seen.header("if-none-match") {
         Some("\"1\"") => Reply::status(304),
         _ => Reply::text("a").with("etag", "\"1\""),
@@ -108,7 +108,7 @@ async fn a_page_that_is_known_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn no_redirect_is_followed_and_no_status_is_an_error() {
+async fn redirects_are_not_followed_and_statuses_are_not_errors() {
     let server = TestServer::new(Reply::redirect("/b"));
     let source = http(HttpSettings::default());
     let answer = get_page(&source, &server.url("/a")).await.unwrap();
@@ -122,7 +122,7 @@ async fn no_redirect_is_followed_and_no_status_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_head_has_no_body() {
+async fn a_head_request_has_no_body() {
     let server = TestServer::new(Reply::text("a"));
     let source = http(HttpSettings::default());
     let address = url(&server.url("/"));
@@ -132,7 +132,7 @@ async fn a_head_has_no_body() {
 }
 
 #[tokio::test]
-async fn a_body_ends_at_the_limit() {
+async fn a_body_is_cut_at_the_limit() {
     let source = http(HttpSettings {
         limits: limits(100_000),
         ..HttpSettings::default()
@@ -140,7 +140,7 @@ async fn a_body_ends_at_the_limit() {
     let endless = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
     let bomb = gzip(&vec![b' '; 10_000_000]);
     for reply in [
-        // The rest of a gigabyte never comes: the announced length decides.
+        // The rest of a gigabyte is never sent: the announced length decides.
         Reply::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\nabc".to_vec()),
         Reply::Raw([endless, vec![b'a'; 500_000]].concat()),
         Reply::text(bomb).with("Content-Encoding", "gzip"),
@@ -157,7 +157,7 @@ async fn a_body_ends_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_server_that_drips_or_keeps_silent_is_left() {
+async fn a_slow_or_silent_server_times_out() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n";
     let body = [&head[..], &vec![b'a'; 90_000]].concat();
     let drip = Reply::Drip(body, Duration::from_millis(20));
@@ -186,7 +186,7 @@ async fn a_server_that_drips_or_keeps_silent_is_left() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_may_come_back() {
+async fn an_unreachable_server_is_a_temporary_error() {
     let server = TestServer::new(Reply::Reset);
     let source = http(HttpSettings::default());
     let error = get_page(&source, &server.url("/")).await.unwrap_err();
@@ -200,7 +200,7 @@ async fn a_server_that_is_not_there_may_come_back() {
 }
 
 #[tokio::test]
-async fn a_page_is_asked_for_again_where_the_connection_ends() {
+async fn a_page_is_requested_again_if_the_connection_ends() {
     let silent = TestServer::new(Reply::Reset);
     let resets = AtomicUsize::new(1);
     let shaky = TestServer::with(move |_| {
@@ -213,11 +213,11 @@ async fn a_page_is_asked_for_again_where_the_connection_ends() {
     assert_eq!(answer.status, 200);
     assert_eq!(shaky.seen().len(), 2);
     get_page(&source, &silent.url("/")).await.unwrap_err();
-    assert_eq!(silent.seen().len(), 2, "once more, not for ever");
+    assert_eq!(silent.seen().len(), 2, "expected exactly one retry");
 }
 
 #[tokio::test]
-async fn an_upstream_is_asked_in_place_of_the_public_site() {
+async fn an_upstream_is_requested_instead_of_the_public_site() {
     let server = TestServer::new(Reply::text("a"));
     let site = SiteAccess::new(&url("https://public.example/"))
         .and_then(|it| it.upstream(url(&server.url("/ignored"))))
@@ -240,14 +240,14 @@ async fn an_upstream_is_asked_in_place_of_the_public_site() {
     assert_eq!(
         seen[0].header("x-token"),
         None,
-        "it stands behind who would ask"
+        "the upstream needs no pass"
     );
     get_page(&source, &server.url("/b")).await.unwrap();
     assert_eq!(server.seen()[1].header("x-token"), Some("t0ken"));
 }
 
 #[tokio::test]
-async fn credentials_reach_their_own_site_only() {
+async fn credentials_are_sent_only_to_their_own_site() {
     let own = TestServer::new(Reply::text("a"));
     let other = TestServer::new(Reply::text("a"));
     for (credentials, name, value) in [
@@ -317,7 +317,7 @@ fn application(limits: SourceLimits) -> PageSource {
 }
 
 fn panics() {
-    panic!("as told");
+    panic!("panics on demand");
 }
 
 fn silence() -> impl futures_util::Stream<Item = Result<&'static str, std::io::Error>> {
@@ -343,7 +343,7 @@ async fn echo(headers: HeaderMap, uri: Uri) -> (StatusCode, String) {
 }
 
 #[tokio::test]
-async fn the_application_is_asked_as_a_member() {
+async fn the_application_is_requested_as_a_member() {
     let source = application(limits(1_000));
     let body = async |path: &str| {
         let answer = get_page(&source, &format!("http://h.example:81{path}"))
@@ -374,7 +374,7 @@ async fn the_application_is_asked_as_a_member() {
 }
 
 #[tokio::test]
-async fn an_application_out_of_bounds_is_an_error() {
+async fn a_misbehaving_application_is_an_error() {
     let source = application(SourceLimits {
         max_body_bytes: 1_000,
         idle_timeout: Duration::from_millis(50),
@@ -400,7 +400,7 @@ async fn an_application_out_of_bounds_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_ends_in_the_application() {
+async fn a_cancelled_request_is_dropped_in_the_application() {
     struct Guard(Arc<AtomicUsize>);
     impl Drop for Guard {
         fn drop(&mut self) {
@@ -423,7 +423,7 @@ async fn a_request_that_nobody_waits_for_ends_in_the_application() {
     );
     let source = PageSource::from(ApplicationSource::new(app, |_| ()));
     tokio::select! {
-        _ = get_page(&source, "http://h.example/") => panic!("it never answers"),
+        _ = get_page(&source, "http://h.example/") => panic!("the request must not get a response"),
         _ = starts.recv() => {}
     }
     eventually_async("the request is dropped", async || {
@@ -433,7 +433,7 @@ async fn a_request_that_nobody_waits_for_ends_in_the_application() {
 }
 
 #[tokio::test]
-async fn files_are_read_below_their_directory_only() {
+async fn only_files_below_the_directory_are_read() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret.html"), "secret").unwrap();
     let inside = tempfile::tempdir().unwrap();
@@ -497,7 +497,7 @@ async fn files_are_read_below_their_directory_only() {
 }
 
 #[test]
-fn settings_that_cannot_be_sent_are_refused() {
+fn settings_that_cannot_be_sent_are_rejected() {
     let refused = |settings| HttpSource::new(settings).unwrap_err().to_string();
     let broken = || Some("a\nb".to_owned());
     let error = refused(HttpSettings {
@@ -509,7 +509,10 @@ fn settings_that_cannot_be_sent_are_refused() {
         email: broken(),
         ..HttpSettings::default()
     });
-    assert!(error.contains("holds a sign"), "{error}");
+    assert!(
+        error.contains("contains a character not allowed"),
+        "{error}"
+    );
     let error = refused(HttpSettings {
         limits: limits(0),
         ..HttpSettings::default()

@@ -1,4 +1,4 @@
-//! The policy as an application sees it: settings in, decisions and reasons out.
+//! The policy as an application uses it: from settings to decisions and reasons.
 
 #![expect(
     clippy::unwrap_used,
@@ -125,7 +125,7 @@ mod paths {
 }
 
 #[test]
-fn defaults_are_those_of_the_original_package() {
+fn defaults_equal_those_of_the_original_package() {
     let policy = build(|policy| policy);
     let redirect = policy.redirect().unwrap();
     assert_eq!(redirect.status, 302);
@@ -150,13 +150,13 @@ fn defaults_are_those_of_the_original_package() {
 }
 
 #[test]
-fn patterns_are_listed_as_spelled() {
+fn patterns_are_listed_as_written() {
     let policy = build(|policy| policy.filter_patterns(["/a/*, /b\\,c ,", "", " /d%20e/* "]));
     assert!(policy.filter_patterns().eq(["/a/*", "/b\\,c", "/d%20e/*"]));
 }
 
 #[test]
-fn get_and_head_are_redirected_and_others_only_on_demand() {
+fn get_and_head_are_redirected_and_other_methods_only_on_request() {
     let policy = build(|policy| policy);
     for (method, is_redirected) in [
         ("GET", true),
@@ -182,7 +182,7 @@ fn get_and_head_are_redirected_and_others_only_on_demand() {
 }
 
 #[test]
-fn purposes_of_people_s_tools_pass() {
+fn robots_used_as_peoples_tools_pass() {
     let policy = build(|policy| policy);
     let detector = detector();
     let request = Request {
@@ -211,7 +211,7 @@ fn purposes_of_people_s_tools_pass() {
 }
 
 #[test]
-fn purposes_are_a_setting() {
+fn purposes_are_configurable() {
     let policy = build(|policy| policy.purposes([Purpose::AiTraining]));
     assert_eq!(
         pass_reason(&policy, "/members-only-stuff/a"),
@@ -238,7 +238,7 @@ fn nothing_is_filtered_without_patterns_url_methods_or_purposes() {
 }
 
 #[test]
-fn heaven_under_a_filter_pattern_is_no_loop() {
+fn heaven_under_a_filter_pattern_causes_no_loop() {
     let policy = build(|policy| policy.redirect_url("/members-only-stuff/for-robots/"));
     assert_eq!(pass_reason(&policy, "/members-only-stuff/a"), None);
     assert_eq!(
@@ -248,7 +248,7 @@ fn heaven_under_a_filter_pattern_is_no_loop() {
 }
 
 #[test]
-fn heaven_that_is_all_that_is_filtered_is_refused() {
+fn a_heaven_that_covers_all_filtered_paths_is_rejected() {
     for (pattern, url) in [
         ("/members-only-stuff/*", "/members-only-stuff/"),
         ("/a/b/*,/a/c/*", "/a"),
@@ -259,10 +259,7 @@ fn heaven_that_is_all_that_is_filtered_is_refused() {
             .build()
             .unwrap_err();
         assert!(matches!(refused, PolicyError::RedirectUrl { .. }));
-        assert!(
-            refused.to_string().contains("name another place"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("use another URL"), "{refused}");
     }
     for (pattern, url) in [
         ("/a/*,/b/*", "/a/"),
@@ -283,7 +280,7 @@ fn heaven_that_is_all_that_is_filtered_is_refused() {
 }
 
 #[test]
-fn absolute_heaven_is_heaven_on_its_own_host() {
+fn absolute_heaven_applies_on_its_own_host() {
     let policy = build(|policy| {
         policy
             .filter_patterns(["*"])
@@ -307,7 +304,7 @@ fn absolute_heaven_is_heaven_on_its_own_host() {
 }
 
 #[test]
-fn absolute_heaven_on_an_own_host_is_heaven_behind_any_proxy() {
+fn absolute_heaven_on_its_own_host_works_behind_any_proxy() {
     let policy = build(|policy| {
         policy
             .filter_patterns(["*"])
@@ -321,7 +318,7 @@ fn absolute_heaven_on_an_own_host_is_heaven_behind_any_proxy() {
 }
 
 #[test]
-fn exempted_path_passes_with_all_below() {
+fn exempted_path_passes_with_everything_below() {
     let policy = build(|policy| {
         policy
             .filter_patterns(["*"])
@@ -360,7 +357,7 @@ fn each_redirect_status_is_possible() {
 }
 
 #[test]
-fn wrong_settings_are_refused_with_what_to_write_instead() {
+fn invalid_settings_are_rejected_with_a_correction() {
     for (builder, text) in [
         (
             Policy::builder().filter_patterns(["/a/*, b/*"]),
@@ -376,7 +373,7 @@ fn wrong_settings_are_refused_with_what_to_write_instead() {
         ),
         (
             Policy::builder().redirect_url("//evil.example/"),
-            r#"redirect URL "//evil.example/": with two leading slashes"#,
+            r#"redirect URL "//evil.example/": two leading slashes"#,
         ),
         (
             Policy::builder().redirect_url("javascript:alert(1)"),
@@ -386,9 +383,15 @@ fn wrong_settings_are_refused_with_what_to_write_instead() {
             Policy::builder().methods(["GET, HEAD"]),
             r#"method "GET, HEAD" is not"#,
         ),
-        (Policy::builder().never("admin"), "write it from the root"),
+        (
+            Policy::builder().never("admin"),
+            "write the path from the root",
+        ),
         (Policy::builder().never("/"), "the whole site"),
-        (Policy::builder().never("/a/../b"), "that is meant"),
+        (
+            Policy::builder().never("/a/../b"),
+            "write the resulting path",
+        ),
         (
             Policy::builder().own_hosts(["https://a.example"]),
             r#"host "https://a.example" of this site: it is not a host name"#,
@@ -400,7 +403,7 @@ fn wrong_settings_are_refused_with_what_to_write_instead() {
 }
 
 #[test]
-fn explanation_ends_with_the_step_that_decided() {
+fn explanation_ends_with_the_decisive_step() {
     let policy = build(|policy| policy.filter_patterns(["/m/*"]));
     let detector = detector();
     let explain = |method, path, user_agent: &str| {
@@ -422,7 +425,7 @@ fn explanation_ends_with_the_step_that_decided() {
             "method", "path", "never", "heaven", "robot", "purpose", "redirect"
         ]
     );
-    assert!(last.contains("302 to /robot-heaven/"), "{last}");
+    assert!(last.contains("302, a redirect to /robot-heaven/"), "{last}");
     let (names, last) = explain("POST", "/m/a", GOOGLEBOT);
     assert_eq!(names, ["method"]);
     assert!(last.contains("\"POST\" is not"), "{last}");
@@ -438,7 +441,7 @@ fn explanation_ends_with_the_step_that_decided() {
 }
 
 #[test]
-fn disabled_policy_says_what_is_missing() {
+fn disabled_policy_names_the_missing_setting() {
     let policy = build(|policy| policy.redirect_url(""));
     let request = Request {
         method: "GET",
@@ -452,7 +455,7 @@ fn disabled_policy_says_what_is_missing() {
 }
 
 #[test]
-fn another_policy_is_in_force_at_once() {
+fn another_policy_applies_immediately() {
     let shared = SharedPolicy::new(build(|policy| policy));
     let clone = shared.clone();
     let under_way = shared.load();
@@ -463,7 +466,7 @@ fn another_policy_is_in_force_at_once() {
 
 proptest! {
     #[test]
-    fn explanation_decides_as_the_decision_does(
+    fn explanation_agrees_with_the_decision(
         method in prop_oneof!["GET", "HEAD", "POST", ".{0,4}"],
         host in proptest::option::of(prop_oneof!["a\\.example", "b\\.example:[0-9]{1,5}", ".{0,8}"]),
         path in prop_oneof![
@@ -490,7 +493,7 @@ proptest! {
     }
 
     #[test]
-    fn redirect_never_leads_to_a_redirect(
+    fn redirect_never_leads_to_another_redirect(
         path in "(/(m|h|a|\\.\\.|%2e|%6d)){0,5}/?",
         pattern in prop_oneof![Just("/m/*"), Just("*"), Just("/?/*")],
         url in prop_oneof![
@@ -505,7 +508,7 @@ proptest! {
     }
 
     #[test]
-    fn any_settings_are_read_or_refused(
+    fn any_settings_are_parsed_or_rejected(
         pattern in ".{0,30}",
         url in prop_oneof![".{0,30}", "https?://.{0,20}", "/.{0,20}"],
         method in ".{0,5}",

@@ -1,4 +1,4 @@
-//! The proxy behind its listener, in front of servers that record what they see.
+//! The proxy behind its listener, in front of servers that record requests.
 
 mod bodies;
 mod extended_connect;

@@ -1,4 +1,4 @@
-//! What publishers say of their content: headers by rule, licences, and the files that agree.
+//! Publishers' terms for their content: headers by rule, licences, and consistent files.
 
 #![expect(
     clippy::unwrap_used,

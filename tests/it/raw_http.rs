@@ -1,8 +1,8 @@
-//! HTTP/1.1 byte by byte: what a client or an upstream may send, right or wrong.
+//! HTTP/1.1 byte by byte: valid and invalid messages from clients and upstreams.
 //!
-//! The cases are in `tests/data/raw_http/*.txt`, whose README tells their form.
-//! For each the upstream must see well-formed requests or none, the client the
-//! right answer, and a second request on the connection must get its own answer.
+//! The cases are in `tests/data/raw_http/*.txt`; the README there describes their format. For each
+//! case the upstream must see well-formed requests or none, the client the right response, and a
+//! second request on the connection must get its own response.
 
 mod case;
 mod client;

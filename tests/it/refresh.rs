@@ -1,4 +1,4 @@
-//! The registry is downloaded, judged, stored and published.
+//! The registry is downloaded, checked, stored and published.
 
 mod failing;
 mod fetching;

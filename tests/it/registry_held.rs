@@ -1,4 +1,4 @@
-//! What a source would do damage with, on the command line.
+//! Quarantine of damaging lists, on the command line.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ struct House {
 }
 
 impl House {
-    /// A list of so many robots as the only source, read once.
+    /// Creates a house with a list of robots as the only source, already refreshed.
     fn new(robots: usize) -> Self {
         let house = Self {
             directory: tempfile::tempdir().unwrap(),
@@ -33,7 +33,7 @@ impl House {
         self.directory.path()
     }
 
-    /// Runs a command; returns its exit code, and what it says on both streams.
+    /// Runs a command; returns its exit code and output on both streams.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let output = run(self.path(), arguments);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -51,20 +51,20 @@ impl House {
 }
 
 #[test]
-fn what_is_held_back_is_told_until_it_is_accepted() {
+fn a_quarantined_list_is_reported_until_it_is_accepted() {
     let house = House::new(50);
     house.list(40);
     let (code, _, said) = house.run(&["registry", "refresh"]);
     assert_eq!(code, Some(1));
     let reason =
-        "held back: it has 40 robots, before it had 50: more than a tenth would go at once";
+        "the document has 40 robots, down from 50: more than a tenth would be removed at once";
     assert!(
-        said.starts_with(&format!("error: own: {reason}"))
-            && said.contains("--accept puts it in force"),
+        said.starts_with(&format!("error: own: held for review: {reason}"))
+            && said.contains("use --accept to apply the document"),
         "{said}"
     );
     assert_eq!(house.robots(), 50);
-    let advice = "`registry refresh --source own --accept` puts it in force";
+    let advice = "to apply the new ones, run `registry refresh --source own --accept`";
     let (_, _, said) = house.run(&["registry", "list", "--source", "own"]);
     assert!(said.contains(reason) && said.contains(advice), "{said}");
     let (_, report, _) = house.run(&["doctor", "--offline"]);
@@ -75,12 +75,12 @@ fn what_is_held_back_is_told_until_it_is_accepted() {
         "{line}"
     );
 
-    // It has changed meanwhile: what was looked at is not there.
+    // The list has changed meanwhile, so the reviewed one is not available.
     house.list(30);
     let (code, _, said) = house.run(&["registry", "refresh", "--source", "own", "--accept"]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("it has changed since it was held back"),
+        said.contains("the document changed while held for review"),
         "{said}"
     );
     assert_eq!(house.robots(), 50);
@@ -93,11 +93,11 @@ fn what_is_held_back_is_told_until_it_is_accepted() {
     assert!(!report.contains("held back"), "{report}");
     let (code, _, said) = house.run(&["registry", "refresh", "--accept"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("nothing is held back"), "{said}");
+    assert!(said.contains("no document is held for review"), "{said}");
 }
 
 #[test]
-fn json_tells_held_back_from_failed() {
+fn json_distinguishes_quarantined_from_failed() {
     let house = House::new(50);
     house.list(40);
     let (code, out, _) = house.run(&["registry", "refresh", "--json"]);

@@ -1,4 +1,4 @@
-//! `robots-txt` as a user runs it: verdicts, warnings, exit codes, JSON lines.
+//! `robots-txt` as a user runs it: decisions, warnings, exit codes, JSON lines.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -19,7 +19,7 @@ Allow: /dynamic/open$
 Crawl-delay: 2.5
 ";
 
-/// Runs a command in an empty directory, with something on standard input.
+/// Runs a command in an empty directory, with the given standard input.
 fn fed(arguments: &[&str], input: &str) -> Output {
     let directory = tempfile::tempdir().unwrap();
     let mut child = program::command(directory.path())
@@ -33,7 +33,7 @@ fn fed(arguments: &[&str], input: &str) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
     let writer = std::thread::spawn(move || {
-        // A program that ends before it has read all closes the pipe.
+        // A program that exits before it has read all its input closes the pipe.
         let _ = stdin.write_all(input.as_bytes());
     });
     let output = child.wait_with_output().unwrap();
@@ -45,7 +45,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Returns the answers to some lines, one each.
+/// Returns the result of each line.
 fn eval(lines: &[Value]) -> Vec<Value> {
     let input: String = lines
         .iter()
@@ -122,7 +122,7 @@ fn check_reads_a_file_and_prints_json() {
 }
 
 #[test]
-fn check_tells_a_file_of_another_site() {
+fn check_reports_a_file_of_another_site() {
     let from = ["--robots-url", "http://a.example/robots.txt"];
     let arguments = ["check", "--user-agent", "x", "http://b.example/a"];
     let output = fed(&[&arguments[..], &from].concat(), "");
@@ -146,7 +146,7 @@ fn check_tells_a_file_of_another_site() {
 }
 
 #[test]
-fn nothing_of_a_file_reaches_the_terminal_raw() {
+fn control_characters_in_a_file_are_escaped_on_the_terminal() {
     let file = "User-agent: *\nDisallow: /\x1b[2J\nDiss\x1b[2Jallow: /\n";
     let check = fed(&["check", "--user-agent", "x", "/\x1b[2J"], file);
     let lint = fed(&["lint"], file);
@@ -157,12 +157,12 @@ fn nothing_of_a_file_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn lint_warns_and_ends_with_one() {
+fn lint_warns_and_exits_with_one() {
     let output = fed(&["lint", "-"], "User-agent: *\nDissalow: /a\n");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stdout(&output),
-        "standard input:2: unknown-field: the field \"Dissalow\" is not known, robots ignore the line; write Disallow\n"
+        "standard input:2: unknown-field: unknown field \"Dissalow\": robots ignore the line; write Disallow\n"
     );
     let output = fed(
         &["lint", "--json", "--dialect", "v0"],
@@ -179,23 +179,23 @@ fn lint_warns_and_ends_with_one() {
 }
 
 #[test]
-fn lint_knows_the_words_of_preferences() {
+fn lint_checks_preferences() {
     let file = "User-agent: *\nContent-Signal: serch=yes, ai-train=no\nContent-Usage: train-ai=maybe\n\
         Content-Usage: /a/ train-ai=n, search=y\nContent-Usage: trian-ai=n\nContent-Signal: use=reference\n\
         Content-Signal: ai-input\nContent-Usage: train-ai=n search=y\nAllow: /\n";
     let output = fed(&["lint"], file);
     assert_eq!(
         stdout(&output),
-        "standard input:2: content-signal: \"serch\" is no signal that robots know, they ignore it; write search\n\
-         standard input:3: content-usage: \"maybe\" says nothing of train-ai, robots ignore it; write y or n\n\
-         standard input:5: content-usage: \"trian-ai\" is no use that robots know, they ignore it; write train-ai\n\
-         standard input:7: content-signal: \"ai-input\" has no value, robots ignore it; write ai-input=yes or ai-input=no\n\
-         standard input:8: content-usage: \"n search=y\" says nothing of train-ai, robots ignore it; write a comma between two uses\n"
+        "standard input:2: content-signal: \"serch\" is not a known signal and is ignored; write search\n\
+         standard input:3: content-usage: \"maybe\" is not a value of train-ai and is ignored; write y or n\n\
+         standard input:5: content-usage: \"trian-ai\" is not a known use and is ignored; write train-ai\n\
+         standard input:7: content-signal: \"ai-input\" has no value and is ignored; write ai-input=yes or ai-input=no\n\
+         standard input:8: content-usage: \"n search=y\" is not a value of train-ai and is ignored; write a comma between two uses\n"
     );
 }
 
 #[test]
-fn wrong_usage_says_what_to_do() {
+fn wrong_usage_explains_what_to_do() {
     for (arguments, said) in [
         (
             &["lint", "no-such-file"][..],
@@ -216,7 +216,7 @@ fn wrong_usage_says_what_to_do() {
 }
 
 #[test]
-fn eval_answers_questions_about_a_file() {
+fn eval_answers_queries_about_a_file() {
     for (line, expected) in [
         (
             json!({"robots_txt": FILE, "user_agent": "examplebot", "url": "/dynamic/a"}),
@@ -252,7 +252,7 @@ fn eval_answers_questions_about_a_file() {
 }
 
 #[test]
-fn eval_knows_the_site_of_a_file_in_the_oldest_dialect() {
+fn eval_uses_the_files_site_in_the_oldest_dialect() {
     let file = "User-agent: *\nDisallow: /a\n";
     let line = |dialect: &str| {
         json!({
@@ -303,7 +303,7 @@ fn eval_follows_the_status() {
 }
 
 #[test]
-fn eval_joins_tags_and_headers() {
+fn eval_combines_tags_and_headers() {
     let html = "<meta name=robots content='noindex, max-snippet:50'><meta name=examplebot content=noarchive>";
     let headers = json!([["X-Robots-Tag", "nofollow, max-image-preview:large"]]);
     let want = json!([
@@ -333,7 +333,7 @@ fn eval_joins_tags_and_headers() {
 }
 
 #[test]
-fn eval_says_what_it_does_not_know() {
+fn eval_reports_unknown_input() {
     let file = json!({"dialect": "rfc9310", "robots_txt": FILE, "user_agent": "x", "url": "/"});
     assert_eq!(answer(file), json!({"unsupported": true}));
     let line =
@@ -342,7 +342,7 @@ fn eval_says_what_it_does_not_know() {
 }
 
 #[test]
-fn a_bad_line_does_not_hide_the_next() {
+fn an_invalid_line_does_not_stop_the_next() {
     let good = json!({"robots_txt": FILE, "user_agent": "x", "url": "/private/"}).to_string();
     let bad = [
         "",
@@ -375,7 +375,7 @@ fn a_bad_line_does_not_hide_the_next() {
 }
 
 #[test]
-fn eval_answers_before_the_next_question() {
+fn eval_answers_before_reading_the_next_query() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = program::command(directory.path())
         .args(["robots-txt", "eval"])

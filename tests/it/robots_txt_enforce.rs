@@ -1,4 +1,4 @@
-//! Robots held to the robots.txt in force: in the layer, in a running server, on the pages.
+//! Enforcement of the current robots.txt: in the layer, in a running server, on the pages.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Robots that are refused by purpose, whatever robots.txt calls them.
+//! Robots refused by purpose, whatever their name in robots.txt.
 
 use std::fs;
 
@@ -10,9 +10,8 @@ use crate::support::{
     program::{Server, request, run, succeed},
 };
 
-/// Robots that train models, none with a published token, and the token that stands for it.
-///
-/// Before tokens were derived from names each of them was let in, and stood in no file.
+/// Model-training robots without a published token, each with its derived token. Without derived
+/// tokens, each of them would be admitted and missing from the file.
 const NAMED: [(&str, &str); 12] = [
     ("Mozilla/5.0 (compatible; DeepSeekBot/1.0)", "DeepSeekBot"),
     ("img2dataset", "img2dataset"),
@@ -56,7 +55,7 @@ impl House {
         Server::start(self.directory.path(), &["serve"])
     }
 
-    /// Adds a robot that trains models, and that no `User-agent` line can name.
+    /// Adds a model-training robot that no `User-agent` line can name.
     fn add_unnamed(&self) {
         let arguments = [
             "registry",
@@ -80,7 +79,7 @@ fn get(server: &Server, path: &str, user_agent: &str) -> (u16, String) {
 }
 
 #[test]
-fn robots_of_a_purpose_are_listed_and_refused_whether_or_not_they_have_a_token() {
+fn robots_of_a_purpose_are_listed_and_refused_with_or_without_a_token() {
     let house = House::new("serve = 'settings'\nenforce = 'on'");
     let server = house.serve();
     let (_, file) = get(&server, "/robots.txt", "x");
@@ -101,7 +100,7 @@ fn robots_of_a_purpose_are_listed_and_refused_whether_or_not_they_have_a_token()
 }
 
 #[test]
-fn all_robots_of_the_bundled_registry_that_train_models_are_refused() {
+fn all_model_training_robots_of_the_bundled_registry_are_refused() {
     let house = House::new("serve = 'merge'\nenforce = 'on'");
     let server = house.serve();
     let list = [
@@ -133,17 +132,17 @@ fn all_robots_of_the_bundled_registry_that_train_models_are_refused() {
 }
 
 #[test]
-fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
+fn a_robot_that_robots_txt_cannot_name_is_refused_and_reported() {
     for (settings, status, told) in [
         (
             "serve = 'settings'\nenforce = 'on'",
             403,
-            "they are refused all the same",
+            "they are refused anyway",
         ),
         (
             "serve = 'merge'\nenforce = 'on'",
             403,
-            "they are refused all the same",
+            "they are refused anyway",
         ),
         (
             "serve = 'settings'\nenforce = 'report'",
@@ -158,7 +157,7 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
         assert_eq!(found, status, "{settings}: {text}");
         if status == 403 {
             assert!(
-                text.contains("refuses all robots of the purpose ai-training"),
+                text.contains("refuses all robots with the purpose ai-training"),
                 "{text}"
             );
         }
@@ -186,22 +185,22 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
             ],
         );
         assert!(
-            explained.contains("The site refuses all robots of the purpose ai-training"),
+            explained.contains("The site refuses all robots with the purpose ai-training"),
             "{explained}"
         );
         assert!(house.upstream.seen().len() < 1_000);
     }
 }
 
-/// A page of the area that robots are sent away from, and one of robot heaven.
+/// A page that is redirected for robots, and a page of robot heaven.
 const LED: [&str; 2] = ["/members-only-stuff/a", "/robot-heaven/"];
 
 #[test]
-fn who_is_refused_everything_is_not_led_to_heaven_either() {
+fn a_robot_refused_everything_is_not_redirected_to_heaven_either() {
     for (settings, statuses) in [
         ("enforce = 'on'", [403, 403]),
         ("enforce = 'on'\nrefusal = '429'", [429, 429]),
-        // Here heaven is what they get in place of the site.
+        // Here robots get heaven instead of the site.
         ("enforce = 'on'\nrefusal = 'redirect'", [302, 200]),
         ("enforce = 'on'\nrefusal = 'pass'", [302, 200]),
         ("enforce = 'report'", [302, 200]),
@@ -223,10 +222,10 @@ fn who_is_refused_everything_is_not_led_to_heaven_either() {
                 explained.contains(&decision),
                 "{settings} {path}: {explained}"
             );
-            let why = "this site refuses all robots of the purpose ai-training";
-            let line = format!("robots.txt  Robot heaven is no exception, as {why}.\n");
+            let why = "this site refuses all robots with the purpose ai-training";
+            let line = format!("robots.txt  Robot heaven is refused too: {why}.\n");
             let is_told = explained.contains(&line);
-            let counted = explained.contains("robots.txt  It passes and is counted: ");
+            let counted = explained.contains("robots.txt  The request passes and is counted: ");
             match status {
                 403 | 429 => assert!(is_told && text.contains(why), "{text} {explained}"),
                 _ => {
@@ -241,7 +240,7 @@ fn who_is_refused_everything_is_not_led_to_heaven_either() {
 }
 
 #[test]
-fn who_always_passes_is_refused_nothing_and_what_is_reported_is_counted() {
+fn exempt_robots_are_not_refused_and_reported_violations_are_counted() {
     let house = House::new("serve = 'settings'\nenforce = 'report'");
     let server = house.serve();
     for path in LED {
@@ -267,7 +266,7 @@ fn who_always_passes_is_refused_nothing_and_what_is_reported_is_counted() {
 }
 
 #[test]
-fn a_token_is_told_as_published_or_derived() {
+fn a_token_is_shown_as_published_or_derived() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     for (id, line) in [

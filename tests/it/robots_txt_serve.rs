@@ -1,4 +1,4 @@
-//! `/robots.txt` as a running server answers it, in front of a real upstream.
+//! `/robots.txt` served by a running server in front of a real upstream.
 
 use std::{fs, path::Path};
 
@@ -26,7 +26,7 @@ impl House {
         }
     }
 
-    /// An upstream that answers /robots.txt so, and everything else with "site".
+    /// Starts an upstream with this response to /robots.txt, and "site" elsewhere.
     fn robots(reply: Reply) -> Self {
         Self::new(TestServer::with(move |seen| {
             match seen.path.split('?').next() {
@@ -66,7 +66,7 @@ fn robots(server: &Server) -> Answer {
     robots_of(server, "www.example.com")
 }
 
-/// Waits until the upstream's part is known; until then it is 503.
+/// Waits until the upstream's part is fetched; until then the response is 503.
 fn known(server: &Server, host: &str) -> Answer {
     eventually("the upstream has answered", || {
         robots_of(server, host).header("cache-control") == "max-age=300"
@@ -75,7 +75,7 @@ fn known(server: &Server, host: &str) -> Answer {
 }
 
 #[test]
-fn by_default_the_upstream_answers() {
+fn by_default_the_upstream_responds() {
     let house = House::robots(Reply::text(THEIRS).with("X-Mark", "theirs"));
     let server = house.serve("");
     let answer = robots(&server);
@@ -84,7 +84,7 @@ fn by_default_the_upstream_answers() {
 }
 
 #[test]
-fn a_file_is_served_octet_by_octet() {
+fn a_file_is_served_byte_for_byte() {
     let house = House::robots(Reply::text(THEIRS));
     let file = b"# \xff\r\nUser-agent: *\r\nDisallow: /file\r\n";
     fs::write(house.path().join("own.txt"), file).unwrap();
@@ -120,7 +120,7 @@ fn settings_name_robots_by_purpose_and_id() {
 }
 
 #[test]
-fn a_robot_that_is_added_is_refused_soon() {
+fn an_added_robot_is_refused_soon() {
     let house = House::robots(Reply::text(""));
     let server = house.serve("[robots_txt]\nserve = 'settings'\nrefuse_robots = 'house'");
     assert_eq!(robots(&server).text(), "User-agent: *\nDisallow:\n");
@@ -140,7 +140,7 @@ fn a_robot_that_is_added_is_refused_soon() {
 }
 
 #[test]
-fn ours_are_merged_over_theirs() {
+fn our_rules_are_merged_over_the_sites() {
     let house = House::robots(Reply::text(THEIRS));
     let server = house
         .serve("[robots_txt]\nserve = 'merge'\ndisallow = ['/ours']\nrefuse_robots = ['gptbot']");
@@ -162,7 +162,7 @@ fn ours_are_merged_over_theirs() {
 }
 
 #[test]
-fn a_merge_keeps_what_the_site_reserves() {
+fn a_merge_keeps_the_sites_reserved_paths() {
     let theirs = "License: https://www.example.com/theirs.xml\n\
         User-agent: *\nContent-Signal: search=yes, ai-train=no\n\
         Content-Usage: train-ai=n\nContent-Usage: /open/ train-ai=y\n\
@@ -187,13 +187,13 @@ fn a_merge_keeps_what_the_site_reserves() {
          Content-Usage: /reports/ search=n\n\
          Content-Usage: /paid/ train-ai=n\nDisallow: /theirs\n"
     );
-    // Who has a group of its own by us keeps what the site says to everybody.
+    // A robot with a group in our rules keeps the site's rules for all robots.
     assert!(before.contains("User-agent: GPTBot\n"), "{text}");
     assert!(before.contains("Content-Usage: train-ai=n\n"), "{text}");
 }
 
 #[test]
-fn what_is_served_by_purpose_is_clean_by_our_own_lint() {
+fn the_file_generated_by_purpose_passes_our_own_lint() {
     let house = House::robots(Reply::text(THEIRS));
     let server = house.serve(
         "[robots_txt]\nserve = 'settings'\nrefuse_purposes = 'search, ai-training, ai-search, ai-user, seo, monitoring, preview, feed, archive, \
@@ -218,7 +218,7 @@ fn what_is_served_by_purpose_is_clean_by_our_own_lint() {
 }
 
 #[test]
-fn preferences_of_the_settings_are_checked_as_lint_checks_them() {
+fn preferences_in_the_settings_are_checked_like_those_linted() {
     let house = House::robots(Reply::text(THEIRS));
     for (setting, said) in [
         ("content_signal = 'serch=yes'", "write search"),
@@ -232,7 +232,7 @@ fn preferences_of_the_settings_are_checked_as_lint_checks_them() {
         ),
         (
             "content_usage = ['/a train-ai=n', '/a search=y']",
-            "another line is about the same path",
+            "another line has the same path",
         ),
     ] {
         house.configure(&format!("[robots_txt]\nserve = 'settings'\n{setting}"));
@@ -248,7 +248,7 @@ fn preferences_of_the_settings_are_checked_as_lint_checks_them() {
 }
 
 #[test]
-fn conditions_head_and_other_methods() {
+fn conditional_head_and_other_requests_are_supported() {
     let house = House::robots(Reply::text(THEIRS));
     let server = house.serve("[robots_txt]\nserve = 'settings'\ndisallow = '/x'");
     let ask = |method: &str, headers: &[(&str, &str)]| {
@@ -295,12 +295,12 @@ fn conditions_head_and_other_methods() {
             .seen()
             .iter()
             .all(|seen| seen.path != "/robots.txt"),
-        "the upstream is not asked for what it has no part in"
+        "the upstream must not be requested for our own file"
     );
 }
 
 #[test]
-fn it_is_never_redirected_and_stands_at_the_root_alone() {
+fn it_is_never_redirected_and_only_served_at_the_root() {
     let house = House::robots(Reply::text(THEIRS));
     house.configure("[robots_txt]\nserve = 'settings'\ndisallow = '/'");
     let config = house.path().join("robot-detection.toml");
@@ -339,7 +339,7 @@ const MIRRORS: &str = "[robots_txt]\nserve = 'settings'\ndisallow = '/site'\n\
 
 /// The example of A. Melkov's proposal (www-talk, 2003).
 #[test]
-fn each_host_has_its_own_and_mirrors_name_the_main_one() {
+fn each_host_has_its_own_file_and_mirrors_name_the_main_host() {
     let house = House::robots(Reply::text(THEIRS));
     let server = house.serve(MIRRORS);
     let closed = "User-agent: *\nDisallow: /\nHost: www.myhost.ru\n";
@@ -372,7 +372,7 @@ fn each_host_has_its_own_and_mirrors_name_the_main_one() {
 }
 
 #[test]
-fn a_main_mirror_on_another_port_is_spelled_with_it() {
+fn a_main_mirror_on_another_port_is_written_with_the_port() {
     let house = House::robots(Reply::text(THEIRS));
     fs::write(
         house.path().join("own.txt"),
@@ -395,12 +395,12 @@ fn a_main_mirror_on_another_port_is_spelled_with_it() {
     assert_eq!(
         text("b.example"),
         THEIRS,
-        "the upstream answers for other hosts"
+        "the upstream responds for other hosts"
     );
 }
 
 #[test]
-fn the_upstream_is_asked_by_the_name_of_each_host() {
+fn the_upstream_is_requested_by_the_name_of_each_host() {
     let house = House::new(TestServer::with(|seen| {
         let host = seen.header("host").unwrap_or_default();
         Reply::text(format!("User-agent: *\nDisallow: /of-{host}\n"))
@@ -420,7 +420,7 @@ fn the_upstream_is_asked_by_the_name_of_each_host() {
     }
 }
 
-/// A name, what the upstream answers by it, and what is told of that.
+/// Returns a host name, the upstream's response for that host, and the logged reason.
 fn sayings() -> [(&'static str, Reply, &'static str); 9] {
     let html = Reply::typed(
         "text/html",
@@ -429,15 +429,15 @@ fn sayings() -> [(&'static str, Reply, &'static str); 9] {
     [
         ("gone", Reply::status(404), ""),
         ("secret", Reply::status(403), ""),
-        ("page", html, "is a page, not a robots.txt"),
+        ("page", html, "is a web page, not a robots.txt"),
         ("broken", Reply::status(500), "answered 500"),
         ("busy", Reply::status(429), "answered 429"),
         (
             "mad",
             Reply::Raw(b"nonsense".to_vec()),
-            "none of its rules is known",
+            "its rules are unknown",
         ),
-        ("reset", Reply::Reset, "none of its rules is known"),
+        ("reset", Reply::Reset, "its rules are unknown"),
         (
             "away",
             Reply::redirect("http://evil.example/robots.txt"),
@@ -446,13 +446,13 @@ fn sayings() -> [(&'static str, Reply, &'static str); 9] {
         (
             "round",
             Reply::redirect("/robots.txt"),
-            "goes on to redirect",
+            "redirects more than",
         ),
     ]
 }
 
 #[test]
-fn ours_are_served_once_the_upstream_says_that_it_has_none() {
+fn our_rules_are_served_once_the_upstream_reports_that_it_has_no_file() {
     let cases = sayings();
     let hosts: Vec<_> = cases
         .iter()
@@ -487,11 +487,15 @@ fn ours_are_served_once_the_upstream_says_that_it_has_none() {
         }
         eventually(told, || house.log().contains(told));
     }
-    assert_eq!(house.log().matches("answered 500").count(), 1, "told once");
+    assert_eq!(
+        house.log().matches("answered 500").count(),
+        1,
+        "the failure is logged once"
+    );
 }
 
 #[test]
-fn robots_hold_back_until_the_upstream_has_answered() {
+fn robots_are_kept_out_until_the_upstream_has_responded() {
     let house = House::robots(Reply::text(THEIRS));
     house.configure("[robots_txt]\nserve = 'merge'\ndisallow = '/ours'\nenforce = 'on'");
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -510,14 +514,14 @@ fn robots_hold_back_until_the_upstream_has_answered() {
     assert_eq!(
         server.get("/ours", GOOGLEBOT).status,
         403,
-        "ours are in force"
+        "our rules apply"
     );
     assert_eq!(server.get("/ours", FIREFOX).status, 502);
-    assert!(house.log().contains("no connection to"), "{}", house.log());
+    assert!(house.log().contains("cannot connect to"), "{}", house.log());
 }
 
 #[test]
-fn explain_says_what_becomes_of_a_merge() {
+fn explain_shows_the_result_of_a_merge() {
     let explain = |house: &House| {
         house.configure("[robots_txt]\nserve = 'merge'\ndisallow = '/abc$'\nallow = '/y'");
         let arguments = [
@@ -531,8 +535,11 @@ fn explain_says_what_becomes_of_a_merge() {
     };
     let inexact = "User-agent: *\nAllow: /*a*b*c\n";
     for (reply, told) in [
-        (Reply::status(500), "; with 503 until that is known"),
-        (Reply::text(inexact), "; they cannot be merged exactly"),
+        (
+            Reply::status(500),
+            "; answers 503 until the upstream's file is known",
+        ),
+        (Reply::text(inexact), "; the files cannot be merged exactly"),
     ] {
         let text = explain(&House::robots(reply));
         assert!(text.contains(told), "{told}: {text}");
@@ -540,7 +547,7 @@ fn explain_says_what_becomes_of_a_merge() {
 }
 
 #[test]
-fn a_huge_file_is_cut_at_a_line() {
+fn a_huge_file_is_cut_at_a_line_end() {
     let line = "Disallow: /theirs\n";
     let huge = format!("User-agent: *\n{}", line.repeat(100_000));
     let house = House::robots(Reply::text(huge));
@@ -550,7 +557,7 @@ fn a_huge_file_is_cut_at_a_line() {
     assert!(text.len() > 500 << 10, "{}", text.len());
     assert!(
         text.lines().skip(1).all(|line| line == "Disallow: /theirs"),
-        "whole lines"
+        "the file ends with a complete line"
     );
     assert!(house.log().contains("is over 1 MiB"), "{}", house.log());
 }
@@ -570,7 +577,7 @@ fn redirects_within_the_upstream_are_followed() {
 }
 
 #[test]
-fn a_hangup_reloads_and_the_last_good_copy_stays() {
+fn a_hangup_reloads_and_keeps_the_last_good_copy() {
     let house = House::robots(Reply::text(THEIRS).with("ETag", "\"t1\""));
     let server = house.serve("[robots_txt]\nserve = 'merge'\ndisallow = '/ours'");
     let first = known(&server, "www.example.com");
@@ -583,7 +590,7 @@ fn a_hangup_reloads_and_the_last_good_copy_stays() {
         robots(&server).text().contains("/new")
     });
     eventually("the upstream has failed", || {
-        house.log().contains("the last good copy stays")
+        house.log().contains("using the last good copy")
     });
     let text = robots(&server).text();
     assert!(
@@ -608,31 +615,33 @@ fn a_hangup_reloads_and_the_last_good_copy_stays() {
 
     house.configure("[robots_txt]\nserve = 'nothing'");
     server.signal("HUP");
-    eventually("the log says what is wrong", || {
+    eventually("the log reports the error", || {
         house
             .log()
-            .contains("robots_txt.serve: \"nothing\" is no way to serve it")
+            .contains("robots_txt.serve: \"nothing\" is not a valid way to serve it")
     });
     assert!(
         robots(&server).text().contains("/new"),
-        "a bad file changes nothing"
+        "an invalid file changes nothing"
     );
 
     house.configure("[robots_txt]\nserve = 'pass'");
     server.signal("HUP");
-    eventually("the upstream answers itself", || {
+    eventually("the upstream's own file is served", || {
         robots(&server).text() == "User-agent: *\nDisallow: /back\n"
     });
 }
 
 #[test]
-fn a_reload_that_changes_nothing_keeps_tag_and_date() {
+fn a_reload_without_changes_keeps_etag_and_date() {
     let house = House::robots(Reply::text(THEIRS));
     let settings = "[robots_txt]\nserve = 'settings'\ndisallow = '/x'";
     let server = house.serve(settings);
     let first = robots(&server);
     server.signal("HUP");
-    eventually("it is reloaded", || house.log().contains("reloaded sites"));
+    eventually("the configuration is reloaded", || {
+        house.log().contains("reloaded sites")
+    });
     let second = robots(&server);
     for header in ["etag", "last-modified"] {
         assert_eq!(first.header(header), second.header(header));
@@ -640,7 +649,7 @@ fn a_reload_that_changes_nothing_keeps_tag_and_date() {
 }
 
 #[test]
-fn the_demonstration_site_serves_one_as_well() {
+fn the_demonstration_site_serves_a_file_too() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = crate::support::program::command(directory.path());
     command.args(["explain", "--path", "/robots.txt", "--user-agent", "x"]);
@@ -662,7 +671,7 @@ fn the_demonstration_site_serves_one_as_well() {
 }
 
 #[test]
-fn explain_says_who_answers() {
+fn explain_names_the_origin_of_the_file() {
     let house = House::robots(Reply::text(THEIRS));
     house.configure(MIRRORS);
     let explain = |host: &str| {
@@ -693,7 +702,7 @@ fn explain_says_who_answers() {
 }
 
 #[test]
-fn doctor_tells_of_files_mirrors_and_the_upstream() {
+fn doctor_checks_files_mirrors_and_the_upstream() {
     let house = House::robots(Reply::status(500));
     house.configure(
         "[robots_txt]\nserve = 'pass'\ndisallow = '/x'\nrefuse_robots = ['gptbott']\n\
@@ -702,8 +711,8 @@ fn doctor_tells_of_files_mirrors_and_the_upstream() {
     let report = succeed(house.path(), &["doctor", "--offline"]);
     for line in [
         "robots_txt.disallow has no effect on the site: robots_txt.serve is pass",
-        "robots_txt.refuse_robots names the robot \"gptbott\", which no source has; did you mean \"gptbot\"?",
-        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not among its hosts; if it is no other server's, add it",
+        "robots_txt.refuse_robots names the unknown robot \"gptbott\"; did you mean \"gptbot\"?",
+        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not among its hosts; add it unless another server serves it",
     ] {
         assert!(
             report.contains(&format!("warn  robots.txt: {line}\n")),
@@ -711,7 +720,7 @@ fn doctor_tells_of_files_mirrors_and_the_upstream() {
         );
     }
     assert!(report.contains("/robots.txt answered 500"), "{report}");
-    let answered = format!("ok    robots.txt: answered by {}", house.upstream.url(""));
+    let answered = format!("ok    robots.txt: served by {}", house.upstream.url(""));
     assert!(report.contains(&answered), "{report}");
 
     house.configure("[robots_txt]\nserve = 'file'\nfile = 'missing.txt'");

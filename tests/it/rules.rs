@@ -1,4 +1,4 @@
-//! Rules and lists of robots: settings in, decisions out, and as a running server keeps them.
+//! Rules and lists of robots: from settings to decisions, and in a running server.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
 //! The site robot visits a site on loopback.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may panic")]
 
 pub(crate) mod endless;
 pub(crate) mod site;
@@ -24,7 +24,7 @@ async fn store() -> Store {
     Store::connect("sqlite::memory:").await.unwrap()
 }
 
-/// Builder of a robot that begins at the root and does not wait to try again.
+/// Returns a builder of a robot that starts at the root and retries without delay.
 fn robot(store: &Store, site: &Site) -> SiteRobotBuilder {
     robot_at(store, site, "/")
 }
@@ -76,8 +76,8 @@ async fn outcome(store: &Store, site: &Site, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "a site and all that is asked of it")]
-async fn a_site_is_walked_within_its_scope() {
+#[expect(clippy::too_many_lines, reason = "one site with all its checks")]
+async fn a_site_is_visited_within_its_scope() {
     let elsewhere = Site::open(&[("/", Page::html("Elsewhere", &[]))]).await;
     let other = elsewhere.url("/");
     let site = Site::open(&[
@@ -139,8 +139,12 @@ async fn a_site_is_walked_within_its_scope() {
         stored.description.value(name::DEPTH).unwrap().to_owned()
     };
     assert_eq!(depth("/").await, "0");
-    assert_eq!(depth("/frame").await, "1", "a frame belongs to its page");
-    assert_eq!(depth("/target").await, "2", "a redirect costs no link");
+    assert_eq!(
+        depth("/frame").await,
+        "1",
+        "a frame counts as part of its page"
+    );
+    assert_eq!(depth("/target").await, "2", "a redirect adds no depth");
     assert_eq!(depth("/c").await, "2");
     assert_eq!(
         outcome(&store, &site, "/gone").await,
@@ -154,7 +158,7 @@ async fn a_site_is_walked_within_its_scope() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_run_asks_only_for_what_has_changed() {
+async fn a_second_run_fetches_only_changed_pages() {
     let site = Site::open(&[
         ("/robots.txt", Page::text("text/plain", "")),
         ("/", Page::html("Home", &["/a", "/b", "/twin"])),
@@ -171,7 +175,7 @@ async fn a_second_run_asks_only_for_what_has_changed() {
         .list(&DescriptionQuery::new("docs"))
         .await
         .unwrap();
-    assert_eq!(before.len(), 4, "of twins, one is described");
+    assert_eq!(before.len(), 4, "only one of two duplicates is described");
     site.asked();
 
     let second = run(robot(&store, &site)).await;
@@ -195,7 +199,7 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     assert_eq!(titles["/a"], "A, changed");
     assert!(
         titles.contains_key("/deep"),
-        "it is there, though nobody links to it"
+        "the page still exists without links to it"
     );
     site.remove("/deep");
     let fourth = run(robot(&store, &site)).await;
@@ -204,7 +208,7 @@ async fn a_second_run_asks_only_for_what_has_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_robots_txt_that_is_as_it_was_is_not_sent_again() {
+async fn an_unmodified_robots_txt_is_not_sent_again() {
     let rules = |path: &str| Page::text("text/plain", format!("User-agent: *\nDisallow: {path}"));
     let site = Site::open(&[
         ("/robots.txt", rules("/a")),
@@ -214,7 +218,7 @@ async fn a_robots_txt_that_is_as_it_was_is_not_sent_again() {
     ])
     .await;
     let store = store().await;
-    // What was asked for, robots.txt first: a star stands for a condition.
+    // Requested paths, robots.txt first; a star marks a conditional request.
     let asked = async || {
         run(robot(&store, &site)).await;
         let mut asked = site.asked();
@@ -249,7 +253,7 @@ async fn a_robots_txt_that_is_as_it_was_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_twins_the_shortest_url_is_described_whichever_comes_first() {
+async fn of_duplicates_the_shortest_url_is_described_in_any_order() {
     let twin = Page::html("Twin", &["/twin"]);
     let site = Site::open(&[
         ("/", Page::html("Home", &["/twin/under/its/longer/name"])),
@@ -272,7 +276,7 @@ async fn of_twins_the_shortest_url_is_described_whichever_comes_first() {
     assert_eq!(
         plain.len(),
         1,
-        "all but robots.txt, of which there is none: {plain:?}"
+        "all except the missing robots.txt: {plain:?}"
     );
     assert_eq!(second.counts.unmodified, 3);
     assert_eq!(paths(&store, &site).await, "/ /twin");
@@ -283,7 +287,7 @@ async fn of_twins_the_shortest_url_is_described_whichever_comes_first() {
     assert_eq!(paths(&store, &site).await, "/ /twin/under/its/longer/name");
 }
 
-/// Returns which path of heaven a robot is sent to that asks for one of the site.
+/// Returns the heaven paths to which robots are redirected from the given paths.
 async fn page_of(store: &Store, site: &Site, asked: &[&str]) -> Vec<String> {
     let settings = HeavenSettings::new(&site.origin).unwrap();
     let heaven = ServedHeaven::new(Library::new(store.clone(), "docs"), settings);
@@ -293,13 +297,13 @@ async fn page_of(store: &Store, site: &Site, asked: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_url_of_a_page_leads_to_it() {
+async fn every_url_of_a_page_redirects_to_its_heaven_page() {
     let canonical = "<link rel=canonical href=/shop/salt>";
-    // A link to the English file stands in for what is not translated.
+    // A link to the English file replaces an untranslated one.
     let guide = Page::html("Guide", &["/en/guide"]).in_head("<html lang=en>");
     let by_price = Page::html("Salt by price", &[]).in_head(canonical);
     let login = "<title>Log in</title><p>Who are you?<input type=password>";
-    // What it names as canonical is not there.
+    // The canonical URL of this page does not exist.
     let lost = Page::html("Lost", &[]).header("link", "</lost>; rel=canonical");
     let pepper = "/shop/pepper?utm_source=start&size=2";
     let links = [
@@ -349,7 +353,7 @@ async fn every_url_of_a_page_leads_to_it() {
     assert!(told[8].starts_with("/robot-heaven/lost"), "{told:?}");
     assert_eq!(told[9], "-");
 
-    // The canonical URL goes, and what named it is a page of its own.
+    // After the canonical URL is gone, the page that named it gets its own heaven page.
     site.put("/shop/salt", Page::status(410));
     run(robot(&store, &site)).await;
     run(robot(&store, &site)).await;
@@ -367,13 +371,13 @@ async fn servers_without_validators_are_compared_by_content() {
     let asked = site.asked();
     assert!(
         asked.iter().all(|asked| !asked.is_conditional),
-        "other filters need whole pages"
+        "another filter needs complete pages"
     );
     assert_eq!((second.counts.unmodified, second.counts.same), (0, 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_may_not_be_shown_any_more_is_withdrawn() {
+async fn newly_forbidden_pages_are_withdrawn() {
     let all = [
         "/noindex",
         "/header",
@@ -417,7 +421,7 @@ async fn what_may_not_be_shown_any_more_is_withdrawn() {
         "{text}"
     );
 
-    // A header that comes with a 304 counts too, and what is allowed again comes back.
+    // Headers of a 304 count too, and a page that is allowed again is restored.
     site.put("/header", Page::html("/header", &[]));
     site.put("/robots.txt", Page::text("text/plain", ""));
     run(robot(&store, &site)).await;
@@ -428,7 +432,7 @@ async fn what_may_not_be_shown_any_more_is_withdrawn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_that_passes_keeps_what_is_described() {
+async fn a_temporary_failure_keeps_the_descriptions() {
     let site = Site::open(&[
         ("/", Page::html("Home", &["/a"])),
         ("/a", Page::html("A", &["/b"])),
@@ -450,14 +454,14 @@ async fn a_failure_that_passes_keeps_what_is_described() {
     assert_eq!(
         site.paths(),
         ["/robots.txt"],
-        "RFC 9309: nothing is visited then"
+        "RFC 9309: nothing is visited without a robots.txt response"
     );
     assert_eq!(third.counts.withdrawn, 0);
     assert_eq!(paths(&store, &site).await, "/ /a /b");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_fails_is_tried_again() {
+async fn a_failed_page_is_retried() {
     let site = Site::open(&[("/", Page::status(503))]).await;
     let store = store().await;
     let builder = robot(&store, &site).retries(2, Duration::from_millis(1));
@@ -476,7 +480,7 @@ async fn judged(page: Page) -> (bool, bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tags_and_headers_for_robots_do_what_they_say() {
+async fn tags_and_headers_for_robots_are_obeyed() {
     for (content, expected) in [
         ("noindex", (false, true)),
         ("nofollow", (true, false)),
@@ -500,7 +504,7 @@ async fn tags_and_headers_for_robots_do_what_they_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nofollow_links_and_robots_txt_are_obeyed_unless_that_is_switched_off() {
+async fn nofollow_links_and_robots_txt_are_obeyed_unless_disabled() {
     let page = || Page::html("Home", &["/linked"]);
     let nofollow = Page::new("<title>Home</title><a rel=nofollow href=/linked>x</a>");
     assert_eq!(judged(nofollow).await, (true, false));
@@ -521,7 +525,7 @@ async fn nofollow_links_and_robots_txt_are_obeyed_unless_that_is_switched_off() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_may_not_be_stored_is_described_without_its_text() {
+async fn a_noarchive_page_is_described_without_its_text() {
     let page = Page::html("Home", &[]).in_head("<meta name=robots content=noarchive>");
     let site = Site::open(&[("/", page)]).await;
     let store = store().await;
@@ -540,7 +544,7 @@ async fn what_may_not_be_stored_is_described_without_its_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_are_followed_as_deep_as_it_is_told() {
+async fn links_are_followed_to_the_configured_depth() {
     let site = Site::open(&[
         ("/1", Page::html("1", &["/2"])),
         ("/2", Page::html("2", &["/3"])),
@@ -599,7 +603,7 @@ async fn sitemaps_and_feeds_are_starting_points() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn visits_keep_the_pause_that_robots_txt_asks_for() {
+async fn visits_keep_the_crawl_delay_of_robots_txt() {
     let site = Site::open(&[
         (
             "/robots.txt",
@@ -620,7 +624,7 @@ async fn visits_keep_the_pause_that_robots_txt_asks_for() {
     }
 }
 
-/// A site of so many pages, each of which links to some others.
+/// Returns a site with a number of pages, each linking to some others.
 async fn large_site(count: usize) -> Site {
     let site = Site::open(&[]).await;
     for number in 0..count {
@@ -637,7 +641,7 @@ async fn large_site(count: usize) -> Site {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_was_cut_off_goes_on_where_it_was() {
+async fn a_cancelled_run_continues_where_it_was() {
     const PAGES: usize = 60;
     let site = large_site(PAGES).await;
     let directory = tempfile::tempdir().unwrap();
@@ -647,13 +651,13 @@ async fn a_run_that_was_cut_off_goes_on_where_it_was() {
     let start = |store: &Store| robot_at(store, &site, "/slow0").clock(clock.clone());
     let first = start(&store).build().unwrap();
     tokio::select! {
-        _ = first.run() => panic!("it has ended before it was cut off"),
+        _ = first.run() => panic!("the run ended before it was cancelled"),
         () = site.until_asked(20) => {}
     }
     drop(first);
     store.close().await;
 
-    // Whoever was cut off could not give back what it had taken.
+    // The cancelled run could not release the URLs that it had taken.
     clock.advance(Duration::from_secs(21));
     let store = Store::connect(&url).await.unwrap();
     let summary = run(start(&store)).await;
@@ -692,7 +696,7 @@ async fn a_run_is_paused_resumed_and_stopped() {
             robot.run().await,
             Err(SiteRobotError::RunsAlready { .. })
         ));
-        assert_eq!(site.paths().len(), 0, "after {asked} nothing is asked for");
+        assert_eq!(site.paths().len(), 0, "after {asked} nothing is requested");
         handle.resume();
         site.until_asked(5).await;
         handle.stop();
@@ -752,7 +756,7 @@ async fn a_url_is_explained_step_by_step() {
     assert!(text.contains("never visited"), "{text}");
     let text = explain("http://elsewhere.example/").await;
     assert!(
-        text.contains("no  scope: the host elsewhere.example:80 was not asked for"),
+        text.contains("no  scope: the host elsewhere.example:80 is not in scope"),
         "{text}"
     );
     let text = explain("javascript:alert(1)").await;
@@ -779,7 +783,7 @@ async fn a_robot_needs_a_starting_point_and_a_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn traps_end_and_links_with_an_effect_are_left_alone() {
+async fn traps_end_and_links_with_side_effects_are_not_followed() {
     let links = [
         "/logout",
         "/posts/7/delete",

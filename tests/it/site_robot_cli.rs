@@ -48,13 +48,13 @@ async fn visit(directory: &Path, site: &Site) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Has runs compare no page of heaven with its original, which would be asked for.
+/// Disables the comparison of heaven pages with their originals, which sends extra requests.
 fn compare_none(directory: &Path) {
     let text = "heaven.parity_pages = 0\n";
     std::fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Begins a run that is still under way.
+/// Starts a run; returns its running process.
 fn begin(directory: &Path, site: &Site) -> Child {
     program::command(directory)
         .args(["--database", DATABASE, "site-robot", "run", &site.url("/")])
@@ -72,7 +72,7 @@ async fn end(child: Child) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Waits until a state that is read from the database is reached.
+/// Waits until the status, as stored in the database, matches.
 async fn until(directory: &Path, what: &str, is_so: fn(&Value) -> bool) {
     let directory = directory.to_owned();
     let what = what.to_owned();
@@ -95,7 +95,7 @@ async fn three_pages() -> Site {
     .await
 }
 
-/// Site of a start page and many slow ones.
+/// Starts a site with a start page and many slow pages.
 async fn slow_site(pages: usize) -> Site {
     let paths: Vec<_> = (0..pages).map(|number| format!("/slow/{number}")).collect();
     let links: Vec<_> = paths.iter().map(String::as_str).collect();
@@ -113,7 +113,7 @@ async fn slow_site(pages: usize) -> Site {
 }
 
 #[tokio::test]
-async fn a_second_run_asks_only_for_changes_and_leaves_heaven_as_it_is() {
+async fn a_second_run_fetches_only_changes_and_leaves_heaven_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     compare_none(directory.path());
@@ -144,9 +144,9 @@ async fn a_second_run_asks_only_for_changes_and_leaves_heaven_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_sent_again_with_the_same_words_keeps_its_date() {
+async fn a_page_sent_again_with_the_same_text_keeps_its_date() {
     let directory = tempfile::tempdir().unwrap();
-    // A server that knows no conditions: each answer is 200, and seems new.
+    // A server that ignores conditions: each response is 200, and seems new.
     let answer = |page: Page, minute: u32| {
         let date = format!("Sun, 22 Nov 2020 12:{minute:02}:05 GMT");
         page.header("last-modified", &date)
@@ -172,12 +172,12 @@ async fn a_page_that_is_sent_again_with_the_same_words_keeps_its_date() {
             (&3.into(), &0.into()),
             "{again}"
         );
-        assert_ne!(again["bytes"], 0, "the server knows no conditions");
+        assert_ne!(again["bytes"], 0, "the server ignores conditions");
         assert_eq!(again["heaven"]["changed"], false);
         assert_eq!(files(&heaven), before);
     }
 
-    // What does say something else has a new date, and it alone.
+    // Only a page with changed text gets a new date.
     site.put("/b", answer(Page::html("Barley and oats", &[]), 3));
     assert_eq!(visit(directory.path(), &site).await["changed"], 1);
     let after = files(&heaven);
@@ -195,7 +195,7 @@ async fn a_page_that_is_sent_again_with_the_same_words_keeps_its_date() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_gone_or_noindex_is_gone_from_heaven() {
+async fn a_missing_or_noindex_page_is_removed_from_heaven() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     visit(directory.path(), &site).await;
@@ -219,7 +219,7 @@ async fn a_page_that_is_gone_or_noindex_is_gone_from_heaven() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_comes_to_nothing_at_its_only_starting_point_fails_and_says_so() {
+async fn a_run_without_results_from_its_only_starting_point_fails_and_reports_it() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     let (lost, start) = (site.url("/lost"), site.url("/"));
@@ -245,7 +245,7 @@ async fn a_run_that_comes_to_nothing_at_its_only_starting_point_fails_and_says_s
 }
 
 #[tokio::test]
-async fn a_run_that_was_killed_goes_on_where_it_was() {
+async fn a_killed_run_continues_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let site = slow_site(60).await;
     let mut child = begin(directory.path(), &site);
@@ -264,7 +264,7 @@ async fn a_run_that_was_killed_goes_on_where_it_was() {
         .iter()
         .filter(|path| *path != "/robots.txt" && first.contains(path));
     let twice: Vec<_> = twice.collect();
-    // What was on its way: at most as much as there are connections.
+    // Pages in progress: at most as many as there are connections.
     assert!(twice.len() <= 8, "{twice:?}");
     assert_eq!(twice.iter().find(|it| recorded.contains(it)), None);
 
@@ -272,7 +272,7 @@ async fn a_run_that_was_killed_goes_on_where_it_was() {
     visit(other.path(), &site).await;
     let tree = |directory: &tempfile::TempDir| {
         let mut files = files(&directory.path().join("heaven"));
-        // Exports tell when each description was made.
+        // Exports contain the time of each description.
         files.retain(|name, _| !name.starts_with("rd."));
         files
     };
@@ -280,7 +280,7 @@ async fn a_run_that_was_killed_goes_on_where_it_was() {
     assert!(one == other, "{:?} {:?}", one.keys(), other.keys());
 }
 
-/// Returns what of these is done, and has who was killed seem alive for ever.
+/// Returns the finished paths, and makes the killed process appear alive for ever.
 async fn recorded(directory: &Path, site: &Site, paths: &[String]) -> Vec<String> {
     let url = format!("sqlite://{}", directory.join("robot.db").display());
     let store = Store::connect(&url).await.unwrap();
@@ -345,12 +345,12 @@ async fn a_run_is_paused_resumed_and_stopped_from_another_process() {
     assert_eq!(
         site_robot(directory.path(), &["stop"]).await.0,
         1,
-        "nothing runs"
+        "no run is active"
     );
 }
 
 #[tokio::test]
-async fn explain_tells_why_a_url_is_not_visited() {
+async fn explain_shows_why_a_url_is_not_visited() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     let robots_txt = "User-agent: *\nDisallow: /b\n";
@@ -367,7 +367,7 @@ async fn explain_tells_why_a_url_is_not_visited() {
 }
 
 #[tokio::test]
-async fn parity_tells_which_page_says_something_else_by_now() {
+async fn parity_names_pages_that_have_changed() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     visit(directory.path(), &site).await;
@@ -397,7 +397,7 @@ async fn parity_tells_which_page_says_something_else_by_now() {
 }
 
 #[tokio::test]
-async fn descriptions_go_out_and_come_in_again() {
+async fn descriptions_can_be_exported_and_imported() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     visit(directory.path(), &site).await;
@@ -422,12 +422,12 @@ async fn descriptions_go_out_and_come_in_again() {
     let (code, text) = site_robot(directory.path(), &["clear", "--site", "soif", "--yes"]).await;
     assert_eq!(
         (code, &*text),
-        (0, "soif: cleared, 3 descriptions forgotten\n")
+        (0, "soif: cleared, 3 descriptions deleted\n")
     );
 }
 
 #[tokio::test]
-async fn why_pages_are_not_described_is_told_with_a_count() {
+async fn reasons_for_omitted_pages_are_reported_with_counts() {
     let directory = tempfile::tempdir().unwrap();
     let closed =
         || Page::new("<meta name=robots content=noindex><title>Wiki</title><a href=/a>a</a>");
@@ -460,7 +460,7 @@ async fn why_pages_are_not_described_is_told_with_a_count() {
     })
     .await
     .unwrap();
-    let reason = "robots meta: it is not to be indexed (noindex)";
+    let reason = "robots meta: the page must not be indexed (noindex)";
     let of_start = format!("warning: the starting point {start} is not described: {reason}");
     assert!(note.contains(&of_start), "{text}{note}");
     let counted = format!("not described: 3, the first is {start}: {reason}");
@@ -474,7 +474,7 @@ async fn why_pages_are_not_described_is_told_with_a_count() {
 }
 
 #[tokio::test]
-async fn the_hook_is_started_when_something_was_described() {
+async fn the_hook_runs_when_descriptions_have_changed() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     let text = format!(
@@ -488,11 +488,11 @@ async fn the_hook_is_started_when_something_was_described() {
     let hooked = directory.path().join("hooked");
     std::fs::remove_file(&hooked).unwrap();
     assert_eq!(site_robot(directory.path(), &["run"]).await.0, 0);
-    assert!(!hooked.exists(), "nothing was described anew");
+    assert!(!hooked.exists(), "no description has changed");
 }
 
 #[tokio::test]
-async fn a_server_runs_the_robot_by_itself_and_resumes_it_after_a_restart() {
+async fn a_server_runs_the_site_robot_and_resumes_it_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let site = slow_site(100).await;
     let text = format!(
@@ -524,7 +524,7 @@ async fn a_server_runs_the_robot_by_itself_and_resumes_it_after_a_restart() {
     let sent = spawn_blocking(move || server.get("/slow/7", GOOGLEBOT))
         .await
         .unwrap();
-    assert_eq!(sent.status, 302, "others are sent away still");
+    assert_eq!(sent.status, 302, "other robots are still redirected");
     let visits = site
         .paths()
         .into_iter()

@@ -1,4 +1,4 @@
-//! `site-robot run` beside a running server: handed over to it, or let pass by it.
+//! `site-robot run` next to a running server: handed over, or admitted by the server.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,7 +30,7 @@ const SQLITE: &str = "sqlite://robot.db";
 const OWN: &str = "x-robot-detection-own";
 const PAGES: usize = 37;
 
-/// Members' area of many pages.
+/// Starts a members' area of many pages.
 fn members() -> TestServer {
     TestServer::with(move |seen| {
         let number = seen.path.strip_prefix("/members/");
@@ -52,7 +52,7 @@ fn members() -> TestServer {
     })
 }
 
-/// Site of somebody else.
+/// Starts a site of another owner.
 fn foreign() -> TestServer {
     TestServer::with(|seen| match &*seen.path {
         "/robots.txt" => Reply::status(404),
@@ -70,7 +70,7 @@ fn write(directory: &Path, database: &str, more: &str) {
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Serves a proxied members' area whose heaven comes from the database, at the URL that it has by now.
+/// Serves a proxied members' area with heaven from the database, configured with its actual URL.
 fn serve(directory: &Path, database: &str, upstream: &TestServer) -> Server {
     write(directory, database, "");
     let server = Server::start(directory, &["serve", "--upstream", &upstream.url("")]);
@@ -81,21 +81,21 @@ fn serve(directory: &Path, database: &str, upstream: &TestServer) -> Server {
     );
     write(directory, database, &settings);
     server.signal("HUP");
-    eventually("the settings are in force", || {
+    eventually("the settings apply", || {
         let log = fs::read_to_string(directory.join("stderr.log")).unwrap();
         log.contains("reloaded sites")
     });
     server
 }
 
-/// Waits until the server has shown that it takes orders.
+/// Waits until the server announces that it accepts orders.
 pub(crate) async fn until_taking(directory: &Path, database: &str) -> Store {
     let url = database.replace(
         "robot.db",
         &directory.join("robot.db").display().to_string(),
     );
     let store = Store::connect(&url).await.unwrap();
-    eventually_async("a server takes orders", async || {
+    eventually_async("a server accepts orders", async || {
         !store.orders().servers(now_ms()).await.unwrap().is_empty()
     })
     .await;
@@ -125,14 +125,14 @@ fn ran(directory: &Path, arguments: &[&str]) -> (Value, String) {
     (serde_json::from_str(&out).unwrap(), err)
 }
 
-/// Asks as a robot for a members' page; returns status and where it is sent.
+/// Requests a members' page as a robot; returns status and redirect target.
 fn sent(addr: SocketAddr, host: &str, path: &str) -> (u16, String) {
     let headers = [("User-Agent", GOOGLEBOT), ("Host", host)];
     let answer = request(addr, "GET", path, &headers);
     (answer.status, answer.header("location"))
 }
 
-/// Nobody behind the server has seen how our robot says who it is.
+/// Asserts that the upstream never saw the site robot's signature.
 fn assert_unseen(upstream: &TestServer) {
     let seen = upstream.seen();
     assert!(seen.len() >= PAGES, "{}", seen.len());
@@ -163,7 +163,7 @@ async fn handed_over(database: String) {
             );
             assert_eq!(ran["unmodified"], unmodified, "{ran}");
             assert_eq!(ran["heaven_source"], "database");
-            // At once: nobody waits for the server to look.
+            // Immediately, because the server is notified.
             let page = "/robot-heaven/members/7.htm".to_owned();
             assert_eq!(sent(addr, &here, "/members/7"), (302, page));
         }
@@ -177,12 +177,12 @@ async fn handed_over(database: String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_is_handed_to_the_running_server_and_in_force_when_it_ends() {
+async fn a_run_is_handed_to_the_running_server_and_published_when_it_ends() {
     handed_over(SQLITE.to_owned()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_is_handed_over_by_postgres_too() {
+async fn a_run_is_handed_over_with_postgres_too() {
     handed_over(postgres::database_url().await).await;
 }
 
@@ -195,7 +195,7 @@ async fn in_its_own_process(database: String) {
         let server = serve(&path, &database, &upstream);
         let addr = server.addr;
         let start = format!("http://{addr}/members/");
-        // What publishes into a directory of this machine is not handed over.
+        // A run that publishes into a local directory is not handed over.
         let out = foreign.url("/");
         let arguments = ["run", &start, &out, "--publish", "elsewhere", "--json"];
         for added in [PAGES + 1, 0] {
@@ -209,13 +209,13 @@ async fn in_its_own_process(database: String) {
         }
         let here = addr.to_string();
         let page = "/robot-heaven/members/7.htm".to_owned();
-        eventually("heaven is in force", || {
+        eventually("heaven is published", || {
             sent(addr, &here, "/members/7") == (302, page.clone())
         });
         assert_unseen(&upstream);
         let seen = foreign.seen();
         assert!(!seen.is_empty() && seen.iter().all(|seen| seen.header(OWN).is_none()));
-        // Who only says that he is our robot is none, and is not told on either.
+        // A client that only claims to be the site robot is not admitted; its claim is dropped.
         for (user_agent, status) in [(GOOGLEBOT, 302), (FIREFOX, 200)] {
             let headers = [("User-Agent", user_agent), ("Host", &*here), (OWN, "1.a")];
             assert_eq!(request(addr, "GET", "/members/9", &headers).status, status);
@@ -227,12 +227,12 @@ async fn in_its_own_process(database: String) {
 }
 
 #[tokio::test]
-async fn a_run_in_its_own_process_passes_by_the_key_in_the_database() {
+async fn a_run_in_its_own_process_is_admitted_by_the_key_in_the_database() {
     in_its_own_process(SQLITE.to_owned()).await;
 }
 
 #[tokio::test]
-async fn a_run_in_its_own_process_passes_by_the_key_in_postgres() {
+async fn a_run_in_its_own_process_is_admitted_by_the_key_in_postgres() {
     in_its_own_process(postgres::database_url().await).await;
 }
 
@@ -249,7 +249,7 @@ async fn a_redirect_to_another_host_does_not_carry_the_signature() {
         });
         let server = serve(&path, SQLITE, &upstream);
         let start = format!("http://{}/members/", server.addr);
-        // The foreign host is visited too, and so the target of the redirect.
+        // The foreign host is visited too, and so is the target of the redirect.
         let other = foreign.url("/");
         let (ran, _) = ran(
             &path,
@@ -272,12 +272,12 @@ async fn a_redirect_to_another_host_does_not_carry_the_signature() {
 }
 
 #[tokio::test]
-async fn a_run_at_the_upstream_makes_pages_that_robots_are_sent_to() {
+async fn a_run_at_the_upstream_creates_pages_that_robots_are_redirected_to() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
     spawn_blocking(move || {
         let public = "https://www.example.com";
-        // Links by all names of the site: by path, by the upstream's address, by the public URL.
+        // Links with all names of the site: by path, by the upstream's address, by the public URL.
         let itself = Arc::new(OnceLock::<String>::new());
         let address = Arc::clone(&itself);
         let upstream = TestServer::with(move |seen| match &*seen.path {
@@ -314,7 +314,7 @@ async fn a_run_at_the_upstream_makes_pages_that_robots_are_sent_to() {
         assert_eq!(host.as_deref(), Some("www.example.com"));
         let server = Server::start(&path, &["serve"]);
         let page = "/robot-heaven/members/5.htm".to_owned();
-        eventually("robots are sent to the pages", || {
+        eventually("robots are redirected to the pages", || {
             sent(server.addr, "www.example.com", "/members/5") == (302, page.clone())
         });
     })
@@ -323,12 +323,12 @@ async fn a_run_at_the_upstream_makes_pages_that_robots_are_sent_to() {
 }
 
 #[tokio::test]
-async fn what_no_server_takes_over_is_done_here() {
+async fn a_run_that_no_server_accepts_is_done_locally() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
     let url = format!("sqlite://{}", path.join("robot.db").display());
     let store = Store::connect(&url).await.unwrap();
-    // One that was seen just now, and does not answer.
+    // A recently seen server that does not respond.
     store
         .orders()
         .server_heartbeat("silent", now_ms())
@@ -349,14 +349,14 @@ async fn what_no_server_takes_over_is_done_here() {
         );
         let nothing = site.url("/nothing");
         let (_, _, err) = site_robot(&path, &["run", &nothing, "--publish", "elsewhere"]);
-        assert!(err.contains("not known as of a site of ours"), "{err}");
+        assert!(err.contains("do not belong to a configured site"), "{err}");
     })
     .await
     .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ctrl_c_stops_a_run_that_a_server_does() {
+async fn ctrl_c_stops_a_run_in_a_server() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
     let links: Vec<_> = (0..1_000).map(|number| format!("/slow/{number}")).collect();

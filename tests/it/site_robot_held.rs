@@ -1,4 +1,4 @@
-//! What a run may not do to heaven: empty it because it saw nothing real.
+//! Protection of heaven: a run that saw no real pages must not empty it.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::support::{
 
 const DATABASE: &str = "sqlite://robot.db";
 
-/// What a command said.
+/// Output of a command.
 #[derive(Debug)]
 struct Said {
     code: i32,
@@ -80,7 +80,7 @@ fn page_paths(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("/p{number}")).collect()
 }
 
-/// A start page that links to so many pages.
+/// Returns a site whose start page links to a number of pages.
 async fn site_of(count: usize) -> Site {
     let paths = page_paths(count);
     let links: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -112,7 +112,7 @@ fn put_all(site: &Site, count: usize, make: impl Fn(&str) -> Page) {
     }
 }
 
-/// A directory with a heaven of a start page and so many pages.
+/// Returns a directory with a heaven of a start page and a number of pages.
 async fn published(count: usize) -> (tempfile::TempDir, Site) {
     let directory = tempfile::tempdir().unwrap();
     let site = site_of(count).await;
@@ -141,7 +141,7 @@ async fn an_expired_login_is_held_back(expire: impl Fn(&Site)) {
             .unwrap()
             .contains(&site.url("/"))
     );
-    assert!(heaven(path) == before, "nothing is published");
+    assert!(heaven(path) == before, "heaven must stay unchanged");
     assert_eq!(export(path).await, described);
     let told = status(path).await;
     assert_eq!(told["last_run"]["state"], "held");
@@ -164,7 +164,7 @@ async fn an_expired_login_is_held_back(expire: impl Fn(&Site)) {
 }
 
 #[tokio::test]
-async fn a_login_that_answers_by_a_redirect_is_held_back() {
+async fn a_login_by_redirect_is_quarantined() {
     an_expired_login_is_held_back(|site| {
         let away = |_: &str| Page::moved("/login");
         put_all(site, 15, away);
@@ -175,7 +175,7 @@ async fn a_login_that_answers_by_a_redirect_is_held_back() {
 }
 
 #[tokio::test]
-async fn a_login_that_answers_401_is_held_back() {
+async fn a_login_with_status_401_is_quarantined() {
     an_expired_login_is_held_back(|site| {
         put_all(site, 15, |_| Page::status(401));
         site.put("/", Page::status(401));
@@ -184,9 +184,9 @@ async fn a_login_that_answers_401_is_held_back() {
 }
 
 #[tokio::test]
-async fn a_login_page_in_place_of_each_page_is_held_back() {
+async fn a_login_page_in_place_of_each_page_is_quarantined() {
     an_expired_login_is_held_back(|site| {
-        // As many do, it asks robots not to index it.
+        // Like many login pages, this one forbids indexing.
         let login = |_: &str| login_page().in_head("<meta name=robots content=noindex>");
         put_all(site, 15, login);
         site.put("/", login("/"));
@@ -195,7 +195,7 @@ async fn a_login_page_in_place_of_each_page_is_held_back() {
 }
 
 #[tokio::test]
-async fn one_page_for_many_urls_is_held_back_though_nobody_is_asked_for_a_password() {
+async fn one_page_for_many_urls_is_quarantined_even_without_a_password_field() {
     let (directory, site) = published(15).await;
     let before = heaven(directory.path());
     let pause = |_: &str| Page::new("<title>Back soon</title><p>We are at work.</p>");
@@ -207,11 +207,14 @@ async fn one_page_for_many_urls_is_held_back_though_nobody_is_asked_for_a_passwo
         (1, &Value::from("held")),
         "{held:?}"
     );
-    assert!(heaven(directory.path()) == before, "heaven is another one");
+    assert!(
+        heaven(directory.path()) == before,
+        "heaven must stay unchanged"
+    );
 }
 
 #[tokio::test]
-async fn an_open_start_page_before_an_expired_login_is_held_back_too() {
+async fn an_open_start_page_before_an_expired_login_is_quarantined_too() {
     let (directory, site) = published(15).await;
     let before = heaven(directory.path());
     put_all(&site, 15, |path| {
@@ -222,11 +225,14 @@ async fn an_open_start_page_before_an_expired_login_is_held_back_too() {
     }
     let held = visit(directory.path(), &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
-    assert!(heaven(directory.path()) == before, "heaven is another one");
+    assert!(
+        heaven(directory.path()) == before,
+        "heaven must stay unchanged"
+    );
 }
 
 #[tokio::test]
-async fn many_pages_that_are_gone_wait_until_they_are_accepted() {
+async fn many_missing_pages_are_quarantined_until_accepted() {
     let (directory, site) = published(15).await;
     let path = directory.path();
     let before = heaven(path);
@@ -235,13 +241,13 @@ async fn many_pages_that_are_gone_wait_until_they_are_accepted() {
     let held = visit(path, &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.err.contains("12 of 16"), "{held:?}");
-    assert!(heaven(path) == before, "heaven is another one");
+    assert!(heaven(path) == before, "heaven must stay unchanged");
 
     site.asked();
     let accepted = visit(path, &site, &["--accept"]).await;
     assert_eq!(accepted.code, 0, "{accepted:?}");
     assert_eq!(accepted.json()["state"], "finished");
-    assert_eq!(site.asked().len(), 0, "what the run brought was kept");
+    assert_eq!(site.asked().len(), 0, "the run's results were stored");
     let now = heaven(path);
     assert!(!now.contains_key("p1.htm") && now.contains_key("p15.htm"));
     let text = String::from_utf8_lossy(&now["p13.htm"]);
@@ -257,15 +263,18 @@ async fn a_site_that_answers_404_to_everything_keeps_its_few_pages() {
     site.put("/", Page::status(404));
     let run = visit(directory.path(), &site, &[]).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(heaven(directory.path()) == before, "heaven is another one");
+    assert!(
+        heaven(directory.path()) == before,
+        "heaven must stay unchanged"
+    );
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_loses_nothing() {
+async fn a_server_outage_loses_no_page() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let site = site_of(15).await;
-    // Known by the sitemap only.
+    // This page is only listed in the sitemap.
     let listed = format!(
         "<urlset><url><loc>{}</loc></url></urlset>",
         site.url("/alone")
@@ -281,12 +290,12 @@ async fn a_server_that_is_down_loses_nothing() {
     let arguments = ["site-robot", "run", &start, "--publish", "heaven", "--json"];
     let run = say(path, &arguments).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(heaven(path) == before, "heaven is another one");
+    assert!(heaven(path) == before, "heaven must stay unchanged");
     assert_eq!(status(path).await["missing"], 17);
 }
 
 #[tokio::test]
-async fn a_starting_point_that_moved_is_named_and_its_pages_are_taken_over() {
+async fn a_moved_starting_point_is_reported_and_its_pages_are_moved() {
     let (directory, old) = published(15).await;
     let path = directory.path();
     let before = heaven(path);
@@ -299,7 +308,7 @@ async fn a_starting_point_that_moved_is_named_and_its_pages_are_taken_over() {
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.err.contains(&new.url("/")), "{held:?}");
     assert!(held.err.contains("starting_points"), "{held:?}");
-    assert!(heaven(path) == before, "heaven is another one");
+    assert!(heaven(path) == before, "heaven must stay unchanged");
 
     let moved = visit(path, &new, &[]).await;
     assert_eq!(moved.code, 0, "{moved:?}");
@@ -309,7 +318,7 @@ async fn a_starting_point_that_moved_is_named_and_its_pages_are_taken_over() {
 }
 
 #[tokio::test]
-async fn pages_that_say_so_are_hidden_at_once_and_kept() {
+async fn pages_that_forbid_indexing_are_hidden_immediately_and_kept() {
     let (directory, site) = published(15).await;
     let path = directory.path();
     let database = format!("sqlite://{}/robot.db", path.display());
@@ -338,11 +347,15 @@ async fn pages_that_say_so_are_hidden_at_once_and_kept() {
         let all = all.iter().map(|it| (it.first_seen_ms, it.modified_ms));
         all.collect::<Vec<_>>()
     };
-    assert_eq!(dates(&after), dates(&before), "they are shown as they were");
+    assert_eq!(
+        dates(&after),
+        dates(&before),
+        "the restored pages have their old dates"
+    );
 }
 
 #[tokio::test]
-async fn robots_txt_hides_a_whole_site_at_once() {
+async fn robots_txt_hides_a_whole_site_immediately() {
     let (directory, site) = published(15).await;
     let rules = "User-agent: *\nDisallow: /\n";
     site.put("/robots.txt", Page::text("text/plain", rules));
@@ -355,7 +368,7 @@ async fn robots_txt_hides_a_whole_site_at_once() {
 }
 
 #[tokio::test]
-async fn a_page_that_nobody_links_to_stays_until_it_is_seen_to_be_gone() {
+async fn an_unlinked_page_stays_until_it_is_confirmed_missing() {
     let (directory, site) = published(3).await;
     let path = directory.path();
     site.put("/", Page::html("Start", &["/p1"]));
@@ -368,7 +381,7 @@ async fn a_page_that_nobody_links_to_stays_until_it_is_seen_to_be_gone() {
 }
 
 #[tokio::test]
-async fn a_page_does_not_yield_to_a_duplicate_that_is_gone() {
+async fn a_page_is_not_replaced_by_a_missing_duplicate() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let twin = Page::html("Twin", &[]);
@@ -388,7 +401,7 @@ async fn a_page_does_not_yield_to_a_duplicate_that_is_gone() {
 }
 
 #[tokio::test]
-async fn text_that_is_not_to_be_shown_is_not_published() {
+async fn text_with_a_display_ban_is_not_published() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let body = "<title>Prices</title><h1>Prices</h1><p>Open to all. \
@@ -423,7 +436,7 @@ async fn a_loop_pauses_between_two_rounds() {
         .spawn()
         .unwrap();
     let told = move || {
-        eventually("the robot tells of its pause", || {
+        eventually("the robot reports its pause", || {
             let text = std::fs::read_to_string(&log).unwrap();
             text.contains("next round")
         });
@@ -435,7 +448,7 @@ async fn a_loop_pauses_between_two_rounds() {
     assert_eq!(rounds, 1);
 }
 
-/// A server whose heaven is made from the database, and the site behind it.
+/// Starts a server with a heaven from the database, in front of a site.
 async fn served(site: &Site, directory: &Path) -> Server {
     let text = format!(
         "bundled_registry = true\nweb_robots_db = ''\nfilter_pattern = '/*'\n\
@@ -460,7 +473,7 @@ fn sees(server: &Server, path: &str, fits: impl Fn(u16, &str) -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_publication_is_put_back_and_a_page_taken_out_in_a_running_server() {
+async fn a_running_server_can_restore_a_publication_and_withdraw_a_page() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let site = site_of(3).await;

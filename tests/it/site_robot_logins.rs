@@ -293,7 +293,7 @@ async fn a_password_does_not_go_over_plain_http() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(error.contains("in plain text, and was not sent"), "{error}");
+    assert!(error.contains("unencrypted and was not sent"), "{error}");
     assert!(!error.contains(PASSWORD), "{error}");
     assert_eq!(proxy.seen().len(), 1, "the form was asked for, and no more");
 }

@@ -259,7 +259,7 @@ fn a_page_that_never_ends_or_wants_too_much_is_cut_off_and_the_others_are_read()
     for text in ["/tick\n", "Asked false", "Good words", "Stayed"] {
         assert!(soif.contains(text), "{text}: {soif}{}", ran.err);
     }
-    assert!(ran.why("/spin").contains("was cut off"), "{}", ran.summary);
+    assert!(ran.why("/spin").contains("was aborted"), "{}", ran.summary);
     assert!(
         ran.why("/grow").contains("was not rendered"),
         "{}",
@@ -371,7 +371,7 @@ fn where_pages_cannot_be_rendered_the_reason_is_told_with_what_to_do() {
     for arguments in [&["doctor", "--offline"][..], &["site-robot", "run"]] {
         let told = told(arguments);
         assert!(
-            told.contains("there is no browser /nowhere/chromium"),
+            told.contains("browser /nowhere/chromium does not exist"),
             "{told}"
         );
     }
@@ -379,14 +379,14 @@ fn where_pages_cannot_be_rendered_the_reason_is_told_with_what_to_do() {
     if is_root() {
         let told = told(&["site-robot", "run"]);
         assert!(
-            told.contains("run robot-detection as a user of its own"),
+            told.contains("run robot-detection as a separate user"),
             "{told}"
         );
     }
     let output = run(path, &["doctor", "--offline"]);
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("the browser that renders pages starts, with its sandbox"),
+        told.contains("the rendering browser starts, with its sandbox"),
         "{told}"
     );
 }

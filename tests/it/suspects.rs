@@ -232,10 +232,10 @@ fn explain_tells_each_reason_with_what_was_seen() {
     let directory = tempfile::tempdir().unwrap();
     let text = explained(directory.path(), "", &[]);
     for expected in [
-        "suspect   The User-Agent is that of firefox 153, by what is known of it up to version",
-        "weighs 13 of 10: the visitor is suspect.",
-        "reason    accept-language-missing (4): browsers say their languages with every request. It has no accept-language.",
-        "reason    header-order (5): that browser sends its headers in another order.",
+        "suspect   The User-Agent claims to be firefox 153 (known up to version",
+        "The request's suspicion weight is 13 (threshold 10): the visitor is a suspect.",
+        "reason    accept-language-missing (4): browsers send Accept-Language with every request. The request has no accept-language.",
+        "reason    header-order (5): this browser sends its headers in a different order.",
         "decision  pass",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
@@ -265,11 +265,11 @@ fn wrong_settings_are_told_by_their_lines() {
     for (text, expected) in [
         (
             "[suspects]\naction = 'ban'\n",
-            "c.toml:2: suspects.action: \"ban\" is no action; use one of off, report, heaven, refuse",
+            "c.toml:2: suspects.action: \"ban\" is not a valid action; use one of off, report, heaven, refuse",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nsuspect = true\nvisitors = 'robots'\n",
-            "c.toml:4: rule.suspect: only people are ever suspect",
+            "c.toml:4: rule.suspect: only people can be suspects",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nsuspect = false\nreasons = 'header-order'\n",
@@ -277,7 +277,7 @@ fn wrong_settings_are_told_by_their_lines() {
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nreasons = ['headers-order']\n",
-            "c.toml:4: rule.reasons: \"headers-order\" is no reason; did you mean \"header-order\"?",
+            "c.toml:4: rule.reasons: \"headers-order\" is not a valid reason; did you mean \"header-order\"?",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nreasons = []\n",

@@ -73,7 +73,7 @@ fn a_word_that_nobody_knows_is_sent_and_warned_of() {
     );
     let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
     let warning =
-        "x_robots_tag 2 says \"noidex\", which robots do not know; did you mean \"noindex\"?";
+        "x_robots_tag 2 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
     assert!(log.contains(warning), "{log}");
     assert!(!log.contains("noimageai"), "{log}");
     let doctor = run(directory.path(), &["doctor", "--offline"]);
@@ -145,7 +145,7 @@ fn explain_tells_of_each_header() {
             &[
                 "tag       The response gets X-Robots-Tag: noindex, nofollow by x_robots_tag 1 (robot-detection.toml:3).",
                 "tag       The response gets no X-Robots-Tag by x_robots_tag 2 (robot-detection.toml:7): the User-Agent names no known robot.",
-                "tag       The response gets no X-Robots-Tag by x_robots_tag 3 (robot-detection.toml:11): the path is none of its paths.",
+                "tag       The response gets no X-Robots-Tag by x_robots_tag 3 (robot-detection.toml:11): the rule's paths do not match.",
             ][..],
         ),
         (
@@ -176,11 +176,11 @@ fn wrong_tables_are_refused_with_their_place() {
         ),
         (
             "value = 'max-snippet: few'",
-            ":3: x_robots_tag.value: \"max-snippet: few\": \"max-snippet: few\" is no rule; it is a number",
+            ":3: x_robots_tag.value: \"max-snippet: few\": \"max-snippet: few\" is not a rule; write a number",
         ),
         (
             "value = \"noindex\\r\\nSet-Cookie: a=b\"",
-            ":3: x_robots_tag.value: \"noindex\\r\\nSet-Cookie: a=b\": it holds a character that",
+            ":3: x_robots_tag.value: \"noindex\\r\\nSet-Cookie: a=b\": the value contains a character that",
         ),
         (
             "path = '*.pdf'\nvalue = 'googlebot:'",
@@ -232,7 +232,7 @@ fn doctor_doubts_robots_that_are_not_known() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let doubt = "x_robots_tag 1 names the robot \"gogglebot\", which no source has";
+    let doubt = "x_robots_tag 1 names the unknown robot \"gogglebot\"";
     assert!(text.contains(doubt), "{text}");
 }
 

@@ -231,7 +231,10 @@ fn wrong_usage_says_what_is_right() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (["--since", "yesterday"], "write 30m, 24h, 7d"),
-        (["--until", "2020-01-01"], "since is later than until"),
+        (
+            ["--until", "2020-01-01"],
+            "--since must not be later than --until",
+        ),
     ] {
         let mut all = vec!["traffic", "report"];
         all.extend(arguments);

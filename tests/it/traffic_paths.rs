@@ -165,11 +165,11 @@ fn no_path_is_kept_where_nobody_wants_it() {
 fn questions_that_no_path_answers_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
-        (&["--by", "path,robot"][..], "in two reports"),
-        (&["--by", "robot", "--path", "/a"], "--path goes with"),
+        (&["--by", "path,robot"][..], "use two reports"),
+        (&["--by", "robot", "--path", "/a"], "--path needs"),
         (
             &["--by", "path", "--verdict", "verified"],
-            "--site and --robot only",
+            "only by --site and --robot",
         ),
         (&["--csv", "--by", "path,form"], "--csv prints one table"),
     ] {

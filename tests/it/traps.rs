@@ -309,13 +309,13 @@ async fn doctor_warns_of_a_robots_txt_that_leaves_them_open() {
     };
     let open = told(&house);
     assert!(
-        open.contains("does not close them to \"Googlebot\", \"*\""),
+        open.contains("does not disallow the traps for \"Googlebot\", \"*\""),
         "{open}"
     );
     let merged = House::new(SETTINGS).await;
     let closed = told(&merged);
     assert!(
-        closed.contains("closes those of default in each group"),
+        closed.contains("disallows the traps of default in every group"),
         "{closed}"
     );
 }

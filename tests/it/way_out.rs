@@ -133,7 +133,7 @@ trait Copy {
 
 impl Copy for Answer {
     fn is_copy(&self) -> bool {
-        self.text().contains("The year began quietly") && self.text().contains("I am a person")
+        self.text().contains("The year began quietly") && self.text().contains("I am human")
     }
 }
 
@@ -313,13 +313,10 @@ async fn explain_says_what_comes_of_a_copy() {
         succeed(house.directory.path(), &arguments)
     };
     let copy = explained("/articles/7");
-    assert!(
-        copy.contains("The answer is the copy that heaven has"),
-        "{copy}"
-    );
+    assert!(copy.contains("The response is heaven's copy"), "{copy}");
     let none = explained("/articles/9");
     assert!(
-        none.contains("no copy of heaven, as heaven has none"),
+        none.contains("not served heaven's copy (heaven has none"),
         "{none}"
     );
     assert!(none.contains("decision  pass"), "{none}");
@@ -350,11 +347,8 @@ async fn the_console_judges_headers_that_are_pasted_as_the_layer_does() {
             .contains(&"version-impossible".into())
     );
     let steps = copy["steps"].to_string();
-    assert!(steps.contains("the visitor is suspect"), "{steps}");
-    assert!(
-        steps.contains("The answer is the copy that heaven has"),
-        "{steps}"
-    );
+    assert!(steps.contains("the visitor is a suspect"), "{steps}");
+    assert!(steps.contains("The response is heaven's copy"), "{steps}");
     let none = identified("/articles/9", &impossible);
     assert_eq!(none["decision"], "pass", "{none:#}");
     let person = format!(

@@ -348,14 +348,14 @@ async fn what_was_signed_is_what_must_come() {
         },
     ] {
         let finding = prover.prove(&altered.request(&headers), &robot).await;
-        check(&finding, "contradicted", "does not fit the request");
+        check(&finding, "contradicted", "does not match the request");
     }
     // The same bytes with another agent of the robot's: it is covered.
     let mut other = headers.clone();
     let agent = format!("sig1=\"{}\";type=directory", operator.agent());
     other.insert("signature-agent", HeaderValue::try_from(agent).unwrap());
     let finding = prover.prove(&draft.request(&other), &robot).await;
-    check(&finding, "contradicted", "does not fit the request");
+    check(&finding, "contradicted", "does not match the request");
     // And none of that used the nonce up.
     let finding = prover.prove(&draft.request(&headers), &robot).await;
     check(&finding, "confirmed", "signed with the key");
@@ -382,7 +382,7 @@ const FAULTS: &[Fault] = &[
     ),
     (
         |it| it.expires = Some(NOW_S + 86_401),
-        "for 86401 s, and at most 86400 s",
+        "for 86401 s, but at most 86400 s",
     ),
     (
         |it| it.expires = Some(NOW_S),
@@ -398,7 +398,7 @@ const FAULTS: &[Fault] = &[
     ),
     (
         |it| it.covered = vec!["\"@authority\"", AGENT, "\"@status\""],
-        "which is not known",
+        "which is unknown",
     ),
     (
         |it| it.covered = vec!["\"@authority\"", AGENT, "\"date\""],
@@ -479,7 +479,7 @@ async fn a_full_memory_confirms_nobody() {
             .await;
         words.push(told(&finding).0);
         if words.last() == Some(&"nothing") {
-            check(&finding, "nothing", "too many signatures are remembered");
+            check(&finding, "nothing", "too many nonces are stored");
         }
     }
     let confirmed = words.iter().filter(|word| **word == "confirmed").count();
@@ -501,7 +501,7 @@ async fn only_agents_of_the_robot_are_asked() {
     check(
         &finding,
         "nothing",
-        "an agent that the registry does not know for this robot",
+        "which is not an agent of this robot in the registry",
     );
     let unnamed = Draft {
         agent: None,
@@ -538,20 +538,23 @@ async fn a_directory_that_cannot_be_had_says_nothing() {
     let large = format!("{}{}", operator.jwks(""), " ".repeat(64 * 1024));
     let many = format!(r#"{{"keys":[{}]}}"#, vec!["{}"; 33].join(","));
     for (reply, text) in [
-        (Reply::status(404), "it answered 404"),
+        (Reply::status(404), "the server answered 404"),
         (
             Reply::redirect(elsewhere.url(DIRECTORY)),
-            "it answered 302, and only 200 counts",
+            "the server answered 302, but only 200 is accepted",
         ),
         (Reply::typed(MEDIA_TYPE, large), "is over 65536 bytes"),
-        (Reply::typed(MEDIA_TYPE, many), "no set of at most 32 keys"),
+        (
+            Reply::typed(MEDIA_TYPE, many),
+            "not a key set of at most 32 keys",
+        ),
         (
             Reply::typed(MEDIA_TYPE, "<html>"),
-            "no set of at most 32 keys",
+            "not a key set of at most 32 keys",
         ),
         (
             Reply::typed("application/json", operator.jwks("")),
-            "it is not served as",
+            "the media type is not",
         ),
         (Reply::Reset, "the key directory of"),
     ] {
@@ -592,7 +595,7 @@ async fn directories_of_private_networks_are_not_asked() {
         let headers = operator.sign(&draft);
         let prover = SignatureProver::new(settings.clone(), clock());
         let finding = prover.prove(&draft.request(&headers), &robot).await;
-        check(&finding, "nothing", "it has no public address");
+        check(&finding, "nothing", "the host has no public address");
     }
     assert_eq!(operator.times_asked(), 0);
     let safe = SignatureSettings {
@@ -659,7 +662,11 @@ async fn keys_come_and_go_with_their_directory() {
         .server
         .set(Reply::typed(MEDIA_TYPE, operator.jwks(&more)));
     clock.advance(Duration::from_mins(2));
-    check(&ask().await, "nothing", "is not valid now: its nbf or exp");
+    check(
+        &ask().await,
+        "nothing",
+        "is not valid now by its nbf or exp",
+    );
 }
 
 #[tokio::test]
@@ -731,19 +738,19 @@ async fn fields_that_cannot_be_read_are_told_apart() {
             "signature-input",
             "sig1=(",
             "contradicted",
-            "signature-input cannot be read",
+            "signature-input cannot be parsed",
         ),
         (
             "signature",
             "sig1",
             "contradicted",
-            "signature cannot be read",
+            "signature cannot be parsed",
         ),
         (
             "signature",
             "other=:AAAA:",
             "contradicted",
-            "the label \"sig1\", and Signature has not",
+            "the label \"sig1\", but Signature does not",
         ),
         (
             "signature",
@@ -755,7 +762,7 @@ async fn fields_that_cannot_be_read_are_told_apart() {
             "signature-agent",
             "sig1=(",
             "nothing",
-            "signature-agent cannot be read",
+            "signature-agent cannot be parsed",
         ),
     ] {
         let mut headers = signed.clone();

@@ -18,7 +18,6 @@ mod access;
 mod account;
 mod alerts;
 mod api;
-mod api_routes;
 mod assets;
 mod bans;
 mod changes;
@@ -44,7 +43,7 @@ mod refreshes;
 mod robot_links;
 mod robots;
 mod robots_txt;
-mod router;
+mod routes;
 mod session;
 mod settings;
 mod settings_page;
@@ -64,5 +63,25 @@ use robot_detection_operations::{
 };
 
 pub use robot_detection_operations::{InvalidTimeZone, TimeZone};
-pub use router::router;
+pub use routes::router;
 pub use settings::{Access, Admin, ClientAddress};
+
+/// Navigation entries in display order.
+const NAVIGATION: &[page::NavigationEntry] = &[
+    page::NavigationEntry::new("overview", "Now"),
+    page::NavigationEntry::new("live", "Live"),
+    page::NavigationEntry::new("robots", "Robots"),
+    page::NavigationEntry::new("paths", "Paths"),
+    page::NavigationEntry::new("sites", "Sites"),
+    page::NavigationEntry::new("rules", "Rules"),
+    page::NavigationEntry::new("robots-txt", "robots.txt"),
+    page::NavigationEntry::new("verification", "Verification"),
+    page::NavigationEntry::new("suspects", "Suspects"),
+    page::NavigationEntry::new("site-robot", "Site robot"),
+    page::NavigationEntry::second("identify", "Identify"),
+    page::NavigationEntry::second("sources", "Sources"),
+    page::NavigationEntry::second("bans", "Bans"),
+    page::NavigationEntry::second("alerts", "Alerts"),
+    page::NavigationEntry::second("changes", "Changes"),
+    page::NavigationEntry::second("settings", "Settings"),
+];

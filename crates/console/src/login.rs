@@ -13,11 +13,12 @@ use tower_sessions::Session;
 use tracing::{info, warn};
 
 use super::{
+    NAVIGATION,
     access::Visitor,
     fields::{Fields, LoginFields, Params},
     login_client::{BrowserCookie, LoginOrigin},
     login_limiter::LoginDecision,
-    page::{NAVIGATION, Page, html, html_with},
+    page::{Page, html, html_with},
     problem::Problem,
     session,
     state::AdminState,

@@ -134,9 +134,9 @@ impl Operation {
 
     fn describe(&self, answers: &mut SchemaGenerator, words: Words) -> Value {
         let of_path = path_parameters(self.path);
-        let of_path = of_path.map(|name| parameter(name, "path", Vec::new()));
+        let of_path = of_path.map(|name| parameter(name, "path", &[]));
         let of_query = self.parameters.iter();
-        let of_query = of_query.map(|name| parameter(name, "query", words(self.path, name)));
+        let of_query = of_query.map(|name| parameter(name, "query", &words(self.path, name)));
         let mut described = json!({
             "operationId": self.id(),
             "summary": self.summary,
@@ -314,19 +314,23 @@ fn whole(body: SchemaOf) -> Schema {
     body(&mut read.into_generator())
 }
 
-fn parameter(name: &str, place: &str, words: Vec<&str>) -> Value {
+fn parameter(name: &str, place: &str, words: &[&str]) -> Value {
     let schema = parameter_schema(name, words);
-    let mut parameter = json!({ "name": name, "in": place, "required": place == "path" });
-    if place == "query" && schema["type"] != "boolean" {
+    let is_flag = schema.get("type").is_some_and(|kind| kind == "boolean");
+    let mut parameter =
+        json!({ "name": name, "in": place, "required": place == "path", "schema": schema });
+    if let Some(members) = parameter.as_object_mut()
+        && place == "query"
+        && !is_flag
+    {
         // An empty value counts as missing, because forms send their empty fields.
-        parameter["allowEmptyValue"] = true.into();
+        members.insert("allowEmptyValue".to_owned(), true.into());
     }
-    parameter["schema"] = schema;
     parameter
 }
 
 /// Returns the schema of a parameter; a string by default.
-fn parameter_schema(name: &str, words: Vec<&str>) -> Value {
+fn parameter_schema(name: &str, words: &[&str]) -> Value {
     match name {
         _ if !words.is_empty() => json!({ "type": "string", "enum": words }),
         "dry_run" | "https" | "duplicates" => json!({ "type": "boolean" }),

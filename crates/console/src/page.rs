@@ -166,7 +166,7 @@ impl Page {
         reason = "called by templates as a method of the page"
     )]
     pub(super) fn navigation(&self) -> &'static [NavigationEntry] {
-        NAVIGATION
+        crate::NAVIGATION
     }
 
     /// Returns a time in the pages' time zone: "2026-03-01 12:30 UTC".
@@ -274,28 +274,8 @@ pub(super) struct NavigationEntry {
     pub(super) is_second: bool,
 }
 
-/// Navigation entries in display order.
-pub(super) const NAVIGATION: &[NavigationEntry] = &[
-    NavigationEntry::new("overview", "Now"),
-    NavigationEntry::new("live", "Live"),
-    NavigationEntry::new("robots", "Robots"),
-    NavigationEntry::new("paths", "Paths"),
-    NavigationEntry::new("sites", "Sites"),
-    NavigationEntry::new("rules", "Rules"),
-    NavigationEntry::new("robots-txt", "robots.txt"),
-    NavigationEntry::new("verification", "Verification"),
-    NavigationEntry::new("suspects", "Suspects"),
-    NavigationEntry::new("site-robot", "Site robot"),
-    NavigationEntry::second("identify", "Identify"),
-    NavigationEntry::second("sources", "Sources"),
-    NavigationEntry::second("bans", "Bans"),
-    NavigationEntry::second("alerts", "Alerts"),
-    NavigationEntry::second("changes", "Changes"),
-    NavigationEntry::second("settings", "Settings"),
-];
-
 impl NavigationEntry {
-    const fn new(path: &'static str, label: &'static str) -> Self {
+    pub(super) const fn new(path: &'static str, label: &'static str) -> Self {
         Self {
             path,
             label,
@@ -303,7 +283,7 @@ impl NavigationEntry {
         }
     }
 
-    const fn second(path: &'static str, label: &'static str) -> Self {
+    pub(super) const fn second(path: &'static str, label: &'static str) -> Self {
         Self {
             is_second: true,
             ..Self::new(path, label)

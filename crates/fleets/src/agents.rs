@@ -1,4 +1,4 @@
-//! What was asked under each User-Agent: in the window, and before it.
+//! Requests by User-Agent: in the current window, and before.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,42 +10,42 @@ use crate::{
     table::Table,
 };
 
-/// User-Agents, with their fingerprints, that are told apart in a window.
+/// Maximum number of User-Agents with fingerprints in a window.
 const MAX_AGENTS: usize = 1_024;
 
-/// User-Agents that are remembered from one window to the next.
+/// Maximum number of User-Agents remembered from previous windows.
 const MAX_PAST: usize = 512;
 
-/// Paths of each that are shown.
+/// Maximum number of sample paths of a User-Agent.
 pub(crate) const SAMPLES: usize = 3;
 
-/// Bytes of a path that is shown.
+/// Maximum length of a sample path in bytes.
 pub(crate) const SAMPLE_BYTES: usize = 96;
 
-/// Requests after which text is kept: of User-Agents that come once nothing needs to be.
+/// Number of requests from which texts are kept, so that rare User-Agents need no memory.
 const WITH_TEXT: f64 = 8.0;
 
-/// What is left of counts a window later: a half after three hours, so that a fleet of four requests
-/// a minute adds up to enough to be judged within a day.
+/// Factor for counts of the previous window: halves them in three hours, so that a fleet with four
+/// requests a minute reaches the number needed for an evaluation within a day.
 const LEFT: f64 = 0.962_223_5;
 
-/// Windows of a day, until when what is usual is not known.
+/// Number of windows in a day, after which usual shares are known.
 const DAY: u32 = 144;
 
-/// Windows that what is usual is the mean of: a week.
+/// Number of windows over which usual shares are averaged: a week.
 const WEEK: u32 = 1_008;
 
 /// Counts of one User-Agent and fingerprint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
-    /// Senders are in `addresses`, until the counts are read.
+    /// The senders are counted in `addresses` until the counts are read.
     pub(crate) counts: Counts,
     pub(crate) addresses: Distinct<256>,
     pub(crate) paths: Distinct<64>,
     pub(crate) label: Label,
 }
 
-/// What is shown of a User-Agent.
+/// Texts to display for a User-Agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Label {
     pub(crate) user_agent: Arc<str>,
@@ -61,7 +61,7 @@ pub(crate) struct Hashes {
 }
 
 impl Agent {
-    /// Returns the counts, with the number of addresses as that of senders.
+    /// Returns the counts, with the estimated number of addresses as senders.
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             senders: self.addresses.estimate(),
@@ -88,7 +88,7 @@ impl Agent {
         }
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another instance or window.
     fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts, 1.0);
         self.addresses.merge(&other.addresses);
@@ -104,7 +104,7 @@ impl Label {
         if self.user_agent.is_empty() {
             self.user_agent = text(seen.user_agent(), MAX_USER_AGENT_BYTES);
         }
-        // What stands in a query may be a secret.
+        // The query may contain secrets.
         let path = text(path(seen.target()), SAMPLE_BYTES);
         if !self.samples.contains(&path) {
             self.samples.push(path);
@@ -115,12 +115,12 @@ impl Label {
     pub(crate) fn bytes(&self) -> usize {
         let texts = self.samples.iter().chain([&self.user_agent]);
         let vec = self.samples.capacity() * size_of::<Arc<str>>();
-        // Two counts stand before each text.
+        // Each text is preceded by two reference counts.
         vec + texts.map(|text| text.len() + 16).sum::<usize>()
     }
 }
 
-/// Returns text of bytes of which nobody knows what they are, no longer than they may be.
+/// Converts unknown bytes to UTF-8 text of limited length.
 fn text(bytes: &[u8], most: usize) -> Arc<str> {
     let text = String::from_utf8_lossy(bytes);
     let mut places = (0..=most.min(text.len())).rev();
@@ -143,18 +143,18 @@ impl Window {
         }
     }
 
-    /// Returns the place of a request's User-Agent, if there is any.
+    /// Returns the entry of a request's User-Agent, if there is room for it.
     pub(crate) fn come(&mut self, agent: u64) -> Option<&mut Agent> {
         self.table.come(agent)
     }
 
-    /// Counts a request among all.
+    /// Counts a request in the total.
     pub(crate) fn count(&mut self, is_page: bool) {
         self.total.requests += 1.0;
         self.total.pages += if is_page { 1.0 } else { 0.0 };
     }
 
-    /// Returns what was counted here and what others have told.
+    /// Returns the sum of this instance's counts and those of other instances.
     pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> Sum {
         let agents = self.table.iter().map(|(key, agent)| (key, agent.clone()));
         let mut sum = Sum {
@@ -170,7 +170,7 @@ impl Window {
         sum
     }
 
-    /// Returns what others are told.
+    /// Returns the sketch for other instances.
     pub(crate) fn sketch(&self, number: i64, seed: u64) -> Sketch {
         Sketch::new(number, seed, self.total, self.table.iter())
     }
@@ -194,7 +194,7 @@ pub(crate) struct Sum {
     total: Counts,
 }
 
-/// What was asked in the windows before, of which less counts the older it is.
+/// Requests in previous windows, with decreasing weight.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     agents: HashMap<u64, Remembered>,
@@ -202,30 +202,30 @@ pub(crate) struct Past {
     windows: u32,
 }
 
-/// What is remembered of a User-Agent.
+/// Remembered counts of a User-Agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remembered {
     pub(crate) agent: Agent,
     counts: Counts,
-    /// Mean of its shares of the pages.
+    /// Average share of the pages.
     usual: f64,
 }
 
-/// A User-Agent in the last hours, the window among them.
+/// A User-Agent's requests in the last hours, including the current window.
 #[derive(Debug)]
 pub(crate) struct Lately {
     pub(crate) key: u64,
     pub(crate) agent: Agent,
     pub(crate) window: Counts,
     pub(crate) counts: Counts,
-    /// Share of the pages, in the window or in the last hours.
+    /// Share of the pages in the window or in the last hours, whichever is larger.
     pub(crate) share: f64,
-    /// Usual share, where that is known.
+    /// Usual share of the pages, if known.
     pub(crate) usual: Option<f64>,
 }
 
 impl Past {
-    /// Takes over a window that has ended, except what is usual of those who are flagged.
+    /// Adds an ended window, without updating the usual shares of flagged User-Agents.
     pub(crate) fn end(&mut self, window: &Sum, is_flagged: impl Fn(u64) -> bool) {
         self.fade();
         self.windows = self.windows.saturating_add(1);
@@ -241,7 +241,7 @@ impl Past {
                 .agents
                 .get(key)
                 .map_or(0.0, |agent| agent.counts.pages);
-            // A window in which nobody was there says nothing of shares.
+            // A window without pages has no shares.
             if window.total.pages > 0.0 {
                 known.usual += (share(pages, window.total.pages) - known.usual) * weight;
             }
@@ -249,7 +249,7 @@ impl Past {
         self.forget();
     }
 
-    /// Lets a window pass in which nothing was asked.
+    /// Ages the counts by one window without requests.
     pub(crate) fn fade(&mut self) {
         for known in self.agents.values_mut() {
             known.counts = scaled(&known.counts);
@@ -257,7 +257,7 @@ impl Past {
         self.total = scaled(&self.total);
     }
 
-    /// Returns every User-Agent of the last hours.
+    /// Returns all User-Agents of the last hours.
     pub(crate) fn lately(&self, window: &Sum) -> Vec<Lately> {
         let total = self.total.with(&window.total);
         let is_known = self.windows >= DAY;
@@ -291,7 +291,7 @@ impl Past {
         lately
     }
 
-    /// Forgets those who asked least, where they are too many.
+    /// Removes the User-Agents with the fewest pages if there are too many.
     fn forget(&mut self) {
         self.agents.retain(|_, known| known.counts.requests >= 1.0);
         let excess = self.agents.len().saturating_sub(MAX_PAST);

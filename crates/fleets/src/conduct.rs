@@ -1,4 +1,4 @@
-//! How addresses and networks behave.
+//! Behaviour of addresses and networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,38 +8,38 @@ use crate::{
     table::Table,
 };
 
-/// Addresses that are told apart in a window.
+/// Maximum number of addresses in a window.
 const MAX_SENDERS: usize = 6_144;
 
-/// Networks that are told apart in a window.
+/// Maximum number of networks in a window.
 const MAX_NETWORKS: usize = 2_048;
 
 /// Seconds of a slot, of which a window has sixty.
 const SLOT_S: i64 = 10;
 
-/// Requests for what is not there, which make it likely that somebody tries names.
+/// Number of requests for missing pages from which a sender probably guesses names.
 const NOT_FOUND: u32 = 20;
 
-/// Pages that nobody reads in ten minutes.
+/// Number of pages that no human visitor reads in ten minutes.
 const BREADTH: f64 = 60.0;
 
-/// Slots in which somebody was there who makes no pause, and the pages that he asked for.
+/// Number of active slots, and of pages, of a sender that makes no pause.
 const NO_PAUSES: u32 = 54;
 const NO_PAUSES_PAGES: f64 = 30.0;
 
-/// Requests for what robots.txt closes.
+/// Number of requests for paths that robots.txt disallows.
 const CLOSED: u32 = 20;
 
-/// Slots in which somebody was told to wait: a page whose pictures are refused is one or two.
+/// Number of slots with a 429 response: a page with refused images has one or two.
 const RETRY_AFTER: u32 = 6;
 
-/// Share of assets of those who load none, and of all from which on that says something.
+/// Share of assets of a sender that loads none, and of all visitors for this to be significant.
 const ASSETS: [f64; 2] = [0.02, 0.2];
 
-/// Weight of the reasons from which on somebody is told of: no weak one alone.
+/// Weight of the reasons from which a sender is flagged; more than a single weak reason.
 const FLAGGED: u32 = 3;
 
-/// What an address or a network did in a window.
+/// Requests of an address or a network in a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walk {
     place: Option<Place>,
@@ -48,14 +48,14 @@ pub(crate) struct Walk {
     pub(crate) missing: u32,
     closed: u32,
     traps: u32,
-    /// Bits of the paths' hashes, of which the number of paths is estimated: 250 at most.
+    /// Bits of the paths' hashes, from which the number of paths is estimated (250 at most).
     paths: u64,
-    /// Slots in which a request came, and in which one was told to wait.
+    /// Slots with a request, and slots with a 429 response.
     active: u64,
     told: u64,
 }
 
-/// Address, or network, by the bits that count.
+/// Address or network, by its significant bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Place {
     pub(crate) address: IpAddr,
@@ -63,12 +63,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns what one sender has: an address of IPv4, a /64 of IPv6.
+    /// Returns the range of one sender: an IPv4 address or an IPv6 /64.
     pub(crate) fn sender(address: IpAddr) -> Self {
         Self::of(address, 32, 64)
     }
 
-    /// Returns the network: a /24 of IPv4, a /48 of IPv6.
+    /// Returns the network: an IPv4 /24 or an IPv6 /48.
     pub(crate) fn network(address: IpAddr) -> Self {
         Self::of(address, 24, 48)
     }
@@ -115,9 +115,9 @@ impl Walks {
         }
     }
 
-    /// Returns those who behave as no person does, with their reasons.
+    /// Returns the addresses and networks that behave unlike human visitors, with the reasons.
     pub(crate) fn flagged(&self, assets: f64) -> impl Iterator<Item = (Place, &Walk, Reasons)> {
-        // Behind a network may be several.
+        // Several human visitors may share a network.
         let tables = [(&self.senders, 1), (&self.networks, 3)];
         let walks = tables.into_iter().flat_map(|(table, people)| {
             let walks = table.iter();
@@ -158,7 +158,7 @@ impl Walk {
         self.traps += u32::from(seen.closed == Some(Closed::Trap));
     }
 
-    /// Returns what speaks against as many people at once.
+    /// Returns the reasons why this is not the behaviour of the given number of human visitors.
     fn reasons(&self, people: u32, assets: f64) -> Reasons {
         let (many, paths) = (f64::from(people), self.paths());
         let is_half = |part: u32| 2 * part >= self.pages;
@@ -179,12 +179,12 @@ impl Walk {
                 Reason::Closed,
                 self.closed >= CLOSED * people && is_half(self.closed),
             )
-            // Too little alone: somebody may be curious.
+            // Not sufficient alone, as the visitor may just be curious.
             .with(Reason::Trap, self.traps >= people)
             .with(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
     }
 
-    /// Returns this and what came later.
+    /// Returns the sum of this and a later window.
     pub(crate) fn with(mut self, later: &Self) -> Self {
         self.requests = self.requests.saturating_add(later.requests);
         self.pages = self.pages.saturating_add(later.pages);
@@ -193,10 +193,10 @@ impl Walk {
         self
     }
 
-    /// Returns about how many paths there were, by the bits that none has set.
+    /// Returns the approximate number of paths, estimated by the bits that are not set.
     pub(crate) fn paths(&self) -> f64 {
         let free = self.paths.count_zeros().max(1);
-        // 64 pages that have set all bits are 266 about; more cannot be told.
+        // If all 64 bits are set, the estimate is about 266, its maximum.
         let estimate = 64.0 * (64.0 / f64::from(free)).ln();
         estimate.min(f64::from(self.pages))
     }

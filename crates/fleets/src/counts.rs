@@ -1,25 +1,25 @@
-//! What is counted of requests.
+//! Counts of requests.
 
-/// Sums of requests; of those of hours ago a part, so that they are no whole numbers.
+/// Sums of requests; older requests count only in part, so the sums are not whole numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) requests: f64,
-    /// Requests that are no assets.
+    /// Requests for pages, not assets.
     pub(crate) pages: f64,
-    /// Addresses, added up over windows.
+    /// Addresses, summed over the windows.
     pub(crate) senders: f64,
-    /// Pages that name where they were linked.
+    /// Page requests with a referrer.
     pub(crate) referred: f64,
-    /// Requests of what is in a cache.
+    /// Conditional requests for cached pages.
     pub(crate) conditional: f64,
-    /// Pages that are deep in the site.
+    /// Requests for pages deep in the site.
     pub(crate) deep: f64,
-    /// Pages that nobody has asked for lately.
+    /// Requests for pages not requested by any visitor lately.
     pub(crate) unseen: f64,
 }
 
 impl Counts {
-    /// Adds others, or a part of them.
+    /// Adds other counts, or a part of them.
     pub(crate) fn add(&mut self, other: &Self, part: f64) {
         self.requests += other.requests * part;
         self.pages += other.pages * part;
@@ -30,13 +30,13 @@ impl Counts {
         self.unseen += other.unseen * part;
     }
 
-    /// Returns these and others.
+    /// Returns the sum of these and other counts.
     pub(crate) fn with(mut self, other: &Self) -> Self {
         self.add(other, 1.0);
         self
     }
 
-    /// Returns what is counted of requests: all but senders.
+    /// Returns the counts as numbers, except for the senders.
     pub(crate) fn of_requests(&self) -> [f64; 6] {
         [
             self.requests,
@@ -48,7 +48,7 @@ impl Counts {
         ]
     }
 
-    /// Returns counts of what [`of_requests`](Self::of_requests) returns.
+    /// Creates counts from the result of [`of_requests`](Self::of_requests).
     pub(crate) fn of_numbers(numbers: [f64; 6]) -> Self {
         let [requests, pages, referred, conditional, deep, unseen] = numbers;
         Self {
@@ -71,7 +71,7 @@ impl Counts {
     }
 }
 
-/// Returns a part as a share of a whole, of nothing 0.
+/// Returns a part as a share of a whole; 0 if the whole is 0.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -1,9 +1,9 @@
-//! How many different ones there were, in a few bytes.
+//! Approximate number of distinct values in a few bytes.
 
 /// Registers of a `HyperLogLog`; `N` is a power of two, and the error 1.04 ÷ √N.
 ///
 /// P. Flajolet et al.: `HyperLogLog`, the analysis of a near-optimal cardinality estimation
-/// algorithm (2007). For few it counts empty registers, as is proposed there.
+/// algorithm (2007). Small numbers are estimated by the empty registers, as proposed there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Distinct<const N: usize>([u8; N]);
 
@@ -14,11 +14,11 @@ impl<const N: usize> Default for Distinct<N> {
 }
 
 impl<const N: usize> Distinct<N> {
-    /// Counts one, by a hash of which all bits are alike.
+    /// Counts a value by its hash, which must be uniformly distributed.
     pub(crate) fn add(&mut self, hash: u64) {
         let at = usize::try_from(hash % N as u64).unwrap_or_default();
         let rest = hash >> N.ilog2();
-        // The bits that were shifted in are none of the hash.
+        // The bits that were shifted in are not part of the hash.
         let most = u64::BITS - N.ilog2();
         let rank = rest.trailing_zeros().min(most) + 1;
         if let Some(register) = self.0.get_mut(at) {
@@ -26,7 +26,7 @@ impl<const N: usize> Distinct<N> {
         }
     }
 
-    /// Counts those too that another has counted.
+    /// Adds the values counted by another estimator.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (register, other) in self.0.iter_mut().zip(other.0) {
             *register = (*register).max(other);
@@ -37,17 +37,17 @@ impl<const N: usize> Distinct<N> {
         &self.0
     }
 
-    /// Returns it of registers, if they can be those of hashes.
+    /// Creates an estimator from its registers; `None` if they are invalid.
     pub(crate) fn of_registers(registers: [u8; N]) -> Option<Self> {
         let most = u64::BITS - N.ilog2() + 1;
         let can_be = registers.iter().all(|rank| u32::from(*rank) <= most);
         can_be.then_some(Self(registers))
     }
 
-    /// Returns about how many there were.
+    /// Returns the estimated number of distinct values.
     pub(crate) fn estimate(&self) -> f64 {
         let registers = f64::from(u32::try_from(N).unwrap_or(u32::MAX));
-        // Two to the power of each rank's negative, made of its exponent alone.
+        // 2^-rank, built from the exponent bits only.
         let part = |rank: &u8| f64::from_bits((1_023 - u64::from(*rank)) << 52);
         let sum: f64 = self.0.iter().map(part).sum();
         let bias = 0.7213 / (1.0 + 1.079 / registers);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_is_estimated_within_a_fifth() {
+    fn numbers_are_estimated_within_a_fifth() {
         for number in [0, 1, 10, 100, 500, 700, 5_000, 100_000, 2_000_000] {
             let estimate = of((0..number).chain(0..number)).estimate();
             let wrong = (estimate - f64::from(number)).abs();
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_that_are_merged_are_as_one_that_has_seen_all(
+        fn merged_estimators_equal_one_that_has_seen_all_values(
             one in 0..3_000_u32, from in 0..3_000_u32, to in 0..6_000_u32,
         ) {
             let mut merged = of(0..one);

@@ -1,4 +1,4 @@
-//! What was found: an immutable set.
+//! Immutable result of an evaluation.
 
 use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc};
 
@@ -11,31 +11,31 @@ use crate::{
     released::Released,
 };
 
-/// Everybody who is flagged.
+/// All flagged fleets, addresses and networks.
 #[derive(Clone, Debug)]
 pub struct Flags {
     pub(crate) hasher: FixedState,
-    /// By key.
+    /// Sorted by key.
     pub(crate) fleets: Vec<Fleet>,
-    /// By place.
+    /// Sorted by address or network.
     pub(crate) conduct: Vec<Conduct>,
     pub(crate) released: Released,
 }
 
-/// Fleet of robots under one User-Agent and fingerprint.
+/// Fleet of robots with one User-Agent and fingerprint.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fleet {
     pub(crate) key: u64,
-    /// User-Agent as it was sent, cut and made UTF-8; whoever shows it has to escape it.
+    /// User-Agent as received, truncated and converted to UTF-8; escape it before display.
     pub user_agent: Arc<str>,
-    /// When it was flagged, in seconds since 1970.
+    /// Time when the fleet was flagged, in seconds since 1970.
     pub since_s: i64,
-    /// Why.
+    /// Reasons why the fleet is flagged.
     pub reasons: Reasons,
-    /// What it did since a few hours before it was flagged.
+    /// Figures since a few hours before the fleet was flagged.
     pub figures: Figures,
-    /// Three paths at most that it asked for, without queries; whoever shows them has to escape them.
+    /// At most three requested paths, without queries; escape them before display.
     pub samples: Vec<Arc<str>>,
 }
 
@@ -43,49 +43,49 @@ pub struct Fleet {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Addresses, about.
+    /// Approximate number of addresses.
     pub addresses: u64,
-    /// Requests for each address, about, within ten minutes.
+    /// Approximate number of requests per address within ten minutes.
     pub per_address: f64,
     /// Share of the requests that are for assets.
     pub assets: f64,
-    /// Largest share of all pages that it had, in a window or in the last hours.
+    /// Largest share of all pages, in a window or in the last hours.
     pub share: f64,
-    /// Usual share of all pages, where it is known: after a day.
+    /// Usual share of all pages, known after a day.
     pub usual_share: Option<f64>,
 }
 
-/// Address or network that behaves as no person does.
+/// Address or network that behaves unlike human visitors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Conduct {
     pub(crate) place: Place,
-    /// When it was flagged, in seconds since 1970.
+    /// Time when the address or network was flagged, in seconds since 1970.
     pub since_s: i64,
-    /// Why.
+    /// Reasons why the address or network is flagged.
     pub reasons: Reasons,
-    /// Requests since a few minutes before it was flagged.
+    /// Number of requests since a few minutes before the address or network was flagged.
     pub requests: u64,
-    /// Pages among them.
+    /// Number of requested pages.
     pub pages: u64,
-    /// Pages of one window, about: more than 266 cannot be told apart.
+    /// Approximate number of distinct pages in one window, at most 266.
     pub paths: u64,
-    /// Pages that were not there, or are nobody's business.
+    /// Number of requested pages that are missing or forbidden.
     pub missing: u64,
 }
 
 impl Flags {
-    /// Returns `true` if nobody is flagged.
+    /// Returns `true` if nothing is flagged.
     #[must_use]
     pub fn are_none(&self) -> bool {
         self.fleets.is_empty() && self.conduct.is_empty()
     }
 
-    /// Returns the fleet that a User-Agent and a fingerprint are of.
+    /// Returns the fleet with a User-Agent and a fingerprint.
     ///
-    /// Costs a hash and a few comparisons; nothing where there is no fleet.
+    /// Costs a hash and a few comparisons, or nothing if there are no fleets.
     #[must_use]
     pub fn fleet(&self, user_agent: &[u8], fingerprint: u64) -> Option<&Fleet> {
         if self.fleets.is_empty() {
@@ -96,10 +96,10 @@ impl Flags {
         self.fleets.get(at.ok()?)
     }
 
-    /// Returns the fleet that a request is of.
+    /// Returns the fleet that a request belongs to.
     ///
-    /// It is of none where it does what that fleet does not, or its sender has
-    /// since the fleet was flagged: that is a person with the same browser.
+    /// A request does not belong to the fleet if it or an earlier request of its sender contradicts
+    /// the fleet's behaviour: the sender is a human visitor with the same browser.
     #[must_use]
     pub fn fleet_of(&self, seen: &Observation<'_>) -> Option<&Fleet> {
         let fleet = self.fleet(seen.user_agent, seen.fingerprint)?;
@@ -110,7 +110,7 @@ impl Flags {
         (!is_another).then_some(fleet)
     }
 
-    /// Returns what an address is flagged for, itself or its network.
+    /// Returns the flagged conduct of an address or of its network.
     #[must_use]
     pub fn conduct(&self, address: IpAddr) -> Option<&Conduct> {
         if self.conduct.is_empty() {
@@ -123,7 +123,7 @@ impl Flags {
         })
     }
 
-    /// Returns all fleets, those of most requests first.
+    /// Returns all fleets, sorted by descending number of requests.
     #[must_use]
     pub fn fleets(&self) -> Vec<&Fleet> {
         let mut fleets: Vec<_> = self.fleets.iter().collect();
@@ -131,7 +131,7 @@ impl Flags {
         fleets
     }
 
-    /// Returns all addresses and networks, those of most requests first.
+    /// Returns all flagged addresses and networks, sorted by descending number of requests.
     #[must_use]
     pub fn conducts(&self) -> Vec<&Conduct> {
         let mut conduct: Vec<_> = self.conduct.iter().collect();
@@ -141,7 +141,7 @@ impl Flags {
 }
 
 impl Fleet {
-    /// Returns `true` if both are of one User-Agent and fingerprint.
+    /// Returns `true` if both have the same User-Agent and fingerprint.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.key == other.key
@@ -149,13 +149,13 @@ impl Fleet {
 }
 
 impl Conduct {
-    /// Returns `true` if both are of one address or network.
+    /// Returns `true` if both are of the same address or network.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.place == other.place
     }
 
-    /// Returns the network, whose text is `203.0.113.0/24`, or an address.
+    /// Returns the address or network, displayed as `203.0.113.7` or `203.0.113.0/24`.
     #[must_use]
     pub fn network(&self) -> impl fmt::Display + use<> {
         self.place
@@ -172,7 +172,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Returns the key of a sender under the key of a User-Agent and a fingerprint.
+/// Returns the key of a sender with a User-Agent and a fingerprint.
 pub(crate) fn sender_key(hasher: &FixedState, agent: u64, address: IpAddr) -> u64 {
     hasher.hash_one((agent, Place::sender(address)))
 }
@@ -180,6 +180,6 @@ pub(crate) fn sender_key(hasher: &FixedState, agent: u64, address: IpAddr) -> u6
 /// Returns the key of a User-Agent and a fingerprint.
 pub(crate) fn agent_key(hasher: &FixedState, user_agent: &[u8], fingerprint: u64) -> u64 {
     let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
-    // Zero is no key in a table.
+    // Zero marks a free slot in tables.
     hasher.hash_one((user_agent, fingerprint)).max(1)
 }

@@ -1,4 +1,4 @@
-//! From observations to flags.
+//! Detection of fleets from observations.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,35 +21,35 @@ use crate::{
     sketch::Sketch,
 };
 
-/// Seconds of a window.
+/// Duration of a window in seconds.
 const WINDOW_S: i64 = 600;
 
-/// Windows since a fleet behaved as one, after which it is none where others come under its name.
+/// Number of windows without fleet-like behaviour after which the fleet ends.
 const WELL_BEHAVED: u32 = 6;
 
-/// Windows after which a fleet that does not come any more is none: a day, as fleets rest at night.
+/// Number of windows without requests after which a fleet ends: a day, as fleets pause at night.
 const SILENT: u32 = 144;
 
-/// Pages by which what comes under the name of a fleet is judged again.
+/// Number of pages after which a fleet's recent requests are evaluated again.
 const JUDGED_PAGES: f64 = 20.0;
 
-/// Seconds after which an address or network is not flagged any more.
+/// Seconds after which an address or network is no longer flagged.
 const CONDUCT_S: u64 = 3_600;
 
-/// Fleets, and addresses and networks, that are flagged at once; those of fewest requests go.
+/// Maximum numbers of flagged fleets and of addresses and networks; the smallest are dropped.
 const MAX_FLEETS: usize = 64;
 const MAX_CONDUCT: usize = 256;
 
-/// Instances whose sketches are added at once.
+/// Maximum number of instances whose sketches are added.
 const MAX_OTHERS: usize = 8;
 
-/// Windows without a request that are let pass one by one: behind them nothing is left.
+/// Maximum number of windows without requests to age one by one; after that nothing is left.
 const MAX_GAP: i64 = 200;
 
-/// Sketches of what people, or who says so, ask for, and who of them is flagged.
+/// Sketches of the requests of clients that claim to be browsers, with the flagged fleets.
 ///
-/// It takes requests of one time line: one that is older than the window counts in it. A time more than
-/// a day and a half back is that of a clock that was set.
+/// Requests should arrive in the order of time; an older request counts in the current window. A
+/// time more than a day and a half back means that the clock was set.
 #[derive(Debug)]
 pub struct Fleets {
     hasher: FixedState,
@@ -59,45 +59,45 @@ pub struct Fleets {
     walks: Walks,
     seen: Seen,
     past: Past,
-    /// What other instances have told of the window.
+    /// Sketches of the window from other instances.
     others: BTreeMap<Box<str>, Sketch>,
     standing: HashMap<u64, Standing>,
-    /// Who of those is none.
+    /// Senders with a fleet's User-Agent that do not belong to the fleet.
     released: Released,
     conduct: BTreeMap<Place, Noted>,
 }
 
-/// Fleet that is flagged.
+/// Flagged fleet.
 #[derive(Clone, Debug)]
 struct Standing {
     since_s: i64,
     reasons: Reasons,
-    /// Of the windows that have ended.
+    /// Counts of the windows that have ended.
     ended: Counts,
     agent: Agent,
     share: f64,
     usual: Option<f64>,
-    /// Of the windows that were not judged yet, as too little came.
+    /// Counts of the windows not yet evaluated, because there were too few pages.
     unjudged: Counts,
-    /// Windows since it behaved as a fleet.
+    /// Number of windows since the fleet last behaved like a fleet.
     idle: u32,
 }
 
-/// Address or network that is flagged.
+/// Flagged address or network.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     since_s: i64,
     last_s: i64,
     reasons: Reasons,
-    /// Of the windows that have ended.
+    /// Requests in the windows that have ended.
     ended: Walk,
     now: Walk,
 }
 
 impl Fleets {
-    /// Creates sketches that have seen nothing.
+    /// Creates empty sketches.
     ///
-    /// Who does not know the seed cannot choose what falls together.
+    /// Keep the seed secret, so that clients cannot provoke collisions.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Fleets {
         }
     }
 
-    /// Takes in a request.
+    /// Records a request.
     pub fn observe(&mut self, seen: &Observation<'_>) {
         self.pass(seen.at_s);
         let kind = PathKind::of(seen.target);
@@ -142,16 +142,16 @@ impl Fleets {
             .add(seen, hashes.target, |place| hasher.hash_one(place));
     }
 
-    /// Returns what has come in this window, for other instances.
+    /// Returns the sketch of the current window, for other instances.
     #[must_use]
     pub fn sketch(&self) -> Sketch {
         let number = self.number.unwrap_or_default();
         self.window.sketch(number, self.seed_number())
     }
 
-    /// Takes over what another instance has told, in place of what it told before.
+    /// Stores the sketch of another instance, replacing its previous one.
     ///
-    /// Returns `false` where it is of another window or another seed, or too many have told.
+    /// Returns `false` if the window or the seed differs, or if there are too many instances.
     pub fn hear(&mut self, instance: &str, sketch: Sketch) -> bool {
         let is_of_now = self.number == Some(sketch.number) && sketch.seed == self.seed_number();
         let is_known = self.others.contains_key(instance);
@@ -162,19 +162,19 @@ impl Fleets {
         true
     }
 
-    /// Returns a number that tells nothing of the seed but whether another one is the same.
+    /// Returns a number that reveals only whether two seeds are equal.
     fn seed_number(&self) -> u64 {
         self.hasher.hash_one("seed")
     }
 
-    /// Judges what has come until a time, in seconds since 1970.
+    /// Evaluates the requests until a time, in seconds since 1970.
     pub fn judge(&mut self, now_s: i64) -> Flags {
         self.pass(now_s);
         let lately = self.look(now_s);
         self.flags(&lately)
     }
 
-    /// Flags who has to be, and returns every User-Agent of the last hours.
+    /// Flags fleets, addresses and networks, and returns all User-Agents of the last hours.
     fn look(&mut self, now_s: i64) -> Vec<Lately> {
         let sum = self.window.with(self.others.values());
         let lately = self.past.lately(&sum);
@@ -232,18 +232,18 @@ impl Fleets {
         }
     }
 
-    /// Ends the windows before a time.
+    /// Ends all windows before a point in time.
     fn pass(&mut self, at_s: i64) {
         let number = at_s.div_euclid(WINDOW_S);
         let Some(now) = self.number else {
             self.number = Some(number);
             return;
         };
-        // A little back is a request that was told late, far back a clock that was set right.
+        // A little earlier is a request reported late; much earlier is a corrected clock.
         if number <= now && now.saturating_sub(number) <= MAX_GAP {
             return;
         }
-        // So that nobody is missed whose requests were all in the last seconds of a window.
+        // Also detect fleets with all requests in the last seconds of a window.
         self.look((now + 1) * WINDOW_S - 1);
         self.number = Some(number);
         self.end();
@@ -253,7 +253,7 @@ impl Fleets {
         }
     }
 
-    /// Ends a window.
+    /// Ends the current window.
     fn end(&mut self) {
         let sum = self.window.with(self.others.values());
         let lately = self.past.lately(&sum);
@@ -305,13 +305,13 @@ impl Standing {
         }
     }
 
-    /// Takes in what it has done since.
+    /// Updates the fleet with its recent requests.
     fn see(&mut self, one: &Lately) {
         self.agent.addresses.merge(&one.agent.addresses);
         self.share = self.share.max(one.share);
     }
 
-    /// Ends a window of it; returns `true` if it is a fleet still.
+    /// Ends a window of the fleet; returns `true` if it is still a fleet.
     fn end(&mut self, window: &Counts, others: &Others) -> bool {
         self.ended.add(window, 1.0);
         self.unjudged.add(window, 1.0);
@@ -376,7 +376,7 @@ impl Noted {
     }
 }
 
-/// Removes those of the smallest numbers until there are no more than so many.
+/// Removes the fleets with the smallest numbers until at most `most` are left.
 fn drop_least(fleets: &mut HashMap<u64, Standing>, most: usize, number: impl Fn(&Standing) -> f64) {
     while fleets.len() > most {
         let least = fleets
@@ -389,12 +389,12 @@ fn drop_least(fleets: &mut HashMap<u64, Standing>, most: usize, number: impl Fn(
     }
 }
 
-/// Returns the whole number next to one that is not negative.
+/// Rounds a non-negative number to a whole number.
 fn whole(number: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a cast of a float ends at the ends of the integer"
+        reason = "casting a float saturates at the bounds of the integer"
     )]
     let whole = number.max(0.0).round() as u64;
     whole

@@ -1,4 +1,4 @@
-//! Who is a fleet: plain functions of counts, with their thresholds.
+//! Evaluation of fleets: plain functions of counts, with thresholds.
 
 use std::collections::BTreeMap;
 
@@ -6,62 +6,62 @@ use crate::agents::Lately;
 use crate::counts::{Counts, share};
 use crate::reason::{Reason, Reasons};
 
-/// Pages below which nothing is said: chance has small numbers.
+/// Minimum number of pages for an evaluation, to exclude chance.
 const MIN_PAGES: f64 = 60.0;
 
-/// Paths below which nothing is said: feeds, monitors and the scanners of mail ask for few.
+/// Minimum number of paths for an evaluation: feed readers, monitors and mail scanners request few.
 const MIN_PATHS: f64 = 20.0;
 
-/// Share of the pages from which on a User-Agent is looked at while nobody knows what is usual.
+/// Share of the pages from which a User-Agent is evaluated while its usual share is unknown.
 const FIRST_SHARE: f64 = 0.005;
 
-/// Times the usual share from which on one is looked at.
+/// Multiple of the usual share from which a User-Agent is evaluated.
 const TIMES_USUAL: f64 = 5.0;
 
-/// Share below which it is not worth the look, usual or not.
+/// Share of the pages below which a User-Agent is not evaluated.
 const MIN_SHARE: f64 = 0.001;
 
-/// Requests of an address at most: a person's browser makes a dozen for a page, and one that loads no
-/// pictures two or more for a visit.
+/// Maximum number of requests per address: a human visitor's browser sends a dozen for a page, and
+/// one that loads no images two or more per visit.
 const MAX_PER_SENDER: f64 = 1.5;
 
-/// Share of assets of those who load none, but for a few by chance.
+/// Share of assets of a User-Agent that loads none, except for a few by chance.
 const NO_ASSETS: f64 = 0.05;
 
-/// Share of assets of others from which on the lack of them says something: what a site has its
-/// assets from elsewhere, nobody loads any.
+/// Share of assets of other visitors from which loading none is significant; nobody loads assets
+/// that a site serves from elsewhere.
 const OTHERS_ASSETS: f64 = 0.2;
 
-/// Share of pages with a referrer of those who come from nowhere, and of others.
+/// Share of pages with a referrer: maximum of a fleet, and minimum of others.
 const REFERRED: [f64; 2] = [0.02, 0.2];
 
-/// Share of conditional requests of those who have no cache, and of others.
+/// Share of conditional requests: maximum of a fleet, and minimum of others.
 const CONDITIONAL: [f64; 2] = [0.002, 0.02];
 
-/// Share of pages that nobody has asked for from which on it is odd, if that of others is half of it.
+/// Share of new pages that makes a User-Agent unusual, if that of others is at most half of it.
 const UNSEEN: f64 = 0.4;
 
-/// Share of deep pages of those who ask for nothing else, and of others.
+/// Share of deep pages: minimum of a fleet, and maximum of others.
 const DEEP: [f64; 2] = [0.9, 0.6];
 
-/// Share of a browser's users that have a newer version than one that is old, and their pages.
+/// Share of a browser's users with a newer version that makes a version old, and minimum pages.
 const NEWER: f64 = 0.6;
 const MIN_SIBLINGS: f64 = 50.0;
 
 /// Weight of the reasons that make a fleet. Share, number of addresses, and lack of assets and of a
-/// cache are not enough: people with text browsers have all of these on some days.
+/// cache are not sufficient: users of text browsers have all of these on some days.
 const FLAGGED: u32 = 10;
 
-/// Weight of what a fleet does from which on it goes on.
+/// Weight of the reasons from which a fleet continues to be one.
 const GOES_ON: u32 = 6;
 
-/// Requests of others from which on one can be compared with them.
+/// Minimum number of requests of other visitors for a comparison.
 const MIN_OTHERS: f64 = 100.0;
 
-/// What others do, with whom each is compared.
+/// Requests of other visitors, with which each User-Agent is compared.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// Those who load assets: who does not is compared with them.
+    /// Counts of visitors that load assets; visitors that load none are compared with these.
     counts: Counts,
     /// Pages by version of each browser.
     versions: BTreeMap<&'static str, BTreeMap<u32, f64>>,
@@ -82,14 +82,14 @@ impl Others {
                 *versions.entry(version).or_default() += one.counts.pages;
             }
         }
-        // A site that has no assets has nobody who loads any.
+        // On a site without assets, no visitor loads any.
         if others.counts.requests < MIN_OTHERS {
             others.counts = everybody;
         }
         others
     }
 
-    /// Returns the share of assets, 0 where nobody is there to tell.
+    /// Returns the share of assets, or 0 if there are too few visitors.
     pub(crate) fn asset_share(&self) -> f64 {
         if self.counts.requests < MIN_OTHERS {
             return 0.0;
@@ -112,7 +112,7 @@ impl Others {
         all >= MIN_SIBLINGS && share(newer, all) >= NEWER
     }
 
-    /// Returns what one does that a fleet does.
+    /// Returns the reasons by which counts resemble those of a fleet.
     fn traits(&self, one: &Counts, user_agent: &str) -> Reasons {
         let others = &self.counts;
         if others.requests < MIN_OTHERS {
@@ -159,7 +159,7 @@ impl Others {
     }
 }
 
-/// Returns why a User-Agent is that of a fleet, if it is.
+/// Returns the reasons why a User-Agent is a fleet's; `None` if it is not.
 pub(crate) fn fleet(one: &Lately, others: &Others) -> Option<Reasons> {
     if one.agent.paths.estimate() < MIN_PATHS {
         return None;
@@ -168,7 +168,7 @@ pub(crate) fn fleet(one: &Lately, others: &Others) -> Option<Reasons> {
         Some(usual) => one.share >= (usual * TIMES_USUAL).max(MIN_SHARE),
         None => one.share >= FIRST_SHARE,
     };
-    // Who has begun in this window is seen in it; who comes slowly, in the last hours.
+    // New fleets are detected in the current window, slow fleets in the last hours.
     [&one.window, &one.counts].into_iter().find_map(|counts| {
         let reasons = others.traits(counts, &one.agent.label.user_agent);
         let reasons = reasons.with(Reason::Share, is_far_over);
@@ -176,21 +176,21 @@ pub(crate) fn fleet(one: &Lately, others: &Others) -> Option<Reasons> {
     })
 }
 
-/// Returns `true` if reasons are enough, and none of those is missing that no person gives.
+/// Returns `true` if the reasons are sufficient and include one that human visitors never cause.
 fn is_fleet(reasons: Reasons) -> bool {
     let has = |reason| reasons.contains(reason);
-    // Where people share the User-Agent assets are loaded, and a fleet among them must not be held
-    // against them. Of a site without assets who comes from nowhere to what nobody knows is left.
+    // Human visitors with the User-Agent load assets, and must not be flagged because of a fleet
+    // with the same one. On sites without assets, require unseen pages without referrers.
     let is_nobody = has(Reason::NoAssets) || has(Reason::NoReferrers) && has(Reason::Unseen);
     has(Reason::Share) && is_nobody && reasons.weight() >= FLAGGED
 }
 
-/// Returns `true` if what a fleet did in a window is what a fleet does.
+/// Returns `true` if a flagged fleet continued to behave like a fleet in a window.
 pub(crate) fn goes_on(window: &Counts, user_agent: &str, others: &Others) -> bool {
     others.traits(window, user_agent).weight() >= GOES_ON
 }
 
-/// Words that a version stands behind, the name that is told first: Edge and Opera name Chrome too.
+/// Prefixes of browser versions, the most specific first: Edge and Opera also name Chrome.
 const FAMILIES: [&str; 7] = [
     "Edg/",
     "OPR/",
@@ -201,7 +201,7 @@ const FAMILIES: [&str; 7] = [
     "Version/",
 ];
 
-/// Returns the family of a browser and its main version.
+/// Returns a browser's family and major version.
 pub(crate) fn version(user_agent: &str) -> Option<(&'static str, u32)> {
     FAMILIES.into_iter().find_map(|family| {
         let (_, rest) = user_agent.split_once(family)?;
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_browser_is_the_one_that_names_itself_and_others() {
+    fn most_specific_browser_name_is_used() {
         for (user_agent, expected) in [
             (
                 "Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/150.0.0.0 Safari/537.36",

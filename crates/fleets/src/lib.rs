@@ -1,14 +1,14 @@
-//! Finds fleets of robots that say they are browsers.
+//! Detection of fleets of robots that claim to be browsers.
 //!
-//! One request of such a fleet looks like a person's; what its thousands of addresses do alike does
-//! not. [`Fleets`] takes in an [`Observation`] of each request, keeps sketches of them by User-Agent
-//! and fingerprint in windows of ten minutes, and judges these by plain functions with named
-//! thresholds. The result is an immutable set of [`Flags`]: who is a fleet, since when, and for which
-//! [`Reason`]s. Beside them stands [`Conduct`]: addresses and networks that behave as no person does.
+//! A single request of such a fleet looks human; the common behaviour of thousands of addresses
+//! does not. [`Fleets`] receives an [`Observation`] of each request, keeps sketches by User-Agent
+//! and fingerprint in windows of ten minutes, and evaluates them with plain functions and named
+//! thresholds. The result is an immutable set of [`Flags`]: fleets with their [`Reason`]s, and
+//! [`Conduct`], which lists addresses and networks that behave unlike human visitors.
 //!
-//! Memory is bounded whatever comes: 3.5 MiB at most, what other instances have told among it; a
-//! judgement takes another one for a moment. Nothing here does I/O, reads a clock or knows
-//! of HTTP.
+//! Memory is bounded for any input: 3.5 MiB at most, including sketches from other instances; an
+//! evaluation temporarily needs as much again. The crate does no I/O, reads no clock, and does not
+//! depend on HTTP types.
 //!
 //! # Example
 //!
@@ -27,7 +27,7 @@
 //!     });
 //! }
 //! let flags = fleets.judge(300);
-//! // Nobody else was there: without anybody to compare with nothing is said.
+//! // There are no other visitors to compare with, so nothing is flagged.
 //! assert!(flags.fleets().is_empty());
 //! ```
 

@@ -1,47 +1,47 @@
-//! What is told of a request.
+//! Observation of a request.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Bytes of a User-Agent that tell it from others.
+/// Number of bytes of a User-Agent that are significant.
 pub const MAX_USER_AGENT_BYTES: usize = 184;
 
-/// Bytes of a path with its query that tell it from others.
+/// Number of bytes of a path with its query that are significant.
 pub const MAX_TARGET_BYTES: usize = 184;
 
-/// Segments of a path that is deep.
+/// Number of segments from which a path is deep.
 const DEEP: usize = 3;
 
-/// Request for a page by somebody who says that he is a person: GET or HEAD.
+/// GET or HEAD request of a client that claims to be a browser.
 ///
-/// Requests of robots and forms that were sent are told by nobody.
+/// Do not report requests of robots and submitted forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
-    /// When, in seconds since 1970.
+    /// Time of the request, in seconds since 1970.
     pub at_s: i64,
-    /// User-Agent, of which the first [`MAX_USER_AGENT_BYTES`] count.
+    /// User-Agent, of which the first [`MAX_USER_AGENT_BYTES`] are significant.
     pub user_agent: &'a [u8],
-    /// Number of what else tells clients apart, 0 where nothing does.
+    /// Number that distinguishes clients beyond the User-Agent; 0 if none is available.
     pub fingerprint: u64,
-    /// Address of the client.
+    /// Client address.
     pub address: IpAddr,
-    /// Path and query as the request names them, of which the first [`MAX_TARGET_BYTES`] count.
+    /// Path and query as received, of which the first [`MAX_TARGET_BYTES`] are significant.
     pub target: &'a [u8],
-    /// Status of the answer, 0 where it is not known.
+    /// Status of the response, or 0 if unknown.
     pub status: u16,
-    /// Whether the request names the page that it was linked from.
+    /// Whether the request has a referrer.
     pub has_referrer: bool,
-    /// Whether it asks for what it has in a cache.
+    /// Whether the request is conditional on a cached response.
     pub is_conditional: bool,
-    /// How robots.txt closes the path to robots that it does not name, if it does.
+    /// Kind of the path if robots.txt disallows it for robots without a group of their own.
     pub closed: Option<Closed>,
 }
 
-/// Path that robots.txt closes.
+/// Kind of a path that robots.txt disallows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Closed {
-    /// One that people may be shown.
+    /// Path that human visitors may be shown.
     Path,
-    /// A trap, which no person is shown.
+    /// Trap, which no human visitor is shown.
     Trap,
 }
 
@@ -77,30 +77,30 @@ impl<'a> Observation<'a> {
         path.len() < self.target.len() || segments.filter(|one| !one.is_empty()).count() >= DEEP
     }
 
-    /// Returns `true` if the answer was, or may be, that the cache is right.
+    /// Returns `true` if the client has the response in its cache.
     pub(crate) fn is_of_cache(&self) -> bool {
         self.is_conditional || self.status == 304
     }
 }
 
-/// What a path is for, as far as its name tells.
+/// Purpose of a path, judged by its name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PathKind {
-    /// What somebody reads.
+    /// Page to read.
     Page,
-    /// What pages are made with: pictures, styles, scripts.
+    /// Asset of pages: image, style sheet or script.
     Asset,
-    /// What programs ask for by right, and which is not counted: feeds, robots.txt, sitemaps.
+    /// Path that programs request legitimately, which is not counted: feed, robots.txt or sitemap.
     Apart,
 }
 
-/// Endings of assets' names.
+/// Extensions of assets.
 const ASSETS: [&str; 25] = [
     "css", "js", "mjs", "map", "json", "wasm", "png", "jpg", "jpeg", "gif", "webp", "avif", "svg",
     "ico", "woff", "woff2", "ttf", "otf", "mp3", "mp4", "m4a", "m4s", "ogg", "webm", "ts",
 ];
 
-/// Endings, and last segments, of what is apart.
+/// Extensions, and last path segments, that are not counted.
 const APART: [&str; 7] = [
     "rss",
     "atom",
@@ -112,7 +112,7 @@ const APART: [&str; 7] = [
 ];
 
 impl PathKind {
-    /// Returns the kind of a path, with a query or without.
+    /// Returns the kind of a path, with or without a query.
     #[must_use]
     pub fn of(target: &[u8]) -> Self {
         let path = path(target);
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_what_it_is_for() {
+    fn kind_depends_on_the_name_of_the_path() {
         for (target, kind) in [
             ("/", PathKind::Page),
             ("/a/b.html?x=y.css", PathKind::Page),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_is_what_has_many_segments_or_a_query() {
+    fn paths_with_many_segments_or_a_query_are_deep() {
         for (target, is_deep) in [
             ("/a/b", false),
             ("//a//b/", false),

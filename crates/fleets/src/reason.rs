@@ -1,104 +1,104 @@
-//! Why somebody is flagged.
+//! Reasons why a fleet, an address or a network is flagged.
 
 use std::fmt;
 
 use crate::observation::{Observation, PathKind};
 
-/// Reason to take somebody for a robot.
+/// Reason to consider a User-Agent, an address or a network automated.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A share of the pages far over the usual one.
+    /// Fleet: its share of all pages is far above its usual share.
     Share,
-    /// About one request from each address.
+    /// Fleet: sends about one request from each address.
     OneRequest,
-    /// No pictures, styles and scripts.
+    /// Fleet: loads no images, styles and scripts.
     NoAssets,
-    /// No page that links the next.
+    /// Fleet: sends no referrers.
     NoReferrers,
-    /// Nothing that a cache holds.
+    /// Fleet: sends no conditional requests for cached pages.
     NoConditional,
-    /// Pages that nobody else asks for.
+    /// Fleet: requests pages that no other visitor requests.
     Unseen,
-    /// Pages deep in the site alone.
+    /// Fleet: requests only pages deep in the site.
     Deep,
-    /// An older version of a browser than others have.
+    /// Fleet: uses an older browser version than other visitors.
     OldVersion,
-    /// An address or network: most of what it asks for is not there.
+    /// Address or network: most of its requests are for missing pages.
     NotFound,
-    /// An address or network: many pages, and nothing that belongs to them.
+    /// Address or network: requests many pages, but none of their assets.
     Breadth,
-    /// An address or network: no pause in ten minutes.
+    /// Address or network: makes no pause in ten minutes.
     NoPauses,
-    /// An address or network: most of what it asks for is closed by robots.txt.
+    /// Address or network: most of its requests are disallowed by robots.txt.
     Closed,
-    /// An address or network: it was in a trap.
+    /// Address or network: requested a trap.
     Trap,
-    /// An address or network: it goes on while it is told to wait.
+    /// Address or network: continues although told to wait (429).
     RetryAfter,
 }
 
-/// A reason, its code, its weight, and the sentence for an administrator.
+/// Reasons with their codes, weights, and sentences for administrators.
 const TABLE: [(Reason, &str, u32, &str); 14] = [
     (
         Reason::Share,
         "fleet-share",
         2,
-        "has far more of the pages than it usually has",
+        "requests a far larger share of the pages than usual",
     ),
     (
         Reason::OneRequest,
         "fleet-one-request",
         3,
-        "asks about once from each address",
+        "sends about one request from each address",
     ),
     (
         Reason::NoAssets,
         "fleet-no-assets",
         3,
-        "loads no pictures, styles or scripts, as others do",
+        "loads no images, styles or scripts, unlike other visitors",
     ),
     (
         Reason::NoReferrers,
         "fleet-no-referrers",
         2,
-        "comes from no page, while others follow links",
+        "sends no referrers, while other visitors follow links",
     ),
     (
         Reason::NoConditional,
         "fleet-no-conditional",
         1,
-        "has nothing in a cache, as others have",
+        "sends no conditional requests, unlike other visitors",
     ),
     (
         Reason::Unseen,
         "fleet-unseen",
         3,
-        "asks for pages that nobody else asks for",
+        "requests pages that no other visitor requests",
     ),
     (
         Reason::Deep,
         "fleet-deep",
         1,
-        "asks for pages deep in the site alone",
+        "requests only pages deep in the site",
     ),
     (
         Reason::OldVersion,
         "fleet-old-version",
         1,
-        "stays at a version that others have left",
+        "uses a browser version that other visitors have left",
     ),
     (
         Reason::NotFound,
         "conduct-not-found",
         3,
-        "asks for much that is not there",
+        "requests many missing pages",
     ),
     (
         Reason::Breadth,
         "conduct-breadth",
         3,
-        "asks for many pages and for nothing that belongs to them",
+        "requests many pages, but none of their assets",
     ),
     (
         Reason::NoPauses,
@@ -110,19 +110,19 @@ const TABLE: [(Reason, &str, u32, &str); 14] = [
         Reason::Closed,
         "conduct-closed",
         2,
-        "asks for what robots.txt closes",
+        "requests pages that robots.txt disallows",
     ),
     (
         Reason::Trap,
         "conduct-trap",
         2,
-        "asks for a trap, which no person is shown",
+        "requests a trap, which no human visitor is shown",
     ),
     (
         Reason::RetryAfter,
         "conduct-retry-after",
         3,
-        "goes on while it is told to wait",
+        "continues although told to wait",
     ),
 ];
 
@@ -132,19 +132,19 @@ impl Reason {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// Returns the code, which stays the same: `fleet-…` or `conduct-…`.
+    /// Returns the stable code of the reason: `fleet-…` or `conduct-…`.
     #[must_use]
     pub fn code(self) -> &'static str {
         self.row().map_or("", |row| row.1)
     }
 
-    /// Returns what it adds to those that speak for a robot.
+    /// Returns the reason's weight, which adds to those of other reasons.
     #[must_use]
     pub fn weight(self) -> u32 {
         self.row().map_or(0, |row| row.2)
     }
 
-    /// Returns what a fleet, an address or a network does, without the subject.
+    /// Returns a sentence about a fleet, an address or a network, without the subject.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         self.row().map_or("", |row| row.3)
@@ -166,7 +166,7 @@ impl fmt::Display for Reason {
 pub struct Reasons(u16);
 
 impl Reasons {
-    /// Returns `true` if a reason is among them.
+    /// Returns `true` if the set contains a reason.
     #[must_use]
     pub fn contains(self, reason: Reason) -> bool {
         self.0 & bit(reason) != 0
@@ -177,16 +177,16 @@ impl Reasons {
         Reason::all().filter(move |reason| self.contains(*reason))
     }
 
-    /// Returns what they weigh together.
+    /// Returns the total weight of the reasons.
     #[must_use]
     pub fn weight(self) -> u32 {
         self.iter().map(Reason::weight).sum()
     }
 
-    /// Returns `true` if a request is for an asset, as those of a fleet with these reasons are not.
+    /// Returns `true` for a request for an asset, as a fleet with these reasons sends none.
     ///
-    /// Of one that is flagged for coming from nowhere an asset with a referrer is another's: others
-    /// under its User-Agent may have hidden that it loads none.
+    /// For a fleet without referrers, only an asset with a referrer counts as another visitor's:
+    /// other visitors with the fleet's User-Agent may have hidden that the fleet loads no assets.
     pub(crate) fn contradicts(self, seen: &Observation<'_>) -> bool {
         PathKind::of(seen.target) == PathKind::Asset
             && (self.contains(Reason::NoAssets)
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_has_a_code_of_its_own_and_a_sentence() {
+    fn each_reason_has_a_unique_code_and_a_sentence() {
         let codes: std::collections::BTreeSet<_> = Reason::all().map(Reason::code).collect();
         assert_eq!(codes.len(), TABLE.len());
         let all = Reason::all().fold(Reasons::default(), |all, one| all.with(one, true));

@@ -1,25 +1,25 @@
-//! Who has the User-Agent of a fleet and does what it does not.
+//! Senders with a fleet's User-Agent that do not behave like the fleet.
 
 use std::sync::Arc;
 
-/// Bits, in words: 64 KiB.
+/// Size of the bit set in words: 64 KiB.
 const WORDS: usize = 1 << 13;
 
-/// Senders at most, so that one in sixteen bits is set: of others one in sixteen is let go then.
+/// Maximum number of senders: one bit in sixteen is set, and one in sixteen others released.
 const MOST: u32 = 1 << 15;
 
-/// Senders who have loaded assets under the User-Agent and fingerprint of a fleet that loads none.
+/// Senders that loaded assets with the User-Agent and fingerprint of a fleet that loads none.
 ///
 /// Clones share the bits until one of them changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
-    /// Empty as long as there is nobody.
+    /// Empty while there are no senders.
     words: Arc<Vec<u64>>,
     senders: u32,
 }
 
 impl Released {
-    /// Adds one by the hash of fleet and sender; where there are too many all others go.
+    /// Adds a sender by the hash of fleet and sender; clears the set first if it is full.
     pub(crate) fn add(&mut self, hash: u64) {
         if self.has(hash) {
             return;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_added_is_there_and_few_others_are() {
+    fn added_senders_are_found_with_few_false_positives() {
         let (mut released, hasher) = (Released::default(), FixedState::with_seed(1));
         assert!(!released.has(7));
         let before = released.clone();
@@ -76,7 +76,7 @@ mod tests {
         assert!(others < 100_000 / 15, "{others}");
         assert!(
             !before.has(hasher.hash_one(0_u32)),
-            "a set that was handed out stays"
+            "a cloned set does not change"
         );
     }
 }

@@ -1,15 +1,15 @@
-//! Which paths were asked for lately.
+//! Recently requested paths.
 
-/// Bits of a generation, in words: 256 KiB.
+/// Size of a generation's bit set in words: 256 KiB.
 const WORDS: usize = 1 << 15;
 
-/// Paths of a generation at most, so that one in eight bits is set.
+/// Maximum number of paths in a generation, so that at most one bit in eight is set.
 const MOST: u32 = 1 << 18;
 
-/// Time after which a generation goes: what nobody has asked for in a day or two is as good as new.
+/// Duration of a generation: a path not requested for a day or two counts as new.
 const LASTS_S: i64 = 86_400;
 
-/// Paths of the last day or two, about: one in five that is new is taken for one that is not.
+/// Approximate set of the paths of the last day or two; one in five new paths counts as seen.
 #[derive(Debug)]
 pub(crate) struct Seen {
     now: Vec<u64>,
@@ -28,7 +28,7 @@ impl Seen {
         }
     }
 
-    /// Notes a path by its hash; returns `true` if nobody has asked for it lately.
+    /// Records a path by its hash; returns `true` if the path is new.
     pub(crate) fn note(&mut self, hash: u64, at_s: i64) -> bool {
         if self.paths >= MOST || at_s.abs_diff(self.since_s) >= LASTS_S.unsigned_abs() {
             std::mem::swap(&mut self.now, &mut self.before);
@@ -61,11 +61,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_new_once_in_two_days() {
+    fn path_is_new_once_in_two_days() {
         let mut seen = Seen::new();
         let asked = [0, 1, LASTS_S, 4 * LASTS_S, 5 * LASTS_S, 6 * LASTS_S];
         let is_new = asked.map(|at_s| seen.note(77, at_s));
-        // Each time that it is asked for counts.
+        // Each request for the path counts.
         assert_eq!(is_new, [true, false, false, false, false, false]);
         for day in 7..9 {
             seen.note(1 << 40, day * LASTS_S);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn most_of_a_million_new_paths_are_new() {
+    fn most_of_a_million_new_paths_are_recognised() {
         let (mut seen, hasher) = (Seen::new(), FixedState::with_seed(1));
         let new = (0..1_000_000_u32).filter(|n| seen.note(hasher.hash_one(n), 0));
         let new = new.count();

@@ -1,4 +1,4 @@
-//! Sketches of a window, which instances tell each other.
+//! Sketches of a window, which instances exchange.
 
 use std::{fmt, sync::Arc};
 
@@ -9,34 +9,34 @@ use crate::{
     observation::MAX_USER_AGENT_BYTES,
 };
 
-/// User-Agents that are told of: those of most pages.
+/// Maximum number of User-Agents in a sketch: those with the most pages.
 const MAX_TOLD: usize = 64;
 
-/// Requests below which a User-Agent is not told of.
+/// Minimum number of requests of a User-Agent in a sketch.
 const MIN_REQUESTS: f64 = 4.0;
 
-/// First byte of a sketch: it changes with what follows.
+/// First byte of a sketch: the version of the format.
 const VERSION: u8 = 1;
 
-/// What one instance has seen in a window, about.
+/// Approximate summary of the requests that one instance has seen in a window.
 ///
-/// Two of the same window add up: numbers are added, and of addresses each counts once.
+/// Sketches of the same window can be added: counts are summed, and each address counts once.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     pub(crate) number: i64,
-    /// A number of the seed: sketches of another one have other keys.
+    /// Number derived from the seed: sketches with another seed have different keys.
     pub(crate) seed: u64,
     pub(crate) total: Counts,
     pub(crate) agents: Vec<(u64, Agent)>,
 }
 
-/// Error of bytes that are no sketch of this version.
+/// Error for bytes that are not a sketch of this version.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct InvalidSketch;
 
 impl fmt::Display for InvalidSketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes are no sketch of this version")
+        f.write_str("the bytes are not a sketch of this version")
     }
 }
 
@@ -62,7 +62,7 @@ impl Sketch {
         }
     }
 
-    /// Returns the bytes of it, fifty kilobytes at most.
+    /// Returns the serialised sketch, at most 50 KB.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
@@ -83,11 +83,11 @@ impl Sketch {
         out
     }
 
-    /// Reads the bytes of a sketch.
+    /// Parses a serialised sketch.
     ///
     /// # Errors
     ///
-    /// Fails where they are of another version, too long, or none.
+    /// Returns an error if the bytes have another version, are too long, or are invalid.
     pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, InvalidSketch> {
         Self::read(&mut bytes).ok_or(InvalidSketch)
     }
@@ -133,7 +133,7 @@ impl Sketch {
     }
 }
 
-/// Writes counts as whole numbers, which those of a window are.
+/// Writes the counts of a window, which are whole numbers.
 fn write_counts(counts: &Counts, out: &mut Vec<u8>) {
     for count in counts.of_requests() {
         out.extend(count.to_le_bytes());
@@ -151,7 +151,7 @@ fn read_counts(bytes: &mut &[u8]) -> Option<Counts> {
     Some(Counts::of_numbers(numbers))
 }
 
-/// Requests of ten minutes, at most.
+/// Maximum number of requests in ten minutes.
 const MAX_COUNT: f64 = 1e12;
 
 fn write_text(text: &str, out: &mut Vec<u8>) {

@@ -1,16 +1,15 @@
-//! Table of bounded size in which those who come often stay.
+//! Table of bounded size that keeps the most frequent keys.
 
-/// Places that a key can be at.
+/// Number of slots in which a key can be stored.
 const WAYS: usize = 8;
 
-/// Key of a place that nobody has.
+/// Key of a free slot.
 const FREE: u64 = 0;
 
-/// Values by keys, which are hashes with a seed.
+/// Values by keys, which are seeded hashes.
 ///
-/// A key that finds all its places taken wears down the one that came least often and takes its
-/// place when nothing of that is left: who comes once with each of a million keys drives nobody out
-/// who comes often.
+/// If all slots for a key are taken, the key decrements the least frequent one, and replaces it at
+/// zero: a million keys that occur once do not displace frequent ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     sets: Vec<[Slot<T>; WAYS]>,
@@ -24,7 +23,7 @@ struct Slot<T> {
 }
 
 impl<T: Default> Table<T> {
-    /// Creates a table of so many places, eight at least.
+    /// Creates a table with a number of slots, at least eight.
     pub(crate) fn new(places: usize) -> Self {
         let sets = (0..(places / WAYS).max(1)).map(|_| Default::default());
         Self {
@@ -32,9 +31,9 @@ impl<T: Default> Table<T> {
         }
     }
 
-    /// Returns the value of a key that came, where there is a place for it.
+    /// Counts an occurrence of a key and returns its value, if there is a slot for it.
     pub(crate) fn come(&mut self, key: u64) -> Option<&mut T> {
-        // Zero stands for a free place.
+        // Zero marks a free slot.
         let key = key.max(1);
         let set = self.set(key)?;
         let at = |key| move |slot: &Slot<T>| slot.key == key;
@@ -56,14 +55,14 @@ impl<T: Default> Table<T> {
         Some(&mut slot.value)
     }
 
-    /// Returns all that have a place, with their keys.
+    /// Returns all stored keys and values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let slots = self.sets.iter().flatten();
         let taken = slots.filter(|slot| slot.key != FREE);
         taken.map(|slot| (slot.key, &slot.value))
     }
 
-    /// Frees all places.
+    /// Removes all keys.
     pub(crate) fn clear(&mut self) {
         for slot in self.sets.iter_mut().flatten() {
             if slot.key != FREE {
@@ -78,7 +77,7 @@ impl<T: Default> Table<T> {
     }
 
     fn set(&mut self, key: u64) -> Option<&mut [Slot<T>; WAYS]> {
-        // The upper half of the key as a fraction of all sets.
+        // Use the upper half of the key as a fraction of all sets.
         let at = ((key >> 32) * self.sets.len() as u64) >> 32;
         self.sets.get_mut(usize::try_from(at).ok()?)
     }
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_often_is_driven_out_by_no_million_that_come_once() {
+    fn a_million_rare_keys_do_not_displace_a_frequent_key() {
         let hasher = FixedState::with_seed(3);
         let mut table = Table::<u32>::new(1_024);
         let bytes = table.bytes();

@@ -1,7 +1,7 @@
-//! The time, real or set by a test.
+//! Clock that follows the system time or is set by a test.
 //!
-//! Everything that compares dates takes a [`Clock`], so that thirty days pass
-//! in a test without waiting for them.
+//! Everything that compares dates takes a [`Clock`], so that a test can advance the time by thirty
+//! days without waiting.
 //!
 //! # Example
 //!
@@ -23,9 +23,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Clock that tells the time in milliseconds since 1970, UTC.
+/// Clock that returns the time in milliseconds since 1970, UTC.
 ///
-/// Clones share the time: a clock moved through one clone has moved for all.
+/// Clones share the time: moving one clone moves all of them.
 #[derive(Clone)]
 pub struct Clock {
     time: Time,
@@ -33,13 +33,13 @@ pub struct Clock {
 
 #[derive(Clone)]
 enum Time {
-    /// Milliseconds by which the system's clock is ahead.
+    /// Milliseconds by which the system clock is ahead of the correct time.
     System(Arc<AtomicI64>),
     Manual(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// Creates a clock that follows the system's.
+    /// Creates a clock that follows the system clock.
     #[must_use]
     pub fn system() -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Creates a clock that stands still until [`Clock::advance`] moves it.
+    /// Creates a clock that moves only by [`Clock::advance`].
     #[must_use]
     pub fn manual(now_ms: i64) -> Self {
         Self {
@@ -55,10 +55,10 @@ impl Clock {
         }
     }
 
-    /// Returns milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the current time in milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
-        // No other memory depends on the time, so that no order is needed.
+        // No other memory depends on the time, so relaxed ordering is enough.
         match &self.time {
             Time::System(ahead_ms) => {
                 system_now_ms().saturating_sub(ahead_ms.load(Ordering::Relaxed))
@@ -67,7 +67,7 @@ impl Clock {
         }
     }
 
-    /// Returns what the system's clock says, or a manual one, without any correction.
+    /// Returns the time without the correction set by [`Clock::correct`].
     #[must_use]
     pub fn uncorrected_ms(&self) -> i64 {
         match &self.time {
@@ -76,15 +76,15 @@ impl Clock {
         }
     }
 
-    /// Corrects the time by so many milliseconds that the system's clock is ahead, or behind
-    /// where they are negative; a manual clock is not corrected.
+    /// Sets the number of milliseconds by which the system clock is ahead (negative if it is
+    /// behind). Has no effect on a manual clock.
     pub fn correct(&self, ahead_ms: i64) {
         if let Time::System(ahead) = &self.time {
             ahead.store(ahead_ms, Ordering::Relaxed);
         }
     }
 
-    /// Moves a manual clock forward; a system clock is not moved.
+    /// Moves a manual clock forward. Has no effect on a system clock.
     pub fn advance(&self, by: Duration) {
         if let Time::Manual(now_ms) = &self.time {
             now_ms.fetch_add(duration_ms(by), Ordering::Relaxed);
@@ -109,7 +109,7 @@ impl fmt::Debug for Clock {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is where the time comes from"
+    reason = "the only place that reads the system clock"
 )]
 fn system_now_ms() -> i64 {
     SystemTime::now()

@@ -1,10 +1,10 @@
-//! Tells robots from people by their `User-Agent`, and holds them to rules.
+//! Distinguishes robots from human visitors by the `User-Agent` header and applies rules to robots.
 //!
-//! A [`registry`] says which robots there are, [`detect`] finds them in a header, a
-//! [`policy`] says what becomes of their requests, and the Tower [`layer`] does it.
-//! Nothing here needs a database, a network or a runtime.
+//! A [`registry`] lists the known robots, [`detect`] finds them in a header, a [`policy`] decides
+//! about their requests, and the Tower [`layer`] carries out the decision. Nothing in this crate
+//! needs a database, a network or a runtime.
 //!
-//! Applications get all of it from the crate `robot-detection`.
+//! Applications use this crate through the crate `robot-detection`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

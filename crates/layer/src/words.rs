@@ -1,6 +1,6 @@
-//! Enums whose values have words, for settings, logs and JSON; and lists of words.
+//! Enums with a word for each value (for settings, logs and JSON), and word lists.
 
-/// Declares an enum with the word of each value: `ALL`, `as_str`, `from_word` and `Display`.
+/// Declares an enum with a word for each value: `ALL`, `as_str`, `from_word` and `Display`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! words {
@@ -13,16 +13,16 @@ macro_rules! words {
         $visibility enum $Words { $($(#[$of])* $variant,)+ }
 
         impl $Words {
-            /// Every one of them, in order.
+            /// All values of the enum, in order.
             $visibility const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Returns the word for it.
+            /// Returns the word of the value.
             #[must_use]
             $visibility const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
 
-            /// Returns what a word names.
+            /// Returns the value with the given word.
             #[must_use]
             $visibility fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == word)
@@ -37,7 +37,7 @@ macro_rules! words {
     };
 }
 
-/// Returns the words of a list, one a line; lines that begin with `#` are comments.
+/// Returns the words of a list with one word per line. Lines that begin with `#` are comments.
 pub(crate) fn listed(text: &'static str) -> impl Iterator<Item = &'static str> {
     let is_word = |line: &&str| !line.is_empty() && !line.starts_with('#');
     text.lines().filter(is_word)

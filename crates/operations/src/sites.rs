@@ -118,42 +118,36 @@ impl AdminSite {
     }
 
     /// Sets the enforcer of robots.txt.
-    #[must_use]
     pub fn enforcer(mut self, enforcer: Enforcer) -> Self {
         self.enforcer = enforcer;
         self
     }
 
     /// Sets the path and directory of robot heaven; `None` if this process does not serve it.
-    #[must_use]
     pub fn heaven(mut self, heaven: Option<(String, String)>) -> Self {
         self.heaven = heaven;
         self
     }
 
     /// Sets the word for the source of `/robots.txt`.
-    #[must_use]
     pub fn robots_txt(mut self, word: impl Into<String>) -> Self {
         self.robots_txt = word.into();
         self
     }
 
     /// Sets the HTML snippet that links to the site's traps; `None` without traps.
-    #[must_use]
     pub fn traps(mut self, snippet: Option<String>) -> Self {
         self.traps = snippet;
         self
     }
 
     /// Sets the checker that distinguishes browsers from impostors; `None` disables the check.
-    #[must_use]
     pub fn suspects(mut self, coherence: Option<Arc<Coherence>>) -> Self {
         self.suspects = coherence;
         self
     }
 
     /// Sets the function that returns the reason why a suspect gets no copy of a page.
-    #[must_use]
     pub fn no_copy(
         mut self,
         refuse: impl Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync + 'static,
@@ -163,28 +157,24 @@ impl AdminSite {
     }
 
     /// Sets the function that returns the servers behind the site.
-    #[must_use]
     pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
         self.upstreams = Arc::new(ask);
         self
     }
 
     /// Sets the function that returns the site's request counts.
-    #[must_use]
     pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
         self.counts = Arc::new(ask);
         self
     }
 
     /// Sets the function that returns the front proxy hiding the visitors, with a remedy.
-    #[must_use]
     pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.front = Arc::new(ask);
         self
     }
 
     /// Sets the function that returns the heaven page for a page, to use instead of a location.
-    #[must_use]
     pub fn own_pages(
         mut self,
         find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -194,7 +184,6 @@ impl AdminSite {
     }
 
     /// Sets the function that returns the part of the program that responds to a passing request.
-    #[must_use]
     pub fn answers(
         mut self,
         who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,

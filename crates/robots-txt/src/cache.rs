@@ -1,4 +1,4 @@
-//! The robots.txt files of many sites, for one robot.
+//! Cache of the robots.txt files of many sites, for one robot.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,20 +12,19 @@ use super::{
     lines::{MAX_FILE_BYTES, beginning},
 };
 
-/// Sites that are remembered at most, where no other number is set.
+/// Default limit of the number of remembered sites.
 const MAX_SITES: usize = 10_000;
 
-/// Octets of files that are remembered at most, where no other number is set.
+/// Default limit of the octets of remembered files.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Rules of many sites for one robot, as `WWW::RobotRules` keeps them.
+/// Cache of many sites' robots.txt rules for one robot, like `WWW::RobotRules`.
 ///
-/// Its methods are those of HTTP: The Definitive Guide 9.4.6.
+/// The methods are those of HTTP: The Definitive Guide 9.4.6.
 ///
-/// A site is a host and a port. It is bounded: of more than 10,000 sites, or
-/// 64 MiB of files, the one that was parsed or visited longest ago is dropped.
-/// Times are milliseconds since 1970, such as `Clock::now_ms` tells; none is
-/// read here.
+/// A site is identified by host and port. The size is limited: beyond 10,000 sites or 64 MiB of
+/// files, the site least recently parsed or visited is dropped. Times are in milliseconds since
+/// 1970 and passed by the caller; the cache reads no clock.
 ///
 /// # Example
 ///
@@ -47,7 +46,7 @@ pub struct RobotsCache {
     agent: String,
     dialect: Dialect,
     sites: HashMap<Arc<str>, Entry>,
-    /// Sites by when they were touched, the one touched longest ago first.
+    /// Sites in the order of their last use, the least recently used first.
     order: BTreeMap<u64, Arc<str>>,
     touches: u64,
     bytes: usize,
@@ -55,7 +54,7 @@ pub struct RobotsCache {
     max_bytes: usize,
 }
 
-/// What is remembered of a site.
+/// Remembered data of a site.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     touched: u64,
@@ -72,7 +71,7 @@ struct CachedRules {
 }
 
 impl RobotsCache {
-    /// Creates an empty cache for a robot, by its name or its `User-Agent`.
+    /// Creates an empty cache for a robot, given its name or its `User-Agent`.
     #[must_use]
     pub fn new(robot: &str, dialect: Dialect) -> Self {
         Self {
@@ -87,7 +86,7 @@ impl RobotsCache {
         }
     }
 
-    /// Sets how many sites are remembered; default 10,000, at least 1.
+    /// Sets the maximum number of remembered sites: 10,000 by default, at least 1.
     #[must_use]
     pub fn max_sites(mut self, max_sites: usize) -> Self {
         self.max_sites = max_sites.max(1);
@@ -95,38 +94,38 @@ impl RobotsCache {
         self
     }
 
-    /// Sets how many octets of files are remembered; default 64 MiB, at least one file.
+    /// Sets the maximum size of remembered files in octets: 64 MiB by default, at least one file.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: usize) -> Self {
-        // With less room, a file could be dropped as soon as it was parsed.
+        // A smaller limit could drop a file immediately after parsing.
         self.max_bytes = max_bytes.max(MAX_FILE_BYTES);
         self.shrink();
         self
     }
 
-    /// Renames the robot; unless the name is the same, everything is forgotten.
+    /// Renames the robot; clears the cache if the name changes.
     pub fn set_agent(&mut self, robot: &str) {
         let agent = short_name(robot);
         if agent != self.agent {
             agent.clone_into(&mut self.agent);
-            // The rules were selected for the old name.
+            // The cached rules are those for the old name.
             self.sites.clear();
             self.order.clear();
             self.bytes = 0;
         }
     }
 
-    /// Parses the robots.txt of a site, to be used until it is no longer fresh.
+    /// Parses the robots.txt of a site and caches it until `fresh_until_ms`.
     ///
-    /// `url` is where it came from. What stands beyond 500 KiB is ignored
-    /// (RFC 9309 §2.5), with the line that it cuts. A URL without a site,
-    /// such as `mailto:`, is ignored.
-    /// [`fresh_until_ms`](super::fresh_until_ms) reads the time from headers.
+    /// `url` is the URL that the file was fetched from. Content beyond 500 KiB is ignored
+    /// (RFC 9309 §2.5), including a truncated last line. URLs without a site, such as `mailto:`,
+    /// are ignored. Use [`fresh_until_ms`](super::fresh_until_ms) to compute the time from response
+    /// headers.
     pub fn parse(&mut self, url: &str, body: &[u8], fresh_until_ms: i64) {
         self.answer(url, Access::Rules, body, fresh_until_ms);
     }
 
-    /// Remembers how a site answered: its rules, or everything or nothing allowed.
+    /// Caches a site's response: its rules, or full access or none.
     ///
     /// ```
     /// use robot_detection_robots_txt::{Access, Dialect, RobotsCache};
@@ -147,14 +146,14 @@ impl RobotsCache {
         let Some(entry) = self.touch(url) else {
             return;
         };
-        // The file that is replaced gives its octets back, else every refresh would add to the sum.
+        // Subtract the size of the replaced file.
         let before = entry.known.replace(known);
         let freed = before.map_or(0, |known| known.bytes);
         self.bytes = self.bytes.saturating_sub(freed).saturating_add(body.len());
         self.shrink();
     }
 
-    /// Counts a visit of a site, named by a URL or as `host:port`.
+    /// Counts a visit to a site, given a URL or `host:port`.
     pub fn visit(&mut self, url: &str, now_ms: i64) {
         if let Some(entry) = self.touch(url) {
             entry.visits = entry.visits.saturating_add(1);
@@ -163,9 +162,9 @@ impl RobotsCache {
         self.shrink();
     }
 
-    /// Returns whether the robot may fetch a URL; `None` if nothing fresh is known of its site.
+    /// Checks whether the robot may fetch a URL; `None` if no fresh rules of its site are cached.
     ///
-    /// Other schemes than http and https have no robots.txt: they are allowed.
+    /// Schemes other than http and https have no robots.txt and are always allowed.
     #[must_use]
     pub fn allowed(&self, url: &str, now_ms: i64) -> Option<bool> {
         if Site::of(url) == Site::OtherScheme {
@@ -175,35 +174,35 @@ impl RobotsCache {
         Some(rules.check(url).allowed())
     }
 
-    /// Returns what the site of a URL says to the robot, if that is known and fresh.
+    /// Returns the rules of a URL's site, if cached and fresh.
     #[must_use]
     pub fn rules(&self, url: &str, now_ms: i64) -> Option<&ForRobot> {
         let known = self.entry(url)?.known.as_ref()?;
         (known.fresh_until_ms >= now_ms).then_some(&known.rules)
     }
 
-    /// Returns until when what is known of a site is fresh.
+    /// Returns the time until which a site's rules are fresh.
     #[must_use]
     pub fn fresh_until_ms(&self, url: &str) -> Option<i64> {
         Some(self.entry(url)?.known.as_ref()?.fresh_until_ms)
     }
 
-    /// Returns how often a site was visited.
+    /// Returns the number of visits to a site.
     #[must_use]
     pub fn no_visits(&self, url: &str) -> u64 {
         self.entry(url).map_or(0, |entry| entry.visits)
     }
 
-    /// Returns when a site was last visited.
+    /// Returns the time of the last visit to a site.
     #[must_use]
     pub fn last_visit_ms(&self, url: &str) -> Option<i64> {
         self.entry(url)?.last_visit_ms
     }
 
-    /// Returns when a site may be visited next: now, or when its pause is over.
+    /// Returns the earliest time of the next visit to a site: now, or the end of the pause.
     ///
-    /// The pause is the longer of `Crawl-delay` and what `Request-rate` leaves
-    /// for one document; a file that is no longer fresh still counts.
+    /// The pause is the longer of `Crawl-delay` and the interval derived from `Request-rate`. Rules
+    /// that are no longer fresh still apply.
     #[must_use]
     pub fn next_visit_ms(&self, url: &str, now_ms: i64) -> i64 {
         let due = self.entry(url).and_then(|entry| {
@@ -214,7 +213,7 @@ impl RobotsCache {
         due.map_or(now_ms, |due| due.max(now_ms))
     }
 
-    /// Returns the robot's name: the first word of what it was given, without a version.
+    /// Returns the robot's name: the first word passed to the cache, without a version.
     #[must_use]
     pub fn agent(&self) -> &str {
         &self.agent
@@ -226,13 +225,13 @@ impl RobotsCache {
         &self.dialect
     }
 
-    /// Returns the number of sites that are remembered.
+    /// Returns the number of cached sites.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sites.len()
     }
 
-    /// Returns `true` if no site is remembered.
+    /// Returns `true` if no site is cached.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()
@@ -245,13 +244,13 @@ impl RobotsCache {
         self.sites.get(site.as_str())
     }
 
-    /// Makes the site of a URL the one touched last.
+    /// Marks a URL's site as the most recently used.
     fn touch(&mut self, url: &str) -> Option<&mut Entry> {
         let Site::Named(site) = Site::of(url) else {
             return None;
         };
         let site: Arc<str> = site.into();
-        // A count orders better than the time: no two touches have the same place in `order`.
+        // A counter, unlike the time, gives each use a unique position in `order`.
         self.touches += 1;
         let entry = self.sites.entry(Arc::clone(&site)).or_default();
         self.order.remove(&entry.touched);
@@ -260,7 +259,7 @@ impl RobotsCache {
         Some(entry)
     }
 
-    /// Drops sites until the limits hold.
+    /// Removes sites until the limits are met.
     fn shrink(&mut self) {
         while self.sites.len() > self.max_sites || self.bytes > self.max_bytes {
             let Some((_, site)) = self.order.pop_first() else {
@@ -273,7 +272,7 @@ impl RobotsCache {
     }
 }
 
-/// First word, without what follows a slash.
+/// Returns the first word up to a slash.
 fn short_name(robot: &str) -> &str {
     let word = robot.split_whitespace().next().unwrap_or_default();
     word.split('/').next().unwrap_or(word)
@@ -284,15 +283,14 @@ fn pause(rules: &ForRobot) -> Option<Duration> {
         .request_rate()
         .filter(|rate| rate.requests > 0)
         .map(|rate| rate.period / rate.requests);
-    // `None` is less than any pause.
+    // `None` is smaller than any pause.
     rules.crawl_delay().max(by_rate)
 }
 
-/// Redirects that are followed at most; after more, the file counts as absent
-/// (RFC 9309 §2.3.1.2).
+/// Maximum number of redirects; after more, the file counts as missing (RFC 9309 §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
-/// What a robot may do, by how /robots.txt was answered.
+/// Access to a site, derived from the response for /robots.txt.
 ///
 /// # Example
 ///
@@ -306,34 +304,34 @@ const MAX_REDIRECTS: u32 = 5;
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// What the rules of the file say.
+    /// Access according to the rules of the file.
     Rules,
-    /// Everything: there are no rules.
+    /// Full access: there are no rules.
     AllowAll,
-    /// Nothing.
+    /// No access.
     DenyAll {
-        /// Whether the reason passes by itself, so that it is worth asking again soon.
+        /// Whether the cause is temporary, so that it is worth retrying soon.
         retry: bool,
     },
 }
 
 impl Access {
-    /// Time after which a file that cannot be reached counts as absent (RFC 9309 §2.3.1.4).
+    /// Time after which an unreachable file counts as missing (RFC 9309 §2.3.1.4).
     pub const UNREACHABLE_LIMIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-    /// Creates what a dialect makes of a status, after so many redirects were followed.
+    /// Returns the access that a dialect derives from a status, after a number of redirects.
     ///
-    /// 0 stands for no answer: no name, no connection, a timeout. A status of
-    /// 3xx means that the redirects were given up. 304 is no answer to this
-    /// question: it says that the copy at hand is still good.
+    /// Status 0 means that there was no response: unknown host, no connection, or a timeout. A 3xx
+    /// status means that the redirects were not followed to the end. Do not pass 304, which means
+    /// that the cached copy is still valid.
     ///
-    /// | dialect's `status` | rules | all | nothing |
+    /// | dialect's `status` | rules | full access | no access |
     /// | --- | --- | --- | --- |
     /// | `Standard` (RFC 9309 §2.3.1) | 2xx | 3xx, over five redirects, 4xx | 5xx, 0 |
-    /// | `Google` | 2xx | the same without 429 | 429, 5xx, 0 |
-    /// | `Restricted` (HTTP:TDG 9.4.2) | 2xx | 3xx, other 4xx | 401, 403; for now 5xx, 0 |
-    /// | `AllowsAll` | 2xx | whatever else | |
-    /// | `OnlyOk` | 200 | whatever else | |
+    /// | `Google` | 2xx | the same, except 429 | 429, 5xx, 0 |
+    /// | `Restricted` (HTTP:TDG 9.4.2) | 2xx | 3xx, other 4xx | 401, 403; temporarily 5xx, 0 |
+    /// | `AllowsAll` | 2xx | everything else | |
+    /// | `OnlyOk` | 200 | everything else | |
     #[must_use]
     pub const fn from_status(status: u16, redirects: u32, dialect: &Dialect) -> Self {
         match (dialect.status, status) {
@@ -351,11 +349,11 @@ impl Access {
         }
     }
 
-    /// Returns the access after the file has been out of reach for so long.
+    /// Returns the access after the file has been unreachable for a duration.
     ///
-    /// A refusal for now ends after [`UNREACHABLE_LIMIT`](Self::UNREACHABLE_LIMIT),
-    /// 30 days: the file then counts as absent (RFC 9309 §2.3.1.4). A robot that
-    /// has an older copy may go by that instead. Whoever is stricter does not ask.
+    /// A temporary refusal ends after [`UNREACHABLE_LIMIT`](Self::UNREACHABLE_LIMIT), 30 days: the
+    /// file then counts as missing (RFC 9309 §2.3.1.4). A robot with an older copy may use that
+    /// instead. Do not call this method if your robot should be stricter.
     ///
     /// ```
     /// use std::time::Duration;
@@ -378,10 +376,10 @@ impl Access {
         }
     }
 
-    /// Returns the octets of the file to go by, of those that came.
+    /// Returns the content to parse, given the response body.
     ///
-    /// Without rules they are none, or ones that refuse everything: /robots.txt
-    /// itself stays allowed where the dialect says so.
+    /// Without rules the result is an empty file, or one that disallows everything; /robots.txt
+    /// itself remains allowed if the dialect specifies so.
     #[must_use]
     pub const fn file(self, body: &[u8]) -> &[u8] {
         match self {
@@ -391,7 +389,7 @@ impl Access {
         }
     }
 
-    /// Returns the word for it: `rules`, `allow_all` or `disallow_all`.
+    /// Returns the name of the access: `rules`, `allow_all` or `disallow_all`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -408,19 +406,19 @@ impl fmt::Display for Access {
     }
 }
 
-/// What a URL says about the site whose robots.txt counts.
+/// Site of a URL whose robots.txt applies.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Site {
-    /// The site of this host and port, `host:port` in lower case.
+    /// Site with this host and port: `host:port` in lower case.
     Named(String),
-    /// None: only http and https have a robots.txt.
+    /// No site: only http and https have a robots.txt.
     OtherScheme,
-    /// The URL names no host, or a port that is none.
+    /// The URL has no host or an invalid port.
     Unknown,
 }
 
 impl Site {
-    /// Reads a URL, or a host with or without a port.
+    /// Parses a URL, or a host with or without a port.
     pub(super) fn of(url: &str) -> Self {
         match scheme(url) {
             Some((name, rest)) if name.eq_ignore_ascii_case("http") => authority(rest, "80"),
@@ -431,7 +429,7 @@ impl Site {
     }
 }
 
-/// Splits a scheme off; digits after the colon are a port.
+/// Splits off the scheme; digits after the colon are a port.
 pub(super) fn scheme(url: &str) -> Option<(&str, &str)> {
     let (name, rest) = url.split_once(':')?;
     let is_scheme = name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -454,7 +452,7 @@ fn named(authority: &str, default_port: &str) -> Site {
     let host = authority
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host);
-    // The colons of an IPv6 address stand in brackets.
+    // The colons of an IPv6 address are in brackets.
     let (host, port) = match host.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port),
         _ => (host, ""),
@@ -481,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn sites_are_kept_apart_by_host_and_port() {
+    fn sites_are_distinguished_by_host_and_port() {
         let mut cache = cache(Dialect::v1());
         cache.parse(
             &robots_txt("joe.example"),
@@ -505,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stale_is_not_known() {
+    fn stale_rules_are_not_returned() {
         let mut cache = cache(Dialect::rfc9309());
         cache.parse(&robots_txt("joe.example"), b"", HOUR_MS);
         let url = "http://joe.example/";
@@ -517,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_rules_allows_all_or_nothing() {
+    fn response_without_rules_allows_all_or_nothing() {
         let mut cache = cache(Dialect::tdg());
         let url = "http://joe.example/a";
         for (status, expected) in [(404, true), (403, false), (503, false)] {
@@ -533,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn visits_are_counted_by_site() {
+    fn visits_are_counted_per_site() {
         let mut cache = cache(Dialect::v0());
         let url = "http://joe.example/a";
         assert_eq!((cache.no_visits(url), cache.last_visit_ms(url)), (0, None));
@@ -549,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_forgets_everything() {
+    fn changing_the_name_clears_the_cache() {
         let mut cache = cache(Dialect::v0());
         cache.parse(&robots_txt("joe.example"), b"", HOUR_MS);
         assert_eq!(cache.agent(), "SuperRobot");
@@ -574,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_the_limit_cuts_is_no_rule() {
+    fn rule_truncated_by_the_limit_is_ignored() {
         let mut cache = cache(Dialect::rfc9309());
         let (group, rule) = ("User-agent: *\n", "Disallow: /private\n");
         let kept = "Disallow: /kept\n";
@@ -591,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn the_site_touched_longest_ago_is_dropped() {
+    fn least_recently_used_site_is_dropped() {
         let mut cache = cache(Dialect::rfc9309()).max_sites(2);
         for host in ["a.example", "b.example"] {
             cache.parse(&robots_txt(host), b"", HOUR_MS);
@@ -604,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn files_take_no_more_room_than_allowed() {
+    fn size_of_cached_files_is_limited() {
         let mut cache = cache(Dialect::rfc9309()).max_bytes(0);
         let body = vec![b'#'; 10 * MAX_FILE_BYTES];
         for number in 0..10 {
@@ -626,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn each_dialect_reads_the_status_in_its_way() {
+    fn meaning_of_the_status_depends_on_the_dialect() {
         for (status, expected) in [
             (200, [RULES, RULES, RULES, RULES, RULES]),
             (204, [RULES, RULES, RULES, RULES, ALL]),
@@ -647,13 +645,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_behind_six_redirects_is_as_good_as_absent() {
+    fn file_after_six_redirects_counts_as_missing() {
         assert_eq!(words(200, 5), [RULES; 5]);
         assert_eq!(words(200, 6), [ALL, ALL, RULES, RULES, ALL]);
     }
 
     #[test]
-    fn only_a_refusal_for_now_ends_after_thirty_days() {
+    fn only_temporary_refusals_end_after_thirty_days() {
         let days = |days: u64| Duration::from_hours(24 * days);
         let down = Access::from_status(503, 0, &Dialect::rfc9309());
         assert_eq!(down.unreachable_for(days(29)), down);
@@ -663,7 +661,7 @@ mod tests {
     }
 
     #[test]
-    fn host_and_port_name_the_site() {
+    fn host_and_port_identify_the_site() {
         for (url, site) in [
             ("http://Shop.Example/a", "shop.example:80"),
             ("https://shop.example", "shop.example:443"),

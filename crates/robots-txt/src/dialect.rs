@@ -1,11 +1,11 @@
-//! Dialects of robots.txt, each a set of options.
+//! Dialects of robots.txt as sets of options.
 
 use std::{fmt, str::FromStr};
 
-/// Reading of robots.txt: what a line means, which group counts, which rule wins.
+/// Dialect of robots.txt: the meaning of lines, groups and rules.
 ///
-/// A dialect is data. The presets are named after the document or program that
-/// they follow; any option of a preset can be changed.
+/// The presets are named after the document or program that they follow; any option of a preset can
+/// be changed.
 ///
 /// # Example
 ///
@@ -20,88 +20,88 @@ use std::{fmt, str::FromStr};
 #[non_exhaustive]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is an option that stands for itself"
+    reason = "each field is an independent option"
 )]
 pub struct Dialect {
-    /// Name of the preset that the options come from.
+    /// Name of the preset that the options are based on.
     pub name: &'static str,
-    /// Which of the matching rules decides.
+    /// Selection of the deciding rule among the matching ones.
     pub winner: Winner,
-    /// Whether `Allow` is a rule.
+    /// Whether `Allow` is supported.
     pub allow: bool,
-    /// Whether `*` and a final `$` stand for more than themselves.
+    /// Whether `*` and a final `$` are wildcards.
     pub wildcards: bool,
-    /// Which groups count for a robot.
+    /// Selection of the groups that apply to a robot.
     pub groups: Grouping,
-    /// How a `User-agent` line is compared with a robot's name.
+    /// Comparison of `User-agent` lines with a robot's name.
     pub names: Naming,
-    /// What ends a group's list of user agents.
+    /// Fields that end a group's list of user agents.
     pub agents_end: AgentsEnd,
     /// Whether a blank line ends the group.
     pub blank_line_ends: bool,
-    /// Whether rules before the first `User-agent` line are about every robot.
+    /// Whether rules before the first `User-agent` line apply to every robot.
     pub orphans_for_all: bool,
-    /// What a rule without a path says.
+    /// Meaning of a rule without a path.
     pub empty_path: EmptyPath,
-    /// How escapes of rules and URLs are made comparable.
+    /// Normalisation of escapes in rules and URLs.
     pub escapes: Escapes,
-    /// When /robots.txt itself may be fetched in spite of the rules.
+    /// Whether /robots.txt itself may be fetched regardless of the rules.
     pub robots_txt: RobotsTxtPath,
-    /// How lines are read and which slips are forgiven.
+    /// Parsing of lines, and tolerated errors.
     pub lines: LineReading,
-    /// Whether a rule that ends in a slash also matches the path without it.
+    /// Whether a rule that ends in a slash also matches the path without the slash.
     pub slash_matches_bare: bool,
-    /// Whether `Allow: …/index.htm*` allows the directory as well.
+    /// Whether `Allow: …/index.htm*` also allows the directory.
     pub index_page: bool,
-    /// Whose `Crawl-delay` counts.
+    /// Selection of the `Crawl-delay` that applies.
     pub crawl_delay: CrawlDelay,
-    /// What a `Host` line does.
+    /// Effect of a `Host` line.
     pub host: HostUse,
-    /// Whether `Clean-param` takes parameters out of URLs.
+    /// Whether `Clean-param` removes parameters from URLs.
     pub clean_param: bool,
-    /// What the status of the answer for /robots.txt means.
+    /// Meaning of the status of the response for /robots.txt.
     pub status: StatusReading,
 }
 
-/// Which of the matching rules decides.
+/// Selection of the deciding rule among the matching ones.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Winner {
-    /// The one with the longest path, `Allow` before `Disallow`.
+    /// The rule with the longest path; `Allow` takes precedence over `Disallow`.
     Longest,
-    /// The first one in the file.
+    /// The first rule in the file.
     First,
 }
 
-/// Which groups count for a robot.
+/// Selection of the groups that apply to a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Grouping {
-    /// All groups that name it together; without one, all `*` groups together.
+    /// All groups that name the robot; if there are none, all `*` groups.
     MergedFile,
-    /// The first group that names it; without one, all `*` groups before the end.
+    /// The first group that names the robot; if there is none, all `*` groups.
     FirstElseAny,
-    /// The first group that names it; without one, the first `*` group.
+    /// The first group that names the robot; if there is none, the first `*` group.
     First,
-    /// The first section that names it, then all `*` sections.
+    /// The first section that names the robot, followed by all `*` sections.
     FirstThenAny,
 }
 
-/// How a `User-agent` line is compared with a robot's name, case aside.
+/// Case-insensitive comparison of a `User-agent` line with a robot's name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Naming {
-    /// The whole value is the name.
+    /// The value equals the name.
     Equal,
-    /// The value's letters, `_` and `-` up to another character are the name.
+    /// The value's prefix of letters, `_` and `-` equals the name.
     TokenPrefix,
-    /// The value stands somewhere in the name.
+    /// The name contains the value.
     Substring,
-    /// The value stands somewhere in the name's first word before a `/`.
+    /// The name's first word, up to a `/`, contains the value.
     SubstringOfWord,
 }
 
-/// What ends a group's list of user agents, so that the next begins a group.
+/// Fields that end a group's list of user agents, so that the next `User-agent` starts a group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AgentsEnd {
@@ -109,114 +109,114 @@ pub enum AgentsEnd {
     Rule,
     /// `Disallow`.
     Disallow,
-    /// Any field but `User-agent`, known or not.
+    /// Any field except `User-agent`, known or not.
     AnyField,
-    /// Any known field but `User-agent`.
+    /// Any known field except `User-agent`.
     KnownField,
 }
 
-/// What a rule without a path says.
+/// Meaning of a rule without a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum EmptyPath {
-    /// Nothing.
+    /// The rule is ignored.
     NoRule,
-    /// Everything is allowed from here on, `Allow` or `Disallow` alike.
+    /// Everything is allowed from here on, for `Allow` and `Disallow` alike.
     AllowsAll,
-    /// It matches every path (HTTP: The Definitive Guide, 9.4.3).
+    /// The rule matches every path (HTTP: The Definitive Guide, 9.4.3).
     MatchesAll,
-    /// An empty `Disallow` allows everything, an empty `Allow` nothing.
+    /// An empty `Disallow` allows everything, an empty `Allow` disallows everything.
     Inverted,
 }
 
-/// How escapes of rules and URLs are made comparable.
+/// Normalisation of escapes in rules and URLs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Escapes {
-    /// Unreserved characters decoded, others in upper case, octets beyond ASCII
-    /// escaped, on both sides (RFC 9309 §2.2.2).
+    /// On both sides, unreserved characters are decoded, other escapes in upper case, and non-ASCII
+    /// octets escaped (RFC 9309 §2.2.2).
     Normalised,
-    /// Rules in upper case and ASCII; URLs as they are.
+    /// Rules with escapes in upper case and non-ASCII octets escaped; URLs unchanged.
     RuleOnly,
-    /// Rules resolved against the file's URL, unsafe characters escaped on both sides.
+    /// Rules resolved against the file's URL; unsafe characters escaped on both sides.
     Resolved,
-    /// All decoded but `%2F`, on both sides.
+    /// All escapes decoded except `%2F`, on both sides.
     Decoded,
-    /// All decoded but `%2F`, and `+` is a space.
+    /// All escapes decoded except `%2F`, and `+` is a space.
     FormDecoded,
 }
 
-/// When /robots.txt itself may be fetched in spite of the rules.
+/// Access to /robots.txt itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtPath {
-    /// Always.
+    /// Always allowed.
     Allowed,
-    /// Always, in upper or lower case.
+    /// Always allowed, case-insensitively.
     AllowedAnyCase,
-    /// When the rules allow it.
+    /// Subject to the rules.
     Ruled,
 }
 
-/// How lines are read and which slips are forgiven.
+/// Parsing of lines, and tolerated errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LineReading {
-    /// As RFC 9309 writes them; a byte order mark is skipped.
+    /// As specified by RFC 9309; a byte order mark is skipped.
     Standard,
-    /// As Google's parser reads them: typos of fields, a missing colon, lines cut
-    /// at 16,663 octets or a NUL, a partial byte order mark.
+    /// As in Google's parser: accepts typos in fields and a missing colon, truncates lines at
+    /// 16,663 octets or a NUL, and skips a partial byte order mark.
     Google,
-    /// As `WWW::RobotRules` reads them.
+    /// As in `WWW::RobotRules`.
     Perl,
-    /// As HTTP: The Definitive Guide reads them; no byte order mark is skipped.
+    /// As in HTTP: The Definitive Guide; a byte order mark is not skipped.
     Plain,
-    /// As Geoportal reads them: every value is decoded, no byte order mark is skipped.
+    /// As in Geoportal's program: all values are decoded, a byte order mark is not skipped.
     Geoportal,
 }
 
-/// Whose `Crawl-delay` counts.
+/// Selection of the `Crawl-delay` that applies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CrawlDelay {
-    /// None: the dialect does not know it.
+    /// None: the dialect does not define `Crawl-delay`.
     Unknown,
-    /// That of the robot's own groups.
+    /// `Crawl-delay` of the robot's own groups.
     OwnGroup,
-    /// That of the robot's own groups, else that of `*`.
+    /// `Crawl-delay` of the robot's own groups, or else of the `*` groups.
     OwnGroupElseAny,
-    /// The last whole number in the file.
+    /// Last `Crawl-delay` in the file that is a whole number.
     LastInFile,
 }
 
-/// What a `Host` line does.
+/// Effect of a `Host` line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HostUse {
-    /// None: the dialect does not know it.
+    /// No effect: the dialect does not define `Host`.
     Unknown,
-    /// It is data: the first of the file.
+    /// The first `Host` line of the file is available as data.
     First,
-    /// It is data and rewrites URLs: the last of the file.
+    /// The last `Host` line of the file is available as data and rewrites URLs.
     RewriteByLast,
-    /// A group with valid lines of which none names this host and port is closed
-    /// by `Disallow: /` (Melkov 2003).
+    /// A group with valid `Host` lines that do not name this host and port gets an implied
+    /// `Disallow: /` (Melkov 2003).
     CloseMirrors,
 }
 
-/// What the status of the answer for /robots.txt means.
+/// Meaning of the status of the response for /robots.txt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StatusReading {
-    /// 4xx allows all, 5xx and silence nothing (RFC 9309 §2.3.1).
+    /// 4xx allows everything, 5xx and no response disallow everything (RFC 9309 §2.3.1).
     Standard,
-    /// As the standard, but 429 allows nothing.
+    /// As [`Standard`](Self::Standard), but 429 disallows everything.
     Google,
-    /// 401 and 403 allow nothing, 5xx and silence defer (`HTTP:TDG` 9.4.2).
+    /// 401 and 403 disallow everything, 5xx and no response do so temporarily (`HTTP:TDG` 9.4.2).
     Restricted,
-    /// Whatever is no success allows all.
+    /// Any status other than success allows everything.
     AllowsAll,
-    /// Whatever is not 200 allows all.
+    /// Any status other than 200 allows everything.
     OnlyOk,
 }
 
@@ -242,7 +242,7 @@ impl FromStr for Dialect {
     }
 }
 
-/// Error of a dialect's name that is none of [`Dialect::names`].
+/// Error for an unknown dialect name; see [`Dialect::names`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unknown dialect {0:?}, use one of {names}", names = Dialect::names().join(", "))]
 pub struct UnknownDialect(String);
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_the_preset_of_that_name() {
+    fn every_name_is_parsed_to_its_preset() {
         for name in Dialect::names() {
             let dialect: Dialect = name.parse().expect("a preset");
             assert_eq!(dialect.to_string(), name);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_says_which_are_known() {
+    fn error_for_an_unknown_name_lists_the_known_names() {
         let error = "rfc9308".parse::<Dialect>().expect_err("no preset");
         assert!(error.to_string().contains("geoportal-longest"), "{error}");
     }

@@ -1,10 +1,10 @@
-//! Percent-escapes: what makes rules and URLs comparable.
+//! Percent-escapes: normalisation of rules and URLs.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// Octets that an escape stands for, or that stand for themselves.
+/// Octet of a text, written directly or as an escape.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Piece {
     Plain(u8),
@@ -12,7 +12,7 @@ enum Piece {
     Escaped(u8),
 }
 
-/// Iterator over the pieces of a text; a `%` that begins no escape is plain.
+/// Iterator over the pieces of a text; a `%` without two hexadecimal digits is plain.
 struct Pieces<'t> {
     rest: &'t [u8],
 }
@@ -55,16 +55,15 @@ fn is_unreserved(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Returns `true` if a text has neither escapes nor octets beyond ASCII.
+/// Returns `true` if a text has neither escapes nor non-ASCII octets.
 pub(super) fn is_plain(text: &[u8]) -> bool {
     text.is_ascii() && memchr(b'%', text).is_none()
 }
 
-/// Makes equal what RFC 9309 §2.2.2 calls equal: escaped unreserved characters
-/// are decoded, octets beyond ASCII escaped, digits in upper case.
+/// Normalises escapes by RFC 9309 §2.2.2: decodes unreserved characters, escapes non-ASCII octets,
+/// and converts digits to upper case.
 ///
-/// `%2A` and `%24` become the characters they stand for: a wildcard of a rule is
-/// no longer in its text here.
+/// `%2A` and `%24` are decoded too: the text contains no wildcards any more.
 pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -72,7 +71,7 @@ pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(text.len() + 16);
     for piece in pieces(text) {
         match piece {
-            // RFC 9309 §2.2.3: `%2A` and `%24` are the way to write the two signs literally.
+            // RFC 9309 §2.2.3: `%2A` and `%24` are the literal signs.
             Piece::Escaped(octet) if is_unreserved(octet) || matches!(octet, b'*' | b'$') => {
                 out.push(octet);
             }
@@ -84,15 +83,14 @@ pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns the octets of a rule that count for the longest match: `%2A` and
-/// `%24` are three of them.
+/// Returns a rule's length for the longest match, in octets: `%2A` and `%24` count as three.
 pub(super) fn normalised_length(text: &[u8]) -> usize {
     let wildcards = |piece: &Piece| matches!(piece, Piece::Escaped(b'*' | b'$'));
     let kept = pieces(text).filter(wildcards).count() * 2;
     normalised(text).len() + kept
 }
 
-/// Converts escapes to upper case and escapes octets beyond ASCII, as Google does to rules.
+/// Converts escapes to upper case and escapes non-ASCII octets, as Google does in rules.
 pub(super) fn upper_case(text: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -107,7 +105,7 @@ pub(super) fn upper_case(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Decodes everything but `%2F`, which differs from a slash (`HTTP:TDG` 9.4.3).
+/// Decodes all escapes except `%2F`, which differs from a slash (`HTTP:TDG` 9.4.3).
 pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr(b'%', text).is_none() {
         return Cow::Borrowed(text);
@@ -122,10 +120,10 @@ pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Decodes as Java's `URLDecoder` does, `%2F` and `%2f` left as they are.
+/// Decodes like Java's `URLDecoder`, but leaves `%2F` and `%2f` unchanged.
 ///
-/// Returns nothing for a text with a `%` that begins no escape: the program
-/// throws. Octets that are not UTF-8 are replaced.
+/// Returns `None` for a text with an invalid escape, for which the program throws an exception.
+/// Invalid UTF-8 is replaced.
 pub(super) fn form_decoded(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -151,14 +149,14 @@ pub(super) fn form_decoded(text: &[u8]) -> Option<Vec<u8>> {
             }
         };
     }
-    // A Java `String` cannot hold octets that are not UTF-8; rule and URL are replaced alike.
+    // A Java `String` cannot contain invalid UTF-8; it is replaced in rules and URLs alike.
     Some(match String::from_utf8_lossy(&out) {
         Cow::Borrowed(_) => out,
         Cow::Owned(replaced) => replaced.into_bytes(),
     })
 }
 
-/// Escapes what Perl's URI module calls unsafe; escapes that are there stay.
+/// Escapes characters that Perl's URI module calls unsafe; existing escapes are kept.
 pub(super) fn safe(text: &[u8]) -> Cow<'_, [u8]> {
     if text.iter().all(|octet| is_safe(*octet)) {
         return Cow::Borrowed(text);
@@ -174,7 +172,7 @@ pub(super) fn safe(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns `true` if an octet may stand in a URL: RFC 2396 `uric`, `%` and `#`.
+/// Returns `true` if a URL may contain an octet: RFC 2396 `uric`, `%` and `#`.
 fn is_safe(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || memchr(octet, b"-_.!~*'();/?:@&=+$,%#").is_some()
 }
@@ -188,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn normalising_decodes_what_is_unreserved_and_escapes_what_is_not_ascii() {
+    fn normalisation_decodes_unreserved_and_escapes_non_ascii_octets() {
         for (from, to) in [
             ("/a%41%7e", "/aA~"),
             ("/%2f%3b", "/%2F%3B"),
@@ -203,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn google_changes_case_and_octets_beyond_ascii_only() {
+    fn google_only_changes_case_and_non_ascii_octets() {
         assert_eq!(
             text(&upper_case("/%41%aa/é%".as_bytes())),
             "/%41%AA/%C3%A9%"
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_that_is_escaped_stays_so() {
+    fn escaped_slash_is_not_decoded() {
         assert_eq!(text(&decoded(b"/%7efred%2fa")), "/~fred%2Fa");
         assert_eq!(
             form_decoded(b"/a+b%2fc%20d").as_deref().map(text),

@@ -1,4 +1,4 @@
-//! What a line says: a field and its value, read as strictly as the dialect does.
+//! Parsing of a line's field and value, as strictly as the dialect does.
 
 use memchr::{memchr, memchr2};
 
@@ -7,9 +7,9 @@ use super::{
     lines::{Line, Lines},
 };
 
-/// Longest line that Google's parser reads; what follows is cut off.
+/// Maximum length of a line in Google's parser; the rest is truncated.
 ///
-/// Its source takes eight times the 2,083 bytes that some browsers allow a URL, for a line.
+/// Its source allows eight times the 2,083 bytes to which some browsers limit URLs.
 pub(super) const GOOGLE_MAX_LINE: usize = 2083 * 8 - 1;
 
 /// Byte order mark of UTF-8.
@@ -30,30 +30,30 @@ pub(super) enum Field {
     Other,
 }
 
-/// What a line is.
+/// Content of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content<'t> {
     Blank,
-    /// A comment, or nothing that the dialect can read.
+    /// A comment, or a line that the dialect cannot parse.
     Nothing,
     Field(Field, &'t [u8]),
 }
 
-/// Returns the lines of a file, without the byte order mark that the dialect skips.
+/// Returns the lines of a file, without a byte order mark that the dialect skips.
 pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
     let marked = match reading {
         LineReading::Standard if text.starts_with(MARK) => MARK.len(),
-        // Google's parser skips a mark octet by octet, so that one cut short is gone too.
+        // Google's parser skips the mark octet by octet, even if it is incomplete.
         LineReading::Google => common_length(text, MARK),
         _ => 0,
     };
     Lines::new(text.get(marked..).unwrap_or_default())
 }
 
-/// Reads a line.
+/// Parses a line.
 ///
-/// What programs other than the standard's read stays out of the way of the loop.
-#[expect(clippy::inline_always, reason = "a tenth of the time of small files")]
+/// Rare forms are handled in separate functions, outside of the hot loop.
+#[expect(clippy::inline_always, reason = "10 % faster for small files")]
 #[inline(always)]
 pub(super) fn read(line: Line<'_>, reading: LineReading) -> Content<'_> {
     match reading {
@@ -83,7 +83,7 @@ fn unusual<'t>(line: Line<'t>, text: &'t [u8]) -> Content<'t> {
     }
 }
 
-/// Reads the usual spellings of the usual fields, without a search for the colon.
+/// Parses the common spellings of common fields without searching for the colon.
 #[inline]
 fn usual(text: &[u8]) -> Option<(Field, &[u8])> {
     if let Some(value) = text.strip_prefix(b"Disallow: ") {
@@ -96,8 +96,8 @@ fn usual(text: &[u8]) -> Option<(Field, &[u8])> {
     }
 }
 
-/// Reads as the C++ program does: text ends at a NUL, and spaces stand for a
-/// missing colon if that leaves two words.
+/// Parses as Google's C++ program does: text ends at a NUL, and spaces may replace a missing colon
+/// if there are exactly two words.
 #[inline(never)]
 fn google(line: Line<'_>) -> Content<'_> {
     let bytes = line.bytes.get(..GOOGLE_MAX_LINE).unwrap_or(line.bytes);
@@ -115,8 +115,8 @@ fn google(line: Line<'_>) -> Content<'_> {
     }
 }
 
-/// Reads as `WWW::RobotRules` does: a line with nothing but a comment is no line,
-/// one that a comment ends may be a blank one.
+/// Parses as `WWW::RobotRules` does: a line with only a comment is ignored, but a line that is
+/// empty before a comment counts as blank.
 #[inline(never)]
 fn perl(line: Line<'_>) -> Content<'_> {
     if trim(line.bytes).starts_with(b"#") {
@@ -132,13 +132,13 @@ fn perl(line: Line<'_>) -> Content<'_> {
     }
 }
 
-/// Removes all that Unicode calls space, as Perl does.
+/// Removes all Unicode white space from both ends, as Perl does.
 fn trim_any_space(value: &[u8]) -> &[u8] {
     str::from_utf8(value).map_or(value, |value| value.trim().as_bytes())
 }
 
-/// Reads as the Java program does: a key may not follow a comment, a value
-/// ends at one, and fields are also known by their names without a hyphen.
+/// Parses as Geoportal's Java program does: a key must not follow a comment, a value ends at one,
+/// and field names without hyphens are accepted.
 #[inline(never)]
 fn geoportal(line: Line<'_>) -> Content<'_> {
     let text = trim_controls(line.bytes);
@@ -165,14 +165,14 @@ fn key_is(key: &[u8], name: &[u8]) -> bool {
     trim_controls(key).eq_ignore_ascii_case(name)
 }
 
-/// Splits at the first colon, spaces around it removed; the key is not empty.
+/// Splits at the first colon and trims both parts; the key must not be empty.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (key, value) = split_at(text, memchr(b':', text))?;
     let key = trim(key);
     (!key.is_empty()).then(|| (key, trim(value)))
 }
 
-/// Returns what stands before and after a position.
+/// Returns the texts before and after a position.
 fn split_at(text: &[u8], at: Option<usize>) -> Option<(&[u8], &[u8])> {
     let at = at?;
     Some((text.get(..at)?, text.get(at + 1..)?))
@@ -187,10 +187,10 @@ fn two_words(text: &[u8]) -> Option<(&[u8], &[u8])> {
         .then_some((key, value))
 }
 
-/// Returns the field of a name, in upper or lower case.
+/// Returns the field with a name, ignoring case.
 fn named(key: &[u8]) -> Field {
     let is = |name: &[u8]| key.eq_ignore_ascii_case(name);
-    // The length leaves two names at most to be compared.
+    // Each length has at most two names to compare.
     match key.len() {
         4 if is(b"host") => Field::Host,
         5 if is(b"allow") => Field::Allow,
@@ -204,7 +204,7 @@ fn named(key: &[u8]) -> Field {
     }
 }
 
-/// Names that Google's parser takes for a field, by their beginning.
+/// Name prefixes that Google's parser accepts as fields.
 // The list is that of `ParsedRobotsKey` in github.com/google/robotstxt, `robots.cc`.
 const GOOGLE_NAMES: [(&[u8], Field); 12] = [
     (b"user-agent", Field::UserAgent),
@@ -236,17 +236,17 @@ fn starts_with_ignoring_case(text: &[u8], beginning: &[u8]) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// Returns how many octets two texts begin with alike.
+/// Returns the length of the common prefix of two texts.
 fn common_length(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// Removes the space that C knows, a vertical tab among it, from both ends.
+/// Removes white space as defined by C, including vertical tabs, from both ends.
 pub(super) fn trim(text: &[u8]) -> &[u8] {
     trim_by(text, |octet| octet.is_ascii_whitespace() || *octet == 0x0b)
 }
 
-/// Removes control characters and spaces from both ends, as Java trims.
+/// Removes control characters and spaces from both ends, as Java's `trim` does.
 fn trim_controls(text: &[u8]) -> &[u8] {
     trim_by(text, |octet| *octet <= b' ')
 }

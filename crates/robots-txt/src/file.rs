@@ -1,4 +1,4 @@
-//! A robots.txt, parsed once and asked by many robots.
+//! A robots.txt file, parsed once and queried for many robots.
 
 use std::{
     borrow::Cow,
@@ -20,45 +20,44 @@ use super::{
     target::SplitUrl,
 };
 
-/// A robots.txt file: parsed once, asked by many robots.
+/// A robots.txt file, parsed once and queried for many robots.
 ///
-/// Cloning is cheap: the clones share everything.
+/// Cloning is cheap: clones share all data.
 #[derive(Clone)]
 pub struct RobotsTxt {
     pub(super) inner: Arc<Inner>,
 }
 
-/// What clones share.
+/// Data shared by clones.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) dialect: Dialect,
-    /// URL that the file came from.
+    /// URL that the file was fetched from.
     pub(super) url: Option<Box<str>>,
     pub(super) parsed: ParsedFile,
-    /// What it says about robots that no group names.
+    /// Groups that apply to robots without a group of their own.
     pub(super) any: Selection,
     lower_case: OnceLock<RobotsTxt>,
 }
 
-/// Group of a file: robots and the rules about them.
+/// Group of a file: robots and the rules for them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Group<'f> {
-    /// Line of the first `User-agent`, counted from 1; that of the first rule
-    /// where a dialect reads rules without one.
+    /// Line of the first `User-agent`, counted from 1; line of the first rule if the dialect
+    /// accepts rules without `User-agent`.
     pub line: usize,
-    /// Values of its `User-agent` lines.
+    /// Values of the group's `User-agent` lines.
     pub agents: Vec<Cow<'f, str>>,
-    /// Its rules in the file's order.
+    /// The group's rules, in file order.
     pub rules: Vec<Rule<'f>>,
 }
 
 impl RobotsTxt {
-    /// Parses a file; any octets are a robots.txt.
+    /// Parses a file; any octets are a valid robots.txt.
     ///
-    /// Time and memory grow with the file and nothing else. How much of a
-    /// download is worth parsing is for the one who fetches it to say: RFC 9309
-    /// §2.5 asks for 500 KiB at least.
+    /// Time and memory are proportional to the size of the file. The caller limits the size of a
+    /// download; RFC 9309 §2.5 requires parsing at least 500 KiB.
     #[must_use]
     pub fn parse(bytes: &[u8], dialect: Dialect) -> Self {
         Self::new(None, bytes, dialect)
@@ -66,8 +65,8 @@ impl RobotsTxt {
 
     /// Parses a file that was fetched from `url`, the absolute URL of a /robots.txt.
     ///
-    /// The dialects `v0` and `yandex2003` need to know it: a rule may hold a
-    /// whole URL, a `Host` line another site's name.
+    /// The dialects `v0` and `yandex2003` need the URL, because a rule may contain an absolute URL,
+    /// and a `Host` line another site's name.
     #[must_use]
     pub fn parse_from(url: &str, bytes: &[u8], dialect: Dialect) -> Self {
         Self::new(Some(url.into()), bytes, dialect)
@@ -85,7 +84,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the dialect it is read in.
+    /// Returns the dialect that the file is read in.
     #[must_use]
     pub fn dialect(&self) -> &Dialect {
         &self.inner.dialect
@@ -97,18 +96,17 @@ impl RobotsTxt {
         &self.inner.parsed.text
     }
 
-    /// Returns what the file says about the robot of this name, its product token.
+    /// Returns the rules for a robot by its product token.
     #[must_use]
     pub fn for_robot(&self, name: &str) -> ForRobot {
         self.select(Some(Name::new(name, &self.inner.dialect)))
     }
 
-    /// Returns what the file says about the sender of this `User-Agent` header.
+    /// Returns the rules for the sender of a `User-Agent` header.
     ///
-    /// The longest name in the file that stands in the header as a word of its
-    /// own is taken for the robot's: `Googlebot-Image/1.0` is about
-    /// `Googlebot-Image`, and about `Googlebot` where the file knows only that.
-    /// Names of up to 128 octets and 256 words of a header are looked at.
+    /// The robot's name is the longest name in the file that occurs in the header as a whole word:
+    /// `Googlebot-Image/1.0` matches `Googlebot-Image`, or `Googlebot` if the file names only that.
+    /// Names of up to 128 octets and the first 256 words of the header are considered.
     #[must_use]
     pub fn for_header(&self, user_agent: &str) -> ForRobot {
         let parsed = &self.inner.parsed;
@@ -116,7 +114,7 @@ impl RobotsTxt {
         self.select(Name::in_header(user_agent, values, &self.inner.dialect))
     }
 
-    /// Returns the file in lower case.
+    /// Returns the file converted to lower case.
     pub(super) fn in_lower_case(&self) -> &Self {
         self.inner.lower_case.get_or_init(|| {
             let bytes = self.as_bytes().to_ascii_lowercase();
@@ -130,7 +128,7 @@ impl RobotsTxt {
         ForRobot::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))
     }
 
-    /// Returns its groups in the file's order, each as it was written.
+    /// Returns the groups in file order, as written.
     pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         self.inner
             .parsed
@@ -161,16 +159,16 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the URLs of its `Sitemap` lines in the file's order.
+    /// Returns the URLs of all `Sitemap` lines in file order.
     ///
-    /// They are those of the whole file, whichever group they stand in.
+    /// `Sitemap` lines apply to the whole file, regardless of the group around them.
     pub fn sitemaps(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.values(Field::Sitemap)
     }
 
-    /// Returns the URLs of its `License` lines (RSL 1.0) in the file's order.
+    /// Returns the URLs of all `License` lines (RSL 1.0) in file order.
     pub fn licenses(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        // No dialect knows the field, so that the parser keeps none of its lines; few ask for them.
+        // No dialect defines the field, so the parser does not store its lines.
         let lines = lines(&self.inner.parsed.text, self.inner.dialect.lines);
         lines.filter_map(|line| {
             let text = line.before_comment().trim_ascii();
@@ -182,9 +180,9 @@ impl RobotsTxt {
         })
     }
 
-    /// Returns the value of its `Host` line.
+    /// Returns the value of the `Host` line.
     ///
-    /// The first one, but Geoportal's last; nothing where the dialect has no such field.
+    /// The first line applies, in Geoportal's dialects the last; `None` in dialects without `Host`.
     #[must_use]
     pub fn host(&self) -> Option<Cow<'_, str>> {
         match self.inner.dialect.host {
@@ -197,7 +195,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the values of a field's lines, empty ones left out.
+    /// Returns the non-empty values of a field's lines.
     pub(super) fn values(&self, field: Field) -> impl Iterator<Item = Cow<'_, str>> {
         let parsed = &self.inner.parsed;
         parsed
@@ -210,7 +208,7 @@ impl RobotsTxt {
         self.inner.parsed.octets(extra.value)
     }
 
-    /// Returns a value as the dialect reads it, octets that are not UTF-8 replaced.
+    /// Returns a value as the dialect reads it, with invalid UTF-8 replaced.
     fn text<'f>(&self, written: &'f [u8]) -> Cow<'f, str> {
         match value(written, &self.inner.dialect) {
             Cow::Borrowed(written) => String::from_utf8_lossy(written),
@@ -218,11 +216,10 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns `true` if the file, by where it came from, is about this URL.
+    /// Returns `true` if the file applies to a URL, judging by where the file was fetched from.
     ///
-    /// That is the case for a URL of the same host and port, as `WWW::RobotRules`
-    /// compares them. A path is always covered, and so is every URL when
-    /// [`parse`](Self::parse) was not told where the file came from.
+    /// The URL must have the same host and port, as in `WWW::RobotRules`. A path always matches,
+    /// and so does any URL if the file was [parsed](Self::parse) without its own URL.
     #[must_use]
     pub fn covers(&self, url: &str) -> bool {
         let Some(own) = self.inner.url.as_deref().map(SplitUrl::of) else {
@@ -232,9 +229,9 @@ impl RobotsTxt {
         other.origin.is_none() || own.host_and_port() == other.host_and_port()
     }
 
-    /// Returns the URL without the parameters that `Clean-param` lines name.
+    /// Returns a URL without the parameters named by `Clean-param` lines.
     ///
-    /// Only Yandex's dialect of today knows them; the others return it as it is.
+    /// Only the `yandex` dialect defines the field; other dialects return the URL unchanged.
     #[must_use]
     pub fn clean_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
         if !self.inner.dialect.clean_param {
@@ -244,9 +241,9 @@ impl RobotsTxt {
         cleaned(url, lines.map(|line| self.octets(line)))
     }
 
-    /// Returns the URL with the scheme, host and port that the `Host` line names.
+    /// Returns a URL with the scheme, host and port of the `Host` line.
     ///
-    /// Only Geoportal's dialects rewrite URLs; the others return it as it is.
+    /// Only Geoportal's dialects rewrite URLs; other dialects return the URL unchanged.
     #[must_use]
     pub fn effective_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
         match (self.inner.dialect.host, self.host()) {
@@ -267,10 +264,10 @@ impl fmt::Debug for RobotsTxt {
     }
 }
 
-/// Returns a URL without the parameters that the values name on its path.
+/// Returns a URL without the parameters that the values name for its path.
 ///
-/// A value is `p1&p2 [path]`: names of parameters, in upper and lower case as
-/// written, and the beginning of the paths on which they count.
+/// A value is `p1&p2 [path]`: case-sensitive parameter names, and a prefix of the paths that they
+/// apply to.
 pub(super) fn cleaned<'u, 'v>(
     url: &'u str,
     values: impl Iterator<Item = &'v [u8]>,
@@ -288,7 +285,7 @@ pub(super) fn cleaned<'u, 'v>(
         let name = parameter.split('=').next().unwrap_or_default();
         !names
             .iter()
-            // Yandex tells upper from lower case in the names.
+            // Yandex's parameter names are case-sensitive.
             .any(|names| names.split('&').any(|other| other == name))
     };
     let kept: Vec<&str> = query.split('&').filter(is_kept).collect();
@@ -296,7 +293,7 @@ pub(super) fn cleaned<'u, 'v>(
         return Cow::Borrowed(url);
     }
     let origin = url.strip_suffix(rest).unwrap_or_default();
-    // A query of which nothing is left takes its question mark along.
+    // Without parameters, the question mark is removed too.
     let mark = if kept.is_empty() { "" } else { "?" };
     let hash = if fragment.is_some() { "#" } else { "" };
     Cow::Owned(format!(
@@ -306,14 +303,14 @@ pub(super) fn cleaned<'u, 'v>(
     ))
 }
 
-/// Returns the names of a value if it is about this path.
+/// Returns the parameter names of a value if it applies to the path.
 fn names_on<'v>(value: &'v [u8], path: &str) -> Option<&'v str> {
     let mut words = str::from_utf8(value).ok()?.split_ascii_whitespace();
     let names = words.next()?;
     let Some(prefix) = words.next() else {
         return Some(names);
     };
-    // No other dialect has the field.
+    // Only the Yandex dialect has this field.
     let pattern = PathPattern::new(prefix.as_bytes(), &Dialect::yandex())?;
     let texts = pattern.texts.iter().map(AsRef::as_ref);
     let path = if path.is_empty() { "/" } else { path };
@@ -325,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_that_the_dialect_skips_hides_no_first_line() {
+    fn byte_order_mark_is_skipped_if_the_dialect_does() {
         for (dialect, is_skipped) in [
             (Dialect::rfc9309(), true),
             (Dialect::google(), true),
@@ -350,9 +347,9 @@ mod tests {
         }
     }
 
-    /// Yandex's documentation of the directive, restated.
+    /// Based on Yandex's documentation of the directive.
     #[test]
-    fn named_parameters_leave_the_url() {
+    fn named_parameters_are_removed_from_the_url() {
         let clean = |url, values: &[&str]| {
             cleaned(url, values.iter().map(|value| value.as_bytes())).into_owned()
         };

@@ -1,19 +1,18 @@
-//! How long a robots.txt may be used without asking again.
+//! Freshness lifetime of a robots.txt file.
 
 use super::http_date;
 
-/// Time that a file is fresh where no header says it: 24 hours (RFC 9309 §2.4).
+/// Default lifetime if no header specifies one: 24 hours (RFC 9309 §2.4).
 const DEFAULT_MS: i64 = 24 * 3_600 * 1_000;
 
-/// Time that a file is fresh at most, whatever headers say: 7 days (HTTP: The Definitive
-/// Guide 9.4.5).
+/// Maximum lifetime regardless of headers: 7 days (HTTP: The Definitive Guide 9.4.5).
 const MAX_MS: i64 = 7 * 24 * 3_600 * 1_000;
 
-/// Returns until when an answer for /robots.txt is fresh, in milliseconds since 1970.
+/// Returns the time until which a /robots.txt response is fresh, in milliseconds since 1970.
 ///
-/// `Cache-Control` counts first, then `Expires` against `Date`; `Age` is taken
-/// off. Without them it is 24 hours, and never over 7 days. `no-store`,
-/// `no-cache` and what cannot be read mean `now_ms`: good for this one use.
+/// Uses `Cache-Control`, or `Expires` relative to `Date`, and subtracts `Age`. The lifetime is 24
+/// hours without these headers, and at most 7 days. `no-store`, `no-cache` and invalid values
+/// return `now_ms`: the response may be used once.
 ///
 /// # Example
 ///
@@ -34,12 +33,12 @@ pub fn fresh_until_ms<'h>(
     now_ms.saturating_add(cached.lifetime_ms(now_ms))
 }
 
-/// What the headers say about freshness.
+/// Cache headers of a response.
 #[derive(Debug, Default)]
 struct CacheHeaders {
     is_uncacheable: bool,
     max_age_ms: Option<i64>,
-    /// The moment of `Expires`; a value that cannot be read has passed.
+    /// Time of `Expires`; an invalid value counts as expired.
     expires_ms: Option<i64>,
     date_ms: Option<i64>,
     age_ms: i64,
@@ -53,7 +52,7 @@ impl CacheHeaders {
                 self.directive(directive);
             }
         } else if is("expires") {
-            // RFC 9111 §5.3: an invalid date, `0` above all, is one that has passed.
+            // RFC 9111 §5.3: an invalid date, especially `0`, counts as expired.
             let moment = http_date::parse_ms(value, now_ms).unwrap_or(i64::MIN);
             self.expires_ms = Some(earlier(self.expires_ms, moment));
         } else if is("date") {
@@ -67,11 +66,11 @@ impl CacheHeaders {
     fn directive(&mut self, directive: &str) {
         let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
         let is = |known: &str| name.trim().eq_ignore_ascii_case(known);
-        // `no-cache="Set-Cookie"` is about that header only.
+        // `no-cache="Set-Cookie"` applies only to that header.
         if is("no-store") || (is("no-cache") && value.trim().is_empty()) {
             self.is_uncacheable = true;
         } else if is("max-age") {
-            // RFC 9111 §4.2.1: freshness that is invalid, or said twice, is better taken for none.
+            // RFC 9111 §4.2.1: treat invalid or repeated freshness information as stale.
             let max_age = seconds_ms(value.trim().trim_matches('"')).unwrap_or(0);
             self.max_age_ms = Some(earlier(self.max_age_ms, max_age));
         }
@@ -81,7 +80,7 @@ impl CacheHeaders {
         if self.is_uncacheable {
             return 0;
         }
-        // RFC 9111 §5.3: `max-age` goes before `Expires`.
+        // RFC 9111 §5.3: `max-age` takes precedence over `Expires`.
         let lifetime = match (self.max_age_ms, self.expires_ms) {
             (Some(max_age), _) => max_age,
             (None, Some(expires)) => expires.saturating_sub(self.date_ms.unwrap_or(now_ms)),
@@ -95,7 +94,7 @@ fn earlier(known: Option<i64>, other: i64) -> i64 {
     known.map_or(other, |known| known.min(other))
 }
 
-/// Reads seconds; a number too large to hold counts as the largest.
+/// Parses seconds; overflow gives the largest number.
 fn seconds_ms(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -103,7 +102,7 @@ fn seconds_ms(text: &str) -> Option<i64> {
     }
     Some(
         text.parse::<i64>()
-            // RFC 9111 §1.2.2: what overflows is taken for the largest number.
+            // RFC 9111 §1.2.2: treat overflow as the largest number.
             .unwrap_or(i64::MAX)
             .saturating_mul(1_000),
     )
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_without_headers_and_a_week_at_most() {
+    fn lifetime_is_a_day_by_default_and_a_week_at_most() {
         assert_eq!(seconds(&[]), DAY);
         assert_eq!(seconds(&[("Content-Type", "text/plain")]), DAY);
         assert_eq!(seconds(&[("Cache-Control", "max-age=31536000")]), 7 * DAY);
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_control_comes_before_expires() {
+    fn cache_control_takes_precedence_over_expires() {
         let expires = ("Expires", "Sun, 01 Mar 2026 05:00:00 GMT");
         assert_eq!(seconds(&[expires]), 5 * HOUR);
         assert_eq!(seconds(&[expires, ("Cache-Control", "max-age=60")]), 60);
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn expires_counts_from_the_date_of_the_server() {
+    fn expires_is_relative_to_the_date_of_the_server() {
         let expires = ("Expires", "Mon, 02 Mar 2020 01:00:00 GMT");
         let date = ("Date", "Mon, 02 Mar 2020 00:00:00 GMT");
         assert_eq!(seconds(&[expires, date]), HOUR);
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_kept_is_good_for_one_use() {
+    fn uncacheable_response_may_be_used_once() {
         for value in [
             "no-store",
             "no-cache",
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn age_is_taken_off() {
+    fn age_is_subtracted() {
         let hour = ("Cache-Control", "max-age=3600");
         assert_eq!(seconds(&[hour, ("Age", "600")]), 3_000);
         assert_eq!(seconds(&[hour, ("Age", "9999")]), 0);

@@ -1,15 +1,15 @@
-//! `Host`: the main one of several names for the same site.
+//! `Host` lines: the main host name of a site with several names.
 
 use std::borrow::Cow;
 
 use super::target::SplitUrl;
 
-/// Returns `true` if a value is a host name, with or without a port, and no address.
+/// Returns `true` if a value is a host name, not an address, with or without a port.
 pub(super) fn is_host(value: &[u8]) -> bool {
     str::from_utf8(value).is_ok_and(|value| host_and_port(value).is_some())
 }
 
-/// Returns `true` if a valid value is a host and port; a port not written is 80.
+/// Returns `true` if a valid value has the given host and port (80 if omitted).
 pub(super) fn names(value: &[u8], host: &str, port: u16) -> bool {
     let named = str::from_utf8(value).ok().and_then(host_and_port);
     named.is_some_and(|named| named.0.eq_ignore_ascii_case(host) && named.1 == port)
@@ -26,8 +26,8 @@ fn host_and_port(value: &str) -> Option<(&str, u16)> {
     let is_address = host
         .bytes()
         .all(|octet| octet.is_ascii_digit() || octet == b'.');
-    // Names of 255 octets in DNS (RFC 1035 §2.3.4) are 253 as text: the first length and the root
-    // go.
+    // DNS names of 255 octets (RFC 1035 §2.3.4) have 253 octets as text, without the first length
+    // and the root.
     let is_name = host.len() <= 253 && host.split('.').all(is_label);
     (is_name && !is_address).then_some((host, port))
 }
@@ -41,10 +41,9 @@ fn is_label(label: &str) -> bool {
             .all(|octet| octet.is_ascii_alphanumeric() || octet == b'-')
 }
 
-/// Returns a URL with the scheme, host and port that a Geoportal `Host` line names.
+/// Returns a URL with the scheme, host and port of a Geoportal `Host` line.
 ///
-/// Each part that the line leaves out stays, but a host without a port takes
-/// the URL's port away.
+/// Omitted parts are not changed, but a host without a port removes the URL's port.
 pub(super) fn rewritten<'u>(url: &'u str, host_line: &str) -> Cow<'u, str> {
     let split = SplitUrl::of(url);
     let Some((scheme, authority)) = split.origin else {
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_a_name_with_or_without_a_port() {
+    fn host_is_a_name_with_an_optional_port() {
         for (value, valid) in [
             ("www.myhost.ru", true),
             ("www.myhost.ru:8081", true),
@@ -97,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn a_port_not_written_is_80() {
+    fn omitted_port_is_80() {
         assert!(names(b"WWW.myhost.ru", "www.MYhost.ru", 80));
         assert!(names(b"www.myhost.ru:8081", "www.myhost.ru", 8081));
         assert!(!names(b"www.myhost.ru", "www.myhost.ru", 8081));
     }
 
     #[test]
-    fn a_host_line_rewrites_what_it_names() {
+    fn host_line_rewrites_the_parts_it_contains() {
         let url = "http://a.example:81/x?y#z";
         for (line, expected) in [
             ("https://myhost:8443", "https://myhost:8443/x?y#z"),

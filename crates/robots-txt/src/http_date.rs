@@ -1,13 +1,13 @@
-//! Dates of HTTP headers.
+//! Dates in HTTP headers.
 
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// Reads a date of one of the three forms of RFC 9110 §5.6.7 as milliseconds since 1970.
+/// Parses a date in one of the three formats of RFC 9110 §5.6.7 to milliseconds since 1970.
 pub(super) fn parse_ms(text: &str, now_ms: i64) -> Option<i64> {
     let text = text.trim();
-    // The weekday says nothing that the date does not.
+    // The weekday is redundant.
     let (_, rest) = text.split_once([',', ' '])?;
     let is_asctime = !text.contains(',');
     let rest = rest.to_ascii_lowercase();
@@ -37,7 +37,7 @@ fn number(text: &str) -> Option<i64> {
     if is_number { text.parse().ok() } else { None }
 }
 
-/// A year of two digits that seems more than 50 years ahead is one of the century before.
+/// Completes a year; a two-digit year more than 50 years ahead is in the previous century.
 fn full_year(text: &str, now_ms: i64) -> Option<i64> {
     let year = number(text)?;
     if text.len() == 4 {
@@ -46,7 +46,7 @@ fn full_year(text: &str, now_ms: i64) -> Option<i64> {
     if text.len() != 2 {
         return None;
     }
-    // The mean year of the Gregorian calendar, wrong by a day around New Year, is near enough for a
+    // The mean Gregorian year, wrong by a day around New Year, is precise enough for a
     // century.
     let this_year = 1970 + now_ms.div_euclid(31_556_952_000);
     let year = this_year - this_year.rem_euclid(100) + year;
@@ -65,7 +65,7 @@ fn seconds_of_day(time: &str) -> Option<i64> {
     is_time.then_some(hour * 3_600 + minute * 60 + second)
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, if it has that day.
+/// Returns the number of days from 1970-01-01 to a Gregorian date; `None` for invalid dates.
 pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days_in_month = match month {
@@ -78,14 +78,14 @@ pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=days_in_month).contains(&day) {
         return None;
     }
-    // Years begin in March here, so that the leap day is the last one.
+    // Years start in March here, so that the leap day is the last day.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
         (year - 1, month + 9)
     };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // From March on, five months in a row have 153 days; 719,468 is the day 1970-01-01 since
+    // From March, each five months have 153 days; 719,468 is the number of 1970-01-01 since
     // 0000-03-01.
     Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_forms_of_the_standard_are_one_moment() {
+    fn all_three_formats_are_parsed_to_the_same_time() {
         for text in [
             "Sun, 06 Nov 1994 08:49:37 GMT",
             "Sunday, 06-Nov-94 08:49:37 GMT",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn invalid_dates_are_rejected() {
         for text in [
             "",
             "0",

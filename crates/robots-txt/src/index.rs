@@ -1,9 +1,9 @@
-//! Rules of one robot, made ready to be asked often.
+//! Index of one robot's rules for frequent queries.
 //!
-//! Whatever a dialect's order is, rules are sorted by it once: the matching rule
-//! with the lowest rank wins. Plain paths stand in a tree; those with wildcards are
-//! found by three octets that they need and few others do. What a question costs
-//! grows with its path, not with the number of rules.
+//! Rules are sorted once in the dialect's order: the matching rule with the lowest rank wins. Plain
+//! paths are in a prefix tree; paths with wildcards are found by three octets that they require and
+//! few others contain. The cost of a query depends on the length of its path, not on the number of
+//! rules.
 
 use super::{
     pattern::PathPattern,
@@ -11,27 +11,27 @@ use super::{
     wildcards::Wildcards,
 };
 
-/// Rule to be indexed: its pattern, and where it comes from.
+/// Rule to be indexed: its pattern and its decision.
 #[derive(Debug)]
 pub(super) struct Candidate<'t> {
     pub(super) pattern: PathPattern<'t>,
     pub(super) decision: Decision,
 }
 
-/// What a rule says, and where it stands.
+/// Decision of a rule, and the rule's position.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Decision {
     pub(super) allow: bool,
-    /// Place of the rule among those of the file.
+    /// Index of the rule in the file.
     pub(super) rule: usize,
-    /// Place of its group.
+    /// Index of the rule's group.
     pub(super) group: usize,
 }
 
-/// Rules, ready to be asked.
+/// Indexed rules.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// What the rules say, by rank.
+    /// Decisions of the rules, by rank.
     decisions: Vec<Decision>,
     plain: PrefixTree,
     wildcards: Wildcards,
@@ -48,7 +48,7 @@ impl Index {
                 [text] => {
                     let ends = pattern.ends;
                     plain.push(Entry { text, ends, rank });
-                    // A rule for `/a/` is one for exactly `/a` too.
+                    // A rule for `/a/` also matches exactly `/a`.
                     plain.extend(bare(text, slash_matches_bare && !ends).map(|text| Entry {
                         text,
                         ends: true,
@@ -65,24 +65,24 @@ impl Index {
         }
     }
 
-    /// Returns what the winning rule says about a path.
+    /// Returns the decision of the winning rule for a path.
     pub(super) fn decide(&self, path: &[u8]) -> Option<Decision> {
-        // The tree is asked first, as its answer spares the comparison of all rules of a higher
+        // Search the tree first, as its result saves comparing rules with a higher
         // rank.
         let rank = self.wildcards.best(path, self.plain.best(path));
         self.decisions.get(rank as usize).copied()
     }
 
-    /// Returns what the winning rule says about a path that cannot be compared:
-    /// only a rule without a path matches.
+    /// Returns the winning decision for a path that cannot be compared: only rules without a path
+    /// match.
     pub(super) fn decide_unreadable(&self) -> Option<Decision> {
-        // An octet that no text has: only a rule without a path begins like it.
+        // No text starts with this octet, so only a rule without a path matches.
         let rank = self.plain.best(b"\xff");
         self.decisions.get(rank as usize).copied()
     }
 }
 
-/// Returns the path without the slash at its end that a path may lack.
+/// Returns the path without its final slash if the slash is optional.
 fn bare(text: &[u8], may_lack: bool) -> Option<&[u8]> {
     may_lack
         .then(|| text.strip_suffix(b"/"))
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::{Dialect, RobotsTxt, Winner, pattern::matches};
 
-    /// Asks every rule in turn.
+    /// Compares every rule in turn.
     fn slowly(
         candidates: &[Candidate<'_>],
         slash_matches_bare: bool,
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_index_finds_what_asking_every_rule_finds(
+        fn index_and_linear_search_agree(
             rules in prop::collection::vec(("/?[ab/*]{0,7}[$]?", any::<bool>()), 0..24),
             paths in prop::collection::vec("/[ab/]{0,9}", 1..12),
         ) {

@@ -1,23 +1,23 @@
-//! The robots exclusion protocol: parse, ask, write.
+//! Parser, matcher, linter and writer for the Robots Exclusion Protocol (robots.txt).
 //!
-//! A [`RobotsTxt`] is parsed once, from any octets, and asked by many robots. It
-//! is read in a [`Dialect`]: RFC 9309 unless another is chosen. A [`Permission`]
-//! always says why: which rule of which group, and its line.
+//! A [`RobotsTxt`] is parsed once, from any octets, and queried for many robots. The file is read
+//! in a [`Dialect`]: RFC 9309 by default. A [`Permission`] always includes its reason: the deciding
+//! rule, its group, and its line.
 //!
-//! # Where the documents disagree
+//! # Differences between the specifications
 //!
-//! - Geoportal's page promises the first match, its program takes the longest:
-//!   `geoportal` and `geoportal-longest`. Both look at the general section after
-//!   the robot's own, as no other dialect does.
-//! - HTTP: The Definitive Guide says that a rule without a path matches
-//!   everything, so that `Disallow:` keeps everybody out; the standards of 1994
-//!   and 1996 allow everything then. `tdg` follows the book, `v1` the standards.
-//! - A `User-agent` line names a robot, in the dialects before RFC 9309, if it is
-//!   a part of the robot's name, not the other way round.
-//! - RFC 9309 and Google's own parser treat escapes, typos and /robots.txt itself
-//!   differently: `rfc9309` and `google`.
-//! - Yandex gave up `Host` and `Crawl-delay`: `yandex` keeps them as data,
-//!   `yandex2003` acts on `Host` as proposed in 2003.
+//! - Geoportal's documentation specifies the first match, but its program uses the longest:
+//!   dialects `geoportal` and `geoportal-longest`. Unlike in other dialects, the general section
+//!   applies after the robot's own.
+//! - According to HTTP: The Definitive Guide, a rule without a path matches everything, so
+//!   `Disallow:` disallows everything; in the standards of 1994 and 1996 it allows everything.
+//!   Dialect `tdg` follows the book, `v1` the standards.
+//! - In the dialects before RFC 9309, a `User-agent` line names a robot if its value is part of the
+//!   robot's name, not the other way round.
+//! - RFC 9309 and Google's own parser handle escapes, typos and /robots.txt itself differently:
+//!   dialects `rfc9309` and `google`.
+//! - Yandex has abandoned `Host` and `Crawl-delay`: dialect `yandex` only returns them as data,
+//!   `yandex2003` applies `Host` as proposed in 2003.
 //!
 //! # Example
 //!
@@ -31,7 +31,7 @@
 //! assert!(me.check("/private/open/a").allowed());
 //! let permission = me.check("https://www.example.com/private/a");
 //! assert!(!permission.allowed());
-//! let rule = permission.rule().expect("a rule that refuses");
+//! let rule = permission.rule().expect("a disallowing rule");
 //! assert_eq!((rule.line(), rule.to_string()), (2, "Disallow: /private".to_owned()));
 //! assert!(file.for_robot("OtherBot").check("/private/a").allowed());
 //! ```

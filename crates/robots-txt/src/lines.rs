@@ -1,38 +1,38 @@
-//! Lines of a file: CR, LF and CRLF all end one.
+//! Lines of a file, ended by CR, LF or CRLF.
 
 use memchr::{memchr, memrchr2};
 
 use super::octets;
 
-/// Octets of a file that count; RFC 9309 §2.5 asks for these at least.
+/// Number of octets of a file that are read; RFC 9309 §2.5 requires at least these.
 pub const MAX_FILE_BYTES: usize = 500 * 1024;
 
-/// Returns the part of a file that counts: of one that reaches the limit, whole lines.
+/// Returns the part of a file that is read: whole lines up to the limit.
 ///
-/// A file that is as long as the limit may be a download that ended there.
+/// A file that is exactly as long as the limit may be a truncated download.
 #[must_use]
 pub fn beginning(text: &[u8]) -> &[u8] {
     let Some(read) = text.get(..MAX_FILE_BYTES) else {
         return text;
     };
-    // A line that is cut could be another rule, and a shorter path disallows more.
+    // A truncated line could be a different rule, and a shorter path disallows more.
     let end = memrchr2(b'\n', b'\r', read);
     end.and_then(|end| read.get(..end)).unwrap_or(read)
 }
 
-/// Line of a file, without what ends it.
+/// Line of a file, without the line ending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'t> {
-    /// Its number, counted from 1.
+    /// Line number, counted from 1.
     pub(super) number: u32,
-    /// Its octets, comment included.
+    /// Octets of the line, including a comment.
     pub(super) bytes: &'t [u8],
-    /// Where its first `#` stands.
+    /// Position of the first `#`.
     pub(super) hash: Option<usize>,
 }
 
 impl<'t> Line<'t> {
-    /// Returns what stands before the first `#`.
+    /// Returns the text before the first `#`.
     #[inline]
     pub(super) fn before_comment(&self) -> &'t [u8] {
         self.hash
@@ -46,8 +46,8 @@ impl<'t> Line<'t> {
 pub(super) struct Lines<'t> {
     rest: Option<&'t [u8]>,
     number: u32,
-    /// Octets of `rest` up to its first `#`: most lines have none, so it is
-    /// looked for once and not in every line.
+    /// Position in `rest` of its first `#`: most lines have none, so it is searched once, not in
+    /// every line.
     hash: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ impl<'t> Iterator for Lines<'t> {
         };
         let (bytes, after) = rest.split_at_checked(end)?;
         let hash = self.hash.filter(|hash| *hash < end);
-        // RFC 9309 §2.2: `NL` is CR, LF or both.
+        // RFC 9309 §2.2: `NL` is CR, LF or CRLF.
         let ended_by = if after.starts_with(b"\r\n") { 2 } else { 1 };
         self.step(rest, end + ended_by);
         Some(Line {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn carriage_return_line_feed_and_both_end_a_line() {
+    fn cr_lf_and_crlf_end_a_line() {
         let numbered = lines("a\rb\nc\r\nd\n\re");
         let texts: Vec<_> = numbered.iter().map(|line| line.1.as_str()).collect();
         assert_eq!(texts, ["a", "b", "c", "d", "", "e"]);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_counts_up_to_its_last_whole_line() {
+    fn long_file_is_read_up_to_its_last_whole_line() {
         let most = "a".repeat(MAX_FILE_BYTES);
         for (text, expected) in [
             ("a\nb".to_owned(), 3),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_hash_of_each_line_begins_its_comment() {
+    fn first_hash_of_a_line_starts_its_comment() {
         let texts: Vec<_> = lines("a#b#c\nd\n#\n e # f")
             .into_iter()
             .map(|line| line.2)

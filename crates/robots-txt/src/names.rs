@@ -1,4 +1,4 @@
-//! Which `User-agent` lines are about a robot.
+//! Comparison of `User-agent` lines with a robot's name.
 
 use std::borrow::Cow;
 
@@ -8,26 +8,26 @@ use super::{
     escapes,
 };
 
-/// Name of a robot, made ready to be compared with `User-agent` lines.
+/// Name of a robot, prepared for comparison with `User-agent` lines.
 #[derive(Clone, Debug)]
 pub(super) struct Name<'n> {
     matching: NameMatch,
-    /// In any case.
+    /// Name in any case.
     name: Cow<'n, [u8]>,
 }
 
-/// How a name is compared.
+/// Method of comparing a name.
 #[derive(Clone, Copy, Debug)]
 enum NameMatch {
     Dialect(Naming),
-    /// With values that are decoded first.
+    /// Compare with decoded values.
     Decoded,
-    /// With the part of a value that was looked for in a header.
+    /// Compare with the part of a value that is searched in headers.
     Header(Naming),
 }
 
 impl<'n> Name<'n> {
-    /// Creates the name of a robot as the dialect compares it.
+    /// Creates a robot's name for comparison in a dialect.
     pub(super) fn new(name: &'n str, dialect: &Dialect) -> Self {
         let name = name.trim_ascii();
         let (matching, name) = match dialect.names {
@@ -41,7 +41,7 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Creates the longest of the names that stand in a header.
+    /// Creates the longest of the given names that occurs in a header.
     pub(super) fn in_header(
         header: &str,
         values: impl Iterator<Item = &'n [u8]>,
@@ -59,7 +59,7 @@ impl<'n> Name<'n> {
         })
     }
 
-    /// Returns the same name, to be kept.
+    /// Returns an owned copy of the name.
     pub(super) fn to_owned(&self) -> Name<'static> {
         Name {
             matching: self.matching,
@@ -85,7 +85,7 @@ impl<'n> Name<'n> {
     }
 }
 
-/// Returns the part of a value that is looked for in headers.
+/// Returns the part of a value that is searched in headers.
 fn header_part(value: &[u8], naming: Naming) -> &[u8] {
     match naming {
         Naming::TokenPrefix => token(value),
@@ -97,13 +97,13 @@ fn header_part(value: &[u8], naming: Naming) -> &[u8] {
 pub(super) fn is_any(value: &[u8], naming: Naming) -> bool {
     match (value, naming) {
         (b"*", _) => true,
-        // Google's parser takes `*` before a space, whatever follows, for every robot.
+        // Google's parser treats `*` followed by a space and any text as every robot.
         ([b'*', next, ..], Naming::TokenPrefix) => next.is_ascii_whitespace() || *next == 0x0b,
         _ => false,
     }
 }
 
-/// Returns `true` if the dialect's program decodes every value, names included.
+/// Returns `true` if the dialect's program decodes all values, including names.
 fn decodes(dialect: &Dialect) -> bool {
     dialect.escapes == Escapes::FormDecoded
 }
@@ -124,7 +124,7 @@ fn decoded(written: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the letters, `_` and `-` that a value begins with.
+/// Returns the prefix of a value that consists of letters, `_` and `-`.
 fn token(value: &[u8]) -> &[u8] {
     let is_token = |octet: &u8| octet.is_ascii_alphabetic() || matches!(octet, b'_' | b'-');
     let end = value
@@ -139,7 +139,7 @@ fn first_word(name: &str) -> &str {
     word.split('/').next().unwrap_or_default()
 }
 
-/// Returns `true` if a text contains another, in any case.
+/// Returns `true` if a text contains another, ignoring case.
 fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
     part.is_empty()
         || text
@@ -147,17 +147,17 @@ fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
             .any(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// Words of a `User-Agent` header, to find names in it.
+/// Words of a `User-Agent` header, for finding names.
 #[derive(Debug)]
 struct Words {
-    /// What follows each place where a word begins, in lower case, sorted.
+    /// Texts that start at each word, in lower case and sorted.
     starts: Vec<Box<[u8]>>,
 }
 
-/// Longest name that is looked for, in octets.
+/// Maximum length of a name that is searched, in octets.
 const MAX_NAME: usize = 128;
 
-/// Words of a header that are looked at.
+/// Maximum number of words of a header that are examined.
 const MAX_WORDS: usize = 256;
 
 impl Words {
@@ -173,7 +173,7 @@ impl Words {
             .filter_map(|at| {
                 let rest = header.get(at..)?;
                 Some(
-                    // One octet more than a name has, to see whether the word goes on.
+                    // One octet more than a name, to check whether the word continues.
                     rest.get(..=MAX_NAME)
                         .unwrap_or(rest)
                         .to_ascii_lowercase()
@@ -181,12 +181,12 @@ impl Words {
                 )
             })
             .collect();
-        // Sorted, a name is found by bisection: a file may have thousands of them.
+        // Sorted for binary search, as a file may contain thousands of names.
         starts.sort_unstable();
         Self { starts }
     }
 
-    /// Returns `true` if a name stands in the header as a word or words of its own.
+    /// Returns `true` if a name occurs in the header as a whole word or words.
     fn contain(&self, name: &[u8]) -> bool {
         if name.len() > MAX_NAME || !is_word(name.first()) {
             return false;
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_a_header_is_a_word_of_its_own() {
+    fn name_in_a_header_must_be_a_whole_word() {
         let words = Words::new("Mozilla/5.0 (compatible; Foo-Image/2.1; +http://foo.example/)");
         for (name, found) in [
             ("foo-image", true),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_dialect_compares_names_in_its_own_way() {
+    fn names_are_compared_as_the_dialect_specifies() {
         for (dialect, robot, line, meant) in [
             (Dialect::rfc9309(), "ExampleBot", "examplebot", true),
             (Dialect::rfc9309(), "ExampleBot", "ExampleBot/1.0", false),

@@ -1,20 +1,20 @@
-//! Eight octets at a time: lines and paths are too short for a searcher to pay.
+//! Operations on eight octets at a time, as lines and paths are too short for a searcher.
 
 use memchr::memchr2;
 
-/// Octets of a word.
+/// Number of octets in a word.
 pub(super) const WORD: usize = size_of::<u64>();
 
-/// Octets of two words.
+/// Number of octets in two words.
 const PAIR: usize = 2 * WORD;
 
-/// Octets in which the end of a line is looked for here: most lines are shorter.
+/// Number of octets searched here for a line end, as most lines are shorter.
 const USUAL_LINE: usize = 64;
 
-/// Returns where the first line feed or carriage return stands.
+/// Returns the position of the first line feed or carriage return.
 #[inline]
 pub(super) fn line_end(text: &[u8]) -> Option<usize> {
-    // Whichever control character comes first, it mostly is one of them.
+    // The first control character usually is one of the two.
     let found = control(text.get(..USUAL_LINE).unwrap_or(text));
     match text.get(found)? {
         b'\n' | b'\r' => Some(found),
@@ -22,15 +22,15 @@ pub(super) fn line_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns where the first octet up to the carriage return stands, or where the text ends.
+/// Returns the position of the first octet up to carriage return, or the length of the text.
 #[inline]
 fn control(text: &[u8]) -> usize {
     const EACH: u128 = u128::from_le_bytes([1; PAIR]);
     let (pairs, tail) = text.as_chunks();
     for (at, octets) in pairs.iter().enumerate() {
         let pair = u128::from_le_bytes(*octets);
-        // Octets below 0x0e borrow and get their high bit; `!pair` leaves out those beyond ASCII. A
-        // borrow may mark octets behind the first one, so only the first mark counts.
+        // Octets below 0x0e borrow and get their high bit; `!pair` excludes non-ASCII octets. A
+        // borrow may mark later octets too, so only the first mark is reliable.
         let found = pair.wrapping_sub(EACH * 0x0e) & !pair & (EACH * 0x80);
         if found != 0 {
             return at * PAIR + found.trailing_zeros() as usize / 8;
@@ -41,13 +41,13 @@ fn control(text: &[u8]) -> usize {
     found.map_or(text.len(), |found| pairs.len() * PAIR + found)
 }
 
-/// Returns `true` if a text has one of two octets, neither of them 0, or one beyond ASCII.
+/// Returns `true` if a text contains one of two non-zero octets, or a non-ASCII octet.
 #[inline]
 pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     let found = |word| equal(word, one) | equal(word, other) | beyond_ascii(word);
     let (words, tail) = text.as_chunks();
     let left = match text.last_chunk() {
-        // The last eight octets, some of them seen before, take the place of a loop over the rest.
+        // The last eight octets, which may overlap, replace a loop over the rest.
         Some(last) => word(*last),
         None => tail
             .iter()
@@ -56,31 +56,31 @@ pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     words.iter().any(|octets| found(word(*octets)) != 0) || found(left) != 0
 }
 
-/// Eight octets as a number: the first is the lowest.
+/// Returns eight octets as a number, the first octet lowest.
 #[inline]
 pub(super) const fn word(octets: [u8; WORD]) -> u64 {
     u64::from_le_bytes(octets)
 }
 
-/// Marks octets that are equal to one: the first mark is right, those after it may not be.
+/// Marks octets equal to a given one; only the first mark is reliable.
 #[inline]
 pub(super) const fn equal(word: u64, octet: u8) -> u64 {
     zero(word ^ each(octet))
 }
 
-/// Marks octets of which all but the lowest bit is equal, as `equal` does.
+/// Marks octets equal to a given one except for the lowest bit, as `equal` does.
 #[inline]
 pub(super) const fn equal_pair(word: u64, octet: u8) -> u64 {
     zero((word ^ each(octet)) & each(0xfe))
 }
 
-/// Marks octets that are not ASCII.
+/// Marks non-ASCII octets.
 #[inline]
 pub(super) const fn beyond_ascii(word: u64) -> u64 {
     word & each(0x80)
 }
 
-/// Returns the place of the first octet with a bit that is set, or the one after the last.
+/// Returns the index of the first octet with a set bit, or 8 if there is none.
 #[inline]
 pub(super) const fn first(word: u64) -> usize {
     word.trailing_zeros() as usize / 8
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_end_where_the_first_of_both_stands(
+        fn lines_end_at_the_first_cr_or_lf(
             text in prop::collection::vec(prop_oneof![
                 30 => any::<u8>().prop_map(|octet| octet | 0x20),
                 1 => prop::sample::select(&b"\r\n\t\x0b\x0e\x8a\x8d"[..]),
@@ -116,7 +116,7 @@ mod tests {
         }
 
         #[test]
-        fn escapes_fragments_and_what_is_not_ascii_are_found(
+        fn escapes_fragments_and_non_ascii_octets_are_found(
             text in prop::collection::vec(prop_oneof![
                 30 => 0..128u8,
                 1 => prop::sample::select(&b"%#\x80\xff"[..]),

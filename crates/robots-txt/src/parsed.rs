@@ -1,4 +1,4 @@
-//! From octets to groups, in one pass over the lines.
+//! Parser from octets to groups, in one pass over the lines.
 
 use std::{
     array,
@@ -35,28 +35,28 @@ pub(super) struct RuleLine {
     pub(super) allow: bool,
 }
 
-/// Line that is no rule: its field, and where it stands.
+/// Line other than a rule: its field and position.
 #[derive(Clone, Debug)]
 pub(super) struct Extra {
     pub(super) field: Field,
     pub(super) value: Span,
     pub(super) line: u32,
-    /// Place of the group around it.
+    /// Index of the group around the line.
     pub(super) group: Option<usize>,
-    /// Agents of that group that were named since the last line of this field.
+    /// Agents of that group named since the last line of this field.
     pub(super) agents: Range<usize>,
 }
 
-/// Group of a file: places of its agents and rules.
+/// Group of a file: ranges of its agents and rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupLines {
     pub(super) agents: Range<usize>,
     pub(super) rules: Range<usize>,
-    /// Whether it is about every robot although no line says so.
+    /// Whether the group applies to every robot although it has no `User-agent` line.
     pub(super) implied: bool,
 }
 
-/// A file, read.
+/// Parsed file.
 #[derive(Debug)]
 pub(super) struct ParsedFile {
     pub(super) text: Box<[u8]>,
@@ -67,11 +67,11 @@ pub(super) struct ParsedFile {
 }
 
 impl ParsedFile {
-    /// Reads a file; what lies beyond 4 GiB is not read.
+    /// Parses a file; content beyond 4 GiB is ignored.
     pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         let mut parser = Parser::new(bytes, dialect);
-        // Behind the end of the last line stands no other.
+        // No line follows the end of the last line.
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for line in lines(text, dialect.lines) {
             match read(line, dialect.lines) {
@@ -102,31 +102,30 @@ impl ParsedFile {
         self.rules.get(group.rules.clone()).unwrap_or_default()
     }
 
-    /// Returns the number of the line that a group begins with.
+    /// Returns the number of a group's first line.
     pub(super) fn line_of(&self, group: &GroupLines) -> usize {
         let agent = self.agents_of(group).first().map(|agent| agent.line);
         let rule = self.rules_of(group).first().map(|rule| rule.line);
         agent.or(rule).unwrap_or_default() as usize
     }
 
-    /// Returns the lines of a field in the file's order.
+    /// Returns the lines of a field in file order.
     pub(super) fn extras_of(&self, field: Field) -> impl Iterator<Item = &Extra> {
         self.extras.iter().filter(move |extra| extra.field == field)
     }
 }
 
-/// State between two lines: outside of a group, in the `User-agent` lines that begin one,
-/// or in its rules. What moves it from one to the next is the dialect's `agents_end`,
-/// `blank_line_ends` and `orphans_for_all`.
+/// Parser state between two lines: outside of a group, in its `User-agent` lines, or in its rules.
+/// The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all` determine the transitions.
 struct Parser<'t> {
     text: &'t [u8],
     dialect: &'t Dialect,
     parsed: ParsedFile,
     /// Whether lines belong to the last group.
     open: bool,
-    /// Whether a `User-agent` line joins that group.
+    /// Whether a `User-agent` line joins the last group.
     listing: bool,
-    /// First agent that the next line of such a field is about.
+    /// First agents that the next `Crawl-delay` and the next `Request-rate` apply to.
     delayed: usize,
     rated: usize,
 }
@@ -163,7 +162,7 @@ impl<'t> Parser<'t> {
             Field::Allow if self.dialect.allow => self.rule(true, value, line),
             Field::Disallow => self.rule(false, value, line),
             Field::UserAgent => self.agent(value, line),
-            // The dialects that have no `Allow` read it as a field that they do not know.
+            // Dialects without `Allow` treat it as an unknown field.
             Field::Allow | Field::Other => self.end_listing(AgentsEnd::AnyField),
             _ => self.extra(field, value, line),
         }
@@ -191,7 +190,7 @@ impl<'t> Parser<'t> {
         self.rated = agent;
     }
 
-    /// All agents and rules since it began are those of the last group.
+    /// Ends the last group, which includes all agents and rules since it began.
     fn end_group(&mut self) {
         if let Some(group) = self.parsed.groups.last_mut() {
             group.agents.end = self.parsed.agents.len();
@@ -202,8 +201,8 @@ impl<'t> Parser<'t> {
     #[inline]
     fn rule(&mut self, allow: bool, value: &[u8], line: u32) {
         if !self.open {
-            // Behind a group that a blank line ended, rules are about nobody: only the first lines
-            // may be.
+            // After a group ended by a blank line, rules apply to no robot: only the first lines
+            // of a file may.
             if !(self.dialect.orphans_for_all && self.parsed.agents.is_empty()) {
                 return;
             }
@@ -218,8 +217,8 @@ impl<'t> Parser<'t> {
 
     fn extra(&mut self, field: Field, value: &[u8], line: u32) {
         let named = self.parsed.agents.len();
-        // A value that cannot be read is about nobody: the next line of the field still is about
-        // all agents since the last good one.
+        // An invalid value applies to no agent: the next line of the field then applies to
+        // all agents since the last valid one.
         let from = match field {
             Field::CrawlDelay if crawl_delay(value).is_some() => replace(&mut self.delayed, named),
             Field::RequestRate if RequestRate::parse(value).is_some() => {
@@ -242,7 +241,7 @@ impl<'t> Parser<'t> {
         self.end_listing(AgentsEnd::KnownField);
     }
 
-    /// Ends the list of agents where the dialect says that such a field does.
+    /// Ends the list of agents if the dialect says that such a field does.
     fn end_listing(&mut self, by: AgentsEnd) {
         let ends = match self.dialect.agents_end {
             AgentsEnd::AnyField => true,
@@ -254,11 +253,11 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns where a part of the text stands in it.
+    /// Returns the position of a part of the text.
     #[inline]
     fn span(&self, part: &[u8]) -> Span {
-        // Parts are slices of the text. Of any other slice the place would lie beyond it, and be
-        // read as nothing.
+        // Parts are slices of the text. For any other slice the position would be out of range and
+        // be treated as empty.
         let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
         match (u32::try_from(start), u32::try_from(part.len())) {
             (Ok(start), Ok(length)) => Span { start, length },
@@ -267,19 +266,19 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// List that holds up to `N` items in place, and more as a vector does.
+/// List that stores up to `N` items inline, and more in a vector.
 ///
-/// Many files have one group of one robot, and few rules. It does less than the crate of
-/// that name, which would be one dependency more for all who use the layer alone.
+/// Many files have one group with one robot and few rules. Avoids a dependency on the crate of the
+/// same name for users of the layer only.
 #[derive(Clone, Debug)]
 pub(super) enum SmallVec<T, const N: usize> {
-    /// The first of these are in the list.
+    /// Inline items, with the number of items in use.
     Inline([T; N], usize),
     Heap(Vec<T>),
 }
 
 impl<T: Default, const N: usize> SmallVec<T, N> {
-    /// Creates an empty list that has room for so many.
+    /// Creates an empty list with a capacity.
     #[inline]
     pub(super) fn with_capacity(count: usize) -> Self {
         if count > N {
@@ -337,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_keep_their_order_when_there_are_more() {
+    fn items_keep_their_order_beyond_the_inline_capacity() {
         for room in [0, 2, 3] {
             let mut list: SmallVec<usize, 2> = SmallVec::with_capacity(room);
             for number in 0..20 {

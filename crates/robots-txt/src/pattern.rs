@@ -1,4 +1,4 @@
-//! Paths of rules, ready to be compared.
+//! Path patterns of rules.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,22 @@ use memchr::{memchr, memmem};
 
 use super::{Dialect, dialect::Escapes, escapes};
 
-/// Path of an `Allow` or `Disallow` rule.
+/// Path pattern of an `Allow` or `Disallow` rule.
 ///
-/// Without wildcards it matches every path that begins with it.
+/// Without wildcards, the pattern matches every path that starts with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct PathPattern<'t> {
-    /// What stands between the wildcards: one text more than there are of them.
-    /// One that is neither first nor last is not empty.
+    /// Texts between the wildcards, one more than there are wildcards. Only the first and the last
+    /// may be empty.
     pub(super) texts: Vec<Cow<'t, [u8]>>,
-    /// Whether the path has to end where the pattern does.
+    /// Whether the path must end where the pattern ends.
     pub(super) ends: bool,
-    /// Octets (characters in Geoportal's program) that count for the longest match.
+    /// Length for the longest match in octets (in Geoportal's program, in characters).
     pub(super) length: usize,
 }
 
 impl<'t> PathPattern<'t> {
-    /// Reads a pattern; nothing comes of one that never matches.
+    /// Parses a pattern; `None` if the pattern never matches.
     pub(super) fn new(written: &'t [u8], dialect: &Dialect) -> Option<Self> {
         match dialect.escapes {
             Escapes::FormDecoded => Self::decoded(written),
@@ -35,12 +35,12 @@ impl<'t> PathPattern<'t> {
         }
     }
 
-    /// Creates the pattern that every path begins with.
+    /// Creates the pattern that matches every path.
     pub(super) fn everything() -> Self {
         Self::prefix(Vec::new())
     }
 
-    /// Creates a pattern without wildcards, its escapes made comparable already.
+    /// Creates a pattern without wildcards from a normalised path.
     pub(super) fn prefix(path: Vec<u8>) -> Self {
         Self {
             length: path.len(),
@@ -49,7 +49,7 @@ impl<'t> PathPattern<'t> {
         }
     }
 
-    /// Creates a pattern as if a `$` ended it.
+    /// Creates a pattern with an implied `$` at the end.
     pub(super) fn exactly(written: &'t [u8], dialect: &Dialect) -> Option<Self> {
         let mut pattern = Self::new(written, dialect)?;
         pattern.ends = true;
@@ -57,11 +57,10 @@ impl<'t> PathPattern<'t> {
         Some(pattern)
     }
 
-    /// Reads one of Geoportal's: decoded first, so that `%2A` is a wildcard.
+    /// Parses a pattern of Geoportal's: decoded first, so `%2A` is a wildcard.
     ///
-    /// The program makes a regular expression of each character, and those of
-    /// `^`, a backslash and characters beyond the basic plane are wrong: they
-    /// match nothing.
+    /// The program converts each character to a regular expression; those of `^`, a backslash and
+    /// characters beyond the basic plane are wrong and match nothing.
     fn decoded(written: &[u8]) -> Option<Self> {
         let decoded = escapes::form_decoded(written).unwrap_or_else(|| written.to_vec());
         let broken = |octet: &u8| matches!(octet, b'^' | b'\\' | 0xf0..);
@@ -98,7 +97,7 @@ impl<'t> PathPattern<'t> {
     }
 }
 
-/// Cuts a pattern at its wildcards and takes the final `$` off.
+/// Splits a pattern at its wildcards and removes the final `$`.
 fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     let (text, ends) = match written {
         [text @ .., b'$'] => (text, true),
@@ -110,7 +109,7 @@ fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     let mut texts: Vec<&[u8]> = Vec::new();
     let mut parts = text.split(|octet| *octet == b'*').peekable();
     while let Some(part) = parts.next() {
-        // Several `*` in a row match what one does.
+        // Several adjacent `*` are equivalent to one.
         if texts.is_empty() || parts.peek().is_none() || !part.is_empty() {
             texts.push(part);
         }
@@ -118,10 +117,10 @@ fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     (texts, ends)
 }
 
-/// Returns `true` if a path matches: `texts` stand in it in their order.
+/// Returns `true` if a path contains `texts` in order.
 ///
-/// Takes time in proportion to the path and the pattern together, however
-/// many wildcards there are: the first place that fits is as good as any.
+/// The time is proportional to the path plus the pattern, regardless of the number of wildcards,
+/// because the first position of each text is sufficient.
 pub(super) fn matches<'t>(
     texts: impl IntoIterator<Item = &'t [u8]>,
     ends: bool,
@@ -138,7 +137,7 @@ pub(super) fn matches<'t>(
     while let Some(text) = pending {
         pending = texts.next();
         if pending.is_none() && ends {
-            // The last text is tied to the end, where the first place that fits is not enough.
+            // The last text must be at the end, so its first position is not sufficient.
             return rest.ends_with(text);
         }
         let Some(at) = find(rest, text) else {
@@ -149,7 +148,7 @@ pub(super) fn matches<'t>(
     true
 }
 
-/// Finds a text; short ones without a searcher, which costs more than it gains.
+/// Finds a text; short texts without a searcher, which would cost more than it saves.
 fn find(rest: &[u8], text: &[u8]) -> Option<usize> {
     match text {
         [] => Some(0),
@@ -168,9 +167,9 @@ mod tests {
         matches(texts, pattern.ends, path.as_bytes())
     }
 
-    /// Google's documentation of path matching, "URL matching based on path values".
+    /// Cases from Google's documentation, "URL matching based on path values".
     #[test]
-    fn wildcards_stand_for_any_run_and_the_end() {
+    fn wildcards_match_any_run_and_the_end() {
         for (pattern, path, expected) in [
             ("/fish", "/fishheads/yummy.html", true),
             ("/fish", "/Fish.asp", false),

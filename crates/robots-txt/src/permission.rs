@@ -1,8 +1,8 @@
-//! The answer to "may this robot fetch that URL?", with its reason.
+//! Result of checking whether a robot may fetch a URL, with the reason.
 
 use std::fmt;
 
-/// Answer for one URL: allowed or not, and by which rule of which group.
+/// Result for one URL: whether it is allowed, and the deciding rule and group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Permission<'f> {
     pub(super) allowed: bool,
@@ -11,7 +11,7 @@ pub struct Permission<'f> {
     pub(super) fallback: bool,
 }
 
-/// Rule of a group: `Allow` or `Disallow` and its path as written.
+/// Rule of a group: `Allow` or `Disallow` with a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rule<'f> {
     pub(super) line: usize,
@@ -27,22 +27,22 @@ impl<'f> Permission<'f> {
         self.allowed
     }
 
-    /// Returns the rule that decided; nothing means that none matched.
+    /// Returns the deciding rule, or `None` if no rule matched.
     #[must_use]
     pub const fn rule(&self) -> Option<Rule<'f>> {
         self.rule
     }
 
-    /// Returns the line, counted from 1, of the group that decided.
+    /// Returns the line of the deciding group, counted from 1.
     ///
-    /// It is the line of the group's first `User-agent`. Without a rule it is
-    /// that of the robot's first group; nothing means that no group is about it.
+    /// That is the line of the group's first `User-agent`. If no rule matched, returns the line of
+    /// the robot's first group, or `None` if no group applies to the robot.
     #[must_use]
     pub const fn group_line(&self) -> Option<usize> {
         self.group_line
     }
 
-    /// Returns `true` if the group that decided is one of `*`, not the robot's own.
+    /// Returns `true` if the deciding group is a `*` group, not the robot's own.
     #[must_use]
     pub const fn is_fallback(&self) -> bool {
         self.fallback
@@ -50,7 +50,7 @@ impl<'f> Permission<'f> {
 }
 
 impl<'f> Rule<'f> {
-    /// Returns its line in the file, counted from 1.
+    /// Returns the rule's line in the file, counted from 1.
     #[must_use]
     pub const fn line(&self) -> usize {
         self.line
@@ -62,20 +62,20 @@ impl<'f> Rule<'f> {
         self.allow
     }
 
-    /// Returns its path as written, octets as they came.
+    /// Returns the rule's path as written in the file.
     #[must_use]
     pub const fn path(&self) -> &'f [u8] {
         self.path
     }
 
-    /// Returns `true` if no line says it: a `Host` line implies it.
+    /// Returns `true` if the rule is implied by a `Host` line and not in the file.
     #[must_use]
     pub const fn is_implied(&self) -> bool {
         self.implied
     }
 }
 
-/// Writes the rule as a line, octets that are not UTF-8 replaced.
+/// Writes the rule as a line, with invalid UTF-8 replaced.
 impl fmt::Display for Rule<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let field = if self.allow { "Allow" } else { "Disallow" };

@@ -1,17 +1,16 @@
-//! Preferences about the use of content: `Content-Signal` and `Content-Usage` lines.
+//! Preferences for the use of content: `Content-Signal` and `Content-Usage` lines.
 //!
-//! After contentsignals.org, draft-ietf-aipref-attach and draft-ietf-aipref-vocab. A
-//! line may begin with a path, and is then about what is below it: the longest path
-//! that matches counts, as with rules.
+//! Based on contentsignals.org, draft-ietf-aipref-attach and draft-ietf-aipref-vocab. A line may
+//! start with a path and then applies below it: the longest matching path applies, as with rules.
 
 use std::collections::HashMap;
 
 use super::{Dialect, RobotsTxt};
 
-/// Most comparisons of paths in one group: each path of one file meets each of the other.
+/// Maximum number of comparisons of paths of one file with paths of the other, per group.
 const MAX_COMPARISONS: usize = 100_000;
 
-/// Words of one of the two fields, each with its values.
+/// Vocabulary of one of the fields, with the values of each word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Vocabulary {
     /// `Content-Signal`.
@@ -20,10 +19,10 @@ pub(super) enum Vocabulary {
     Usage,
 }
 
-/// What one line says.
+/// Parsed line of preferences.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct PreferenceLine<'t> {
-    /// Empty where the line is about everything.
+    /// Path that the line applies to; empty if the line applies to everything.
     pub(super) path: &'t [u8],
     pub(super) members: Vec<Member<'t>>,
 }
@@ -31,15 +30,15 @@ pub(super) struct PreferenceLine<'t> {
 /// Preference for one use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Member<'t> {
-    /// As it is written.
+    /// Preference as written.
     text: &'t [u8],
     pub(super) name: &'t [u8],
-    /// Without parameters; nothing where there is no `=`.
+    /// Value without parameters; `None` without `=`.
     pub(super) value: Option<&'t [u8]>,
 }
 
 impl Vocabulary {
-    /// Returns the vocabulary of a field, by its name in lower case.
+    /// Returns the vocabulary of a field, by its lower-case name.
     pub(super) fn of_field(name: &str) -> Option<Self> {
         match name {
             "content-signal" => Some(Self::Signal),
@@ -48,7 +47,7 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the words that robots know, each with its values.
+    /// Returns the words that robots understand, with their values.
     pub(super) const fn words(self) -> &'static [(&'static str, &'static [&'static str])] {
         const YES_NO: &[&str] = &["yes", "no"];
         const Y_N: &[&str] = &["y", "n"];
@@ -63,7 +62,7 @@ impl Vocabulary {
                 ("train-ai", Y_N),
                 ("search", Y_N),
                 ("ai-use", Y_N),
-                // Of earlier drafts, and still read.
+                // From earlier drafts, still supported.
                 ("train-genai", Y_N),
                 ("bots", Y_N),
             ],
@@ -72,7 +71,7 @@ impl Vocabulary {
 }
 
 impl<'t> PreferenceLine<'t> {
-    /// Reads the value of a line.
+    /// Parses the value of a line.
     pub(super) fn read(value: &'t [u8]) -> Self {
         let value = value.trim_ascii();
         let blank = value.iter().position(u8::is_ascii_whitespace);
@@ -83,7 +82,7 @@ impl<'t> PreferenceLine<'t> {
         let (path, list) = value.split_at_checked(end).unwrap_or((b"", value));
         let mut is_quoted = false;
         let members = list.split(|octet| {
-            // A string of a structured field may hold commas (RFC 9651 §3.3.3).
+            // A string in a structured field may contain commas (RFC 9651 §3.3.3).
             is_quoted ^= *octet == b'"';
             *octet == b',' && !is_quoted
         });
@@ -103,18 +102,18 @@ impl<'t> Member<'t> {
         let mut parts = text.splitn(2, |octet| *octet == b'=');
         let name = parts.next().unwrap_or_default().trim_ascii();
         let value = parts.next().map(|value| {
-            // Parameters follow a value behind semicolons (RFC 9651 §3.1.2).
+            // Parameters follow a value after semicolons (RFC 9651 §3.1.2).
             let bare = value.split(|octet| *octet == b';').next();
             bare.unwrap_or_default().trim_ascii()
         });
         Self { text, name, value }
     }
 
-    /// Returns how much it lets robots do: the least of several wins.
+    /// Returns how much the preference permits; the lowest of several wins.
     ///
-    /// A value that robots do not know grants nothing, and reserves nothing either.
+    /// An unknown value grants nothing, and reserves nothing either.
     fn grant(&self) -> u8 {
-        // Above all that reserves and below all that grants.
+        // Above all reservations and below all grants.
         const UNKNOWN: u8 = 3;
         const WORDS: [(&str, u8); 7] = [
             ("no", 0),
@@ -131,21 +130,21 @@ impl<'t> Member<'t> {
         known.map_or(UNKNOWN, |(_, grant)| *grant)
     }
 
-    /// Returns `true` if it keeps robots from something.
+    /// Returns `true` if the preference restricts a use.
     fn is_reservation(&self) -> bool {
         self.grant() < 3
     }
 }
 
-/// Returns a list of preferences as a header spells it, such as `train-ai=n, search=y`.
+/// Returns a list of preferences in the format of a header, such as `train-ai=n, search=y`.
 ///
-/// `field` is `Content-Signal` or `Content-Usage`; a line of robots.txt may have the list
-/// too, also behind a path.
+/// `field` is `Content-Signal` or `Content-Usage`. The list can also be used in a robots.txt line,
+/// optionally after a path.
 ///
 /// # Errors
 ///
-/// Fails for words that robots do not know, and for what would not be one line, saying what to
-/// write.
+/// Returns an error that describes the correction if a word is unknown or the text is not a single
+/// line.
 ///
 /// # Example
 ///
@@ -160,12 +159,12 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.contains(|c: char| c.is_control() || c == '#') {
         return Err(format!(
-            "{text:?}: a list of preferences has one line and no #"
+            "{text:?}: a list of preferences must be one line without #"
         ));
     }
     if text.starts_with(['/', '*']) {
         return Err(format!(
-            "{text:?}: the list is about one page, and has no path"
+            "{text:?}: the list applies to one page and must not contain a path"
         ));
     }
     let items = text.split(',').map(str::trim);
@@ -182,15 +181,15 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// Joins what two files say in one group: values of lines, one for each path.
+/// Combines the preferences of two files for one group into lines, one per path.
 ///
-/// Of each use the more restrictive preference counts. A path that one file alone
-/// names keeps its line, with what the other says there.
+/// For each use, the more restrictive preference applies. A path in only one of the files keeps its
+/// line, combined with the other file's preferences for that path.
 pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     let (theirs, ours) = (FilePreferences::new(theirs), FilePreferences::new(ours));
     let comparisons = theirs.lines.len().saturating_mul(ours.lines.len());
     if comparisons > MAX_COMPARISONS {
-        // Too much to tell apart by path: what is reserved anywhere is reserved everywhere.
+        // Too many paths: apply every reservation everywhere.
         let mut all = Members::default();
         for (_, members) in theirs.lines.iter().chain(&ours.lines) {
             for member in &members.list {
@@ -211,18 +210,18 @@ pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     lines.collect()
 }
 
-/// What one of the two files says, by path.
+/// Preferences of one file, by path.
 #[derive(Debug, Default)]
 struct FilePreferences<'t> {
     lines: Vec<(&'t [u8], Members<'t>)>,
     places: HashMap<&'t [u8], usize>,
 }
 
-/// Preferences, one for each use.
+/// Preferences, one per use.
 #[derive(Clone, Debug, Default)]
 struct Members<'t> {
     list: Vec<Member<'t>>,
-    /// By the name in lower case.
+    /// Indexes by the lower-case name.
     places: HashMap<Vec<u8>, usize>,
 }
 
@@ -244,7 +243,7 @@ impl<'t> FilePreferences<'t> {
         side
     }
 
-    /// Adds what it says of a path: by that path, else by the longest one above it.
+    /// Adds the preferences for a path: those of that path, or of the longest path above it.
     fn tell(&self, path: &[u8], members: &mut Members<'t>) {
         let own = self.places.get(path).and_then(|at| self.lines.get(*at));
         let above = || {
@@ -259,7 +258,7 @@ impl<'t> FilePreferences<'t> {
         if own.is_some() {
             return;
         }
-        // Which of two paths with wildcards counts depends on the page: both reserve.
+        // Which of two wildcard paths applies depends on the page: apply the reservations of both.
         let meeting = self.lines.iter();
         for (_, said) in meeting.filter(|(other, _)| may_meet(other, path)) {
             let reserved = said.list.iter().filter(|member| member.is_reservation());
@@ -290,12 +289,12 @@ impl<'t> Members<'t> {
     }
 }
 
-/// Returns `true` if a path is about all that another is about; without wildcards, exactly.
+/// Returns `true` if one path covers another; exact for paths without wildcards.
 fn covers(above: &[u8], path: &[u8]) -> bool {
     !has_wildcards(above) && path.starts_with(above)
 }
 
-/// Returns `true` if a page may be below both, and wildcards hide whether one covers the other.
+/// Returns `true` if paths with wildcards may match the same page.
 fn may_meet(one: &[u8], other: &[u8]) -> bool {
     let (first, second) = (literal(one), literal(other));
     (has_wildcards(one) || has_wildcards(other))
@@ -306,7 +305,7 @@ fn has_wildcards(path: &[u8]) -> bool {
     path.contains(&b'*') || path.ends_with(b"$")
 }
 
-/// Returns what a path begins with, whatever its wildcards stand for.
+/// Returns the literal prefix of a path with wildcards.
 fn literal(path: &[u8]) -> &[u8] {
     let path = path.strip_suffix(b"$").unwrap_or(path);
     path.split(|octet| *octet == b'*')
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_more_restrictive_of_two_preferences_counts() {
+    fn more_restrictive_of_two_preferences_applies() {
         for (theirs, ours, expected) in [
             ("search=yes", "search=no", "search=no"),
             ("ai-train=no", "search=yes", "ai-train=no, search=yes"),
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_keep_their_lines_with_what_the_other_file_says_there() {
+    fn paths_keep_their_lines_combined_with_the_other_file() {
         assert_eq!(
             combined(
                 &["train-ai=n", "/open/ train-ai=y", "/a/ search=n"],
@@ -383,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_paths_are_reserved_together() {
+    fn reservations_of_too_many_paths_apply_everywhere() {
         let lines = |kind: &str, value: &str| -> Vec<String> {
             let numbers = 0..400;
             numbers.map(|n| format!("/{kind}/{n} {value}")).collect()
@@ -395,7 +394,7 @@ mod tests {
         );
     }
 
-    /// What a robot reads of a page: of each use the strictest of the longest paths that match.
+    /// Returns the grants for a page: for each use the strictest of the longest matching paths.
     fn grants(lines: &[String], page: &str) -> Vec<(String, u8)> {
         let lines: Vec<_> = lines
             .iter()
@@ -429,7 +428,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_page_is_granted_what_both_files_grant(
+        fn page_is_granted_only_what_both_files_grant(
             theirs in lines(),
             ours in lines(),
             page in "/[ab]{0,3}",
@@ -447,7 +446,7 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_can_be_read(value in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn arbitrary_octets_do_not_panic(value in prop::collection::vec(any::<u8>(), 0..100)) {
             let lines = combine(&[&value], &[b"train-ai=n"]);
             prop_assert!(!lines.is_empty());
         }

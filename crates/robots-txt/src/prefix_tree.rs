@@ -1,43 +1,43 @@
-//! Plain paths in a tree: each octet of a path is looked at once, however many
-//! rules there are.
+//! Prefix tree of plain paths: examines each octet of a path once, regardless of the number of
+//! rules.
 
 use memchr::memchr;
 
-/// Rank of a rule that is not there.
+/// Rank of a missing rule.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Plain path of a rule, to be put into a tree.
+/// Plain path of a rule, to be inserted into a tree.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Entry<'t> {
     pub(super) text: &'t [u8],
-    /// Whether a path has to end with it.
+    /// Whether a path must end with the text.
     pub(super) ends: bool,
     pub(super) rank: u32,
 }
 
-/// Paths, those with the same beginning below it.
+/// Tree of paths with common prefixes.
 #[derive(Debug, Default)]
 pub(super) struct PrefixTree {
     nodes: Vec<Node>,
-    /// First octet of each node's text, so that a child is found in one look.
+    /// First octet of each node's text, so that children are found without visiting them.
     firsts: Vec<u8>,
     texts: Vec<u8>,
 }
 
-/// Part of one path or several; its children are nodes in a row.
+/// Part of one or several paths; its children are adjacent nodes.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     start: u32,
     length: u32,
     first_child: u32,
     children: u32,
-    /// Lowest rank of a rule that ends here or above and matches all below.
+    /// Lowest rank of a rule that ends here or above and matches all paths below.
     prefix: u32,
-    /// Lowest rank of a rule that wants the path to end here.
+    /// Lowest rank of a rule that requires the path to end here.
     exact: u32,
 }
 
-/// Node whose children are still to be made: its entries, alike so far.
+/// Node whose children have not been created: its entries, and their common length.
 struct Pending<'e, 't> {
     node: usize,
     entries: &'e [Entry<'t>],
@@ -48,7 +48,7 @@ impl PrefixTree {
     pub(super) fn new(mut entries: Vec<Entry<'_>>) -> Self {
         entries.sort_unstable();
         let mut tree = Self::default();
-        // Breadth first: so the children of a node stand in a row.
+        // Breadth first, so that the children of a node are adjacent.
         let mut pending = std::collections::VecDeque::new();
         if !entries.is_empty() {
             pending.push_back(tree.push(&entries, 0, NONE));
@@ -73,7 +73,7 @@ impl PrefixTree {
         tree
     }
 
-    /// Adds the node of entries that begin with `alike` same octets, or more.
+    /// Adds the node of entries with at least `alike` octets in common.
     fn push<'e, 't>(
         &mut self,
         entries: &'e [Entry<'t>],
@@ -82,7 +82,7 @@ impl PrefixTree {
     ) -> Pending<'e, 't> {
         let first = entries.first().map_or(&[][..], |entry| entry.text);
         let last = entries.last().map_or(&[][..], |entry| entry.text);
-        // Sorted, the first and the last differ most: all share what these two share.
+        // In sorted entries, the first and the last share the prefix common to all.
         let end = common_prefix(first, last);
         let text = first.get(alike..end).unwrap_or_default();
         let here = entries.iter().take_while(|entry| entry.text.len() == end);
@@ -116,7 +116,7 @@ impl PrefixTree {
             let Some(behind) = rest.strip_prefix(self.text(node)) else {
                 break;
             };
-            // It is the lowest of all above, as each node inherits it.
+            // Includes the ranks of all nodes above, which are inherited.
             best = node.prefix;
             let Some(next) = behind.first() else {
                 return best.min(node.exact);
@@ -140,7 +140,7 @@ impl PrefixTree {
     }
 }
 
-/// Finds an octet; among few, a look at each is sooner done than a call.
+/// Finds an octet; a linear search is faster for few.
 fn place_of(octet: u8, among: &[u8]) -> Option<usize> {
     if among.len() > 16 {
         memchr(octet, among)
@@ -149,7 +149,7 @@ fn place_of(octet: u8, among: &[u8]) -> Option<usize> {
     }
 }
 
-/// A place as a node keeps it: texts are parts of a file of at most 4 GiB.
+/// Converts an index to the type stored in nodes: texts are parts of a file of at most 4 GiB.
 fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(NONE)
 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_rank_on_the_way_counts() {
+    fn lowest_rank_on_the_path_wins() {
         let entry = |text: &'static str, rank: u32| Entry {
             text: text.trim_end_matches('$').as_bytes(),
             ends: text.ends_with('$'),

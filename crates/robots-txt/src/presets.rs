@@ -1,4 +1,4 @@
-//! The dialects, each after a document or a program.
+//! Preset dialects, each based on a document or program.
 
 use super::dialect::{
     AgentsEnd, CrawlDelay, Dialect, EmptyPath, Escapes, Grouping, HostUse, LineReading, Naming,
@@ -6,7 +6,7 @@ use super::dialect::{
 };
 
 impl Dialect {
-    /// Every preset.
+    /// All presets.
     pub(super) const PRESETS: [Self; 10] = [
         Self::rfc9309(),
         Self::google(),
@@ -69,7 +69,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Bing's robots: RFC 9309, and `*` lends its `Crawl-delay`.
+    /// Creates the dialect of Bing's robots: RFC 9309, with `Crawl-delay` inherited from `*`.
     #[must_use]
     pub const fn bing() -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Yandex today: RFC 9309, `Host` as data, and `Clean-param`.
+    /// Creates the current dialect of Yandex: RFC 9309, `Host` as data, and `Clean-param`.
     #[must_use]
     pub const fn yandex() -> Self {
         Self {
@@ -100,7 +100,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of the standard of 1994 as `WWW::RobotRules` reads it.
+    /// Creates the dialect of the 1994 standard as implemented by `WWW::RobotRules`.
     #[must_use]
     pub const fn v0() -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of the draft of 1996.
+    /// Creates the dialect of the 1996 draft.
     #[must_use]
     pub const fn v1() -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of HTTP: The Definitive Guide, where an empty path matches all.
+    /// Creates the dialect of HTTP: The Definitive Guide, where an empty path matches everything.
     #[must_use]
     pub const fn tdg() -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Geoportal's page: first match, then the general section.
+    /// Creates the dialect of Geoportal's documentation: first match, then the general section.
     #[must_use]
     pub const fn geoportal() -> Self {
         Self {

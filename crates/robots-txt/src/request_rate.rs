@@ -1,28 +1,28 @@
-//! `Crawl-delay` and `Request-rate`: how fast a robot may go.
+//! Parsing of `Crawl-delay` and `Request-rate`.
 
 use std::{str::FromStr, time::Duration};
 
-/// Longest pause that a `Crawl-delay` can ask for, in seconds: a year.
+/// Maximum `Crawl-delay` in seconds: a year.
 const MAX_SECONDS: f64 = 365.0 * 86_400.0;
 
-/// Rate that a robot is asked to keep: `requests` documents in `period`.
+/// Requested maximum rate of a robot: `requests` documents per `period`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RequestRate {
-    /// Documents in one period.
+    /// Number of documents in one period.
     pub requests: u32,
     /// Length of the period.
     pub period: Duration,
 }
 
 impl RequestRate {
-    /// Creates a rate; nothing comes of one without documents or without time.
+    /// Creates a rate; `None` if the number of documents or the period is zero.
     #[must_use]
     pub fn new(requests: u32, period: Duration) -> Option<Self> {
         (requests > 0 && !period.is_zero()).then_some(Self { requests, period })
     }
 
-    /// Reads `1/10`, `1/10s`, `1/10m` or `1/2h`; hours of the day after it are ignored.
+    /// Parses `1/10`, `1/10s`, `1/10m` or `1/2h`; a time of day after the rate is ignored.
     pub(super) fn parse(value: &[u8]) -> Option<Self> {
         let value = str::from_utf8(value).ok()?;
         let rate = value.split_ascii_whitespace().next()?;
@@ -48,19 +48,19 @@ fn number<N: FromStr>(digits: &str) -> Option<N> {
         .flatten()
 }
 
-/// Reads a number of seconds: digits, and a decimal point among them.
+/// Parses a number of seconds: digits with an optional decimal point.
 pub(super) fn crawl_delay(value: &[u8]) -> Option<Duration> {
-    // Rust's parser would read `inf`, `1e9` and `-1` too.
+    // Rust's parser would also accept `inf`, `1e9` and `-1`.
     let is_number = |octet: &u8| octet.is_ascii_digit() || *octet == b'.';
     if !value.iter().all(is_number) {
         return None;
     }
     let seconds: f64 = str::from_utf8(value).ok()?.parse().ok()?;
-    // Within the limit, the conversion cannot panic.
+    // The limit ensures that the conversion does not panic.
     (seconds <= MAX_SECONDS).then(|| Duration::from_secs_f64(seconds))
 }
 
-/// Reads a whole number of seconds as Java does.
+/// Parses a whole number of seconds as Java does.
 pub(super) fn whole_crawl_delay(value: &[u8]) -> Option<Duration> {
     let seconds: i32 = str::from_utf8(value).ok()?.parse().ok()?;
     Some(Duration::from_secs(u64::try_from(seconds).ok()?))
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_so_many_documents_in_so_much_time() {
+    fn rate_is_a_number_of_documents_per_period() {
         for (text, expected) in [
             ("1/5", Some((1, 5))),
             ("3/15s", Some((3, 15))),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_a_number_of_seconds() {
+    fn delay_is_a_number_of_seconds() {
         for (text, expected) in [
             ("10", Some(10_000)),
             ("0.5", Some(500)),

@@ -1,11 +1,11 @@
-//! Paths of rules as `WWW::RobotRules` resolves them: against the file's own URL.
+//! Resolution of rules' paths against the file's URL, as in `WWW::RobotRules`.
 
 use super::{escapes, target::SplitUrl};
 
-/// Returns path and query of a rule, or nothing if it is about another site.
+/// Returns the path and query of a rule, or `None` if the rule applies to another site.
 ///
-/// A rule may hold a whole URL; what has no slash at its beginning is relative
-/// to the directory of /robots.txt.
+/// A rule may contain an absolute URL; a path without a leading slash is relative to the directory
+/// of /robots.txt.
 pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
     let safe = escapes::safe(unwrapped(written));
     let text = str::from_utf8(&safe).ok()?;
@@ -20,7 +20,7 @@ pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
         return resolved(url.as_bytes(), base);
     } else if reference.starts_with('/') {
         reference.to_owned()
-    // RFC 3986 §5.2.2: a query alone, or nothing, is about the document that holds the reference.
+    // RFC 3986 §5.2.2: an empty reference or a query alone refers to the document itself.
     } else if reference.starts_with('?') {
         format!("/robots.txt{reference}")
     } else if reference.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
     })
 }
 
-/// Removes what people wrap URLs in.
+/// Removes delimiters around a URL.
 fn unwrapped(written: &[u8]) -> &[u8] {
     // RFC 2396 appendix E: `<URL:…>` and quotation marks delimit a URL in a text.
     let inner = match written {
@@ -49,7 +49,7 @@ fn unwrapped(written: &[u8]) -> &[u8] {
     inner.trim_ascii()
 }
 
-/// Returns the scheme that a reference begins with.
+/// Returns the scheme of a reference.
 fn scheme(reference: &str) -> Option<&str> {
     let (scheme, _) = reference.split_once(':')?;
     let rest = scheme.strip_prefix(|first: char| first.is_ascii_alphabetic())?;
@@ -58,7 +58,7 @@ fn scheme(reference: &str) -> Option<&str> {
         .then_some(scheme)
 }
 
-/// Returns path and query of a URL of the same scheme, host and port.
+/// Returns the path and query of a URL with the same scheme, host and port.
 fn same_site(url: &str, scheme: &str, base: Option<&str>) -> Option<String> {
     let here = base.map(SplitUrl::of)?;
     let there = SplitUrl::of(url);
@@ -71,7 +71,7 @@ fn same_site(url: &str, scheme: &str, base: Option<&str>) -> Option<String> {
         .then(|| there.rest.to_owned())
 }
 
-/// Resolves a path that is relative to the root, dots removed.
+/// Resolves a path relative to the root and removes dot segments.
 fn relative(reference: &str) -> String {
     let (path, query) = match reference.find('?') {
         Some(at) => reference.split_at_checked(at).unwrap_or((reference, "")),
@@ -84,7 +84,7 @@ fn relative(reference: &str) -> String {
         match segment {
             "." if is_last => parts.push(""),
             "." => {}
-            // Above the root it stays, as in Perl's URI; RFC 2396 §5.2 leaves the choice.
+            // Keep `..` above the root, as Perl's URI does; RFC 2396 §5.2 permits both.
             ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
                 if is_last {
@@ -101,9 +101,9 @@ fn relative(reference: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What `WWW::RobotRules` 6.02 and URI 5.17 answer.
+    /// Cases with the results of `WWW::RobotRules` 6.02 and URI 5.17.
     #[test]
-    fn rules_are_resolved_as_urls() {
+    fn rules_are_resolved_like_urls() {
         let base = Some("http://host.example/robots.txt");
         for (written, expected) in [
             ("/a b", Some("/a%20b")),

@@ -1,4 +1,4 @@
-//! What a file says about one robot.
+//! The rules of a file for one robot.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -15,13 +15,13 @@ use super::{
     target::{SplitUrl, is_robots_txt, target},
 };
 
-/// What a file says about one robot.
+/// The rules of a robots.txt file for one robot.
 ///
-/// Cloning is cheap. The first question builds an index, later ones use it.
+/// Cloning is cheap. An index is built after a few queries and used by later ones.
 #[derive(Clone)]
 pub struct ForRobot {
     file: RobotsTxt,
-    /// Where a group names the robot; all others share the file's.
+    /// Selected groups if one names the robot; robots without a group share the file's selection.
     own: Option<Arc<Selection>>,
 }
 
@@ -30,9 +30,9 @@ impl ForRobot {
         Self { file, own }
     }
 
-    /// Returns whether the robot may fetch a URL, absolute or from the path on.
+    /// Checks whether the robot may fetch a URL, given as an absolute URL or from the path on.
     ///
-    /// The query counts, a fragment does not. What decided stands in the permission.
+    /// The query is included, a fragment is ignored. The permission contains the deciding rule.
     #[must_use]
     pub fn check(&self, url: &str) -> Permission<'_> {
         if self.is_exempt(url) {
@@ -44,18 +44,18 @@ impl ForRobot {
         }
     }
 
-    /// Returns the same rules in lower case, for a site whose server ignores the case of letters.
+    /// Returns the same rules in lower case, for sites with case-insensitive paths.
     ///
-    /// Ask it about URLs in lower case.
+    /// Convert URLs to lower case before checking them.
     #[must_use]
     pub fn in_lower_case(&self) -> Self {
         let file = self.file.in_lower_case();
         file.select(self.own().map(|own| own.name.clone()))
     }
 
-    /// Builds the index that is else built after a few questions.
+    /// Builds the index, which is otherwise built after a few queries.
     ///
-    /// From then on [`check`](Self::check) allocates nothing for a path without escapes.
+    /// Afterwards, [`check`](Self::check) does not allocate for paths without escapes.
     pub fn prepare(&self) {
         let inner = &self.file.inner;
         let base = inner.url.as_deref();
@@ -63,13 +63,13 @@ impl ForRobot {
             .prepare(&inner.parsed, &inner.dialect, base);
     }
 
-    /// Returns `true` if a group names the robot; otherwise those of `*` count.
+    /// Returns `true` if a group names the robot; otherwise the `*` groups apply.
     #[must_use]
     pub fn is_named(&self) -> bool {
         self.own.is_some()
     }
 
-    /// Returns the pause that the robot is asked to make between two requests.
+    /// Returns the pause that the robot should make between two requests.
     #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {
         let mut lines = self.file.inner.parsed.extras_of(Field::CrawlDelay);
@@ -89,7 +89,7 @@ impl ForRobot {
         }
     }
 
-    /// Returns the rate that the robot is asked to keep.
+    /// Returns the request rate that the robot should not exceed.
     #[must_use]
     pub fn request_rate(&self) -> Option<RequestRate> {
         match self.file.dialect().crawl_delay {
@@ -100,7 +100,7 @@ impl ForRobot {
         }
     }
 
-    /// Returns the first value that is about the robot, or about all where none names it.
+    /// Returns the first value for the robot, or for all robots if no group names it.
     fn of_group<V>(&self, field: Field, parse: impl Fn(&[u8]) -> Option<V>) -> Option<V> {
         let mut lines = self.file.inner.parsed.extras_of(field);
         lines.find_map(|line| {
@@ -125,7 +125,7 @@ impl ForRobot {
         })
     }
 
-    /// Returns `true` if a line is about an agent.
+    /// Returns `true` if a line applies to an agent.
     fn names(&self, line: &Extra, is_meant: impl Fn(&[u8]) -> bool) -> bool {
         let parsed = &self.file.inner.parsed;
         let agents = parsed.agents.get(line.agents.clone()).unwrap_or_default();
@@ -133,7 +133,7 @@ impl ForRobot {
         values.any(is_meant)
     }
 
-    /// Returns `true` if a URL may be fetched whatever the rules say.
+    /// Returns `true` if a URL may be fetched regardless of the rules.
     fn is_exempt(&self, url: &str) -> bool {
         let dialect = self.file.dialect();
         match dialect.robots_txt {
@@ -172,7 +172,7 @@ impl ForRobot {
         }
     }
 
-    /// Returns the permission where no rule matches.
+    /// Returns the permission if no rule matches.
     fn unruled(&self) -> Permission<'_> {
         Permission {
             allowed: true,
@@ -182,13 +182,13 @@ impl ForRobot {
         }
     }
 
-    /// Returns the refusal that `Host` lines imply when none names this site.
+    /// Returns the refusal implied by `Host` lines of which none names this site.
     fn closed(&self, url: &str) -> Option<Permission<'_>> {
         let inner = &self.file.inner;
         if inner.dialect.host != HostUse::CloseMirrors {
             return None;
         }
-        // A file whose URL is not known is asked about pages of its own host.
+        // Without the file's URL, assume that the page is on the same host.
         let here = SplitUrl::of(inner.url.as_deref().unwrap_or(url));
         let (host, port) = here.host_and_port()?;
         let group = self.first_group()?;
@@ -235,7 +235,7 @@ impl ForRobot {
     }
 }
 
-/// Returns `true` if a URL is absolute and its scheme is not that of a web site.
+/// Returns `true` if a URL is absolute and has a scheme other than http and https.
 fn is_of_another_scheme(url: &str) -> bool {
     SplitUrl::of(url).origin.is_some_and(|(scheme, _)| {
         !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")

@@ -1,5 +1,4 @@
-//! Rules asked one after the other: for the first questions an index costs more
-//! than it saves.
+//! Linear search of rules, which is cheaper than an index for the first queries.
 
 use super::{
     Dialect,
@@ -11,16 +10,16 @@ use super::{
     pattern::{PathPattern, matches},
 };
 
-/// How the path of a rule and the one that is asked for compare.
+/// Result of comparing the path of a rule with the requested path.
 enum Comparison {
     Different,
-    /// The path begins with the rule's, octet by octet.
+    /// The path starts with the rule's path, octet by octet.
     Same,
-    /// The rule has to be read: it has wildcards or escapes.
+    /// The rule has wildcards or escapes and must be parsed.
     Unclear,
 }
 
-/// Returns `true` if a dialect's rules can be asked one after the other here.
+/// Returns `true` if the linear search supports a dialect.
 pub(super) fn can_scan(dialect: &Dialect) -> bool {
     dialect.winner == Winner::Longest
         && dialect.wildcards
@@ -30,7 +29,7 @@ pub(super) fn can_scan(dialect: &Dialect) -> bool {
         && !dialect.slash_matches_bare
 }
 
-/// Returns what the longest matching rule says.
+/// Returns the decision of the longest matching rule.
 pub(super) fn decide(
     parsed: &ParsedFile,
     dialect: &Dialect,
@@ -42,10 +41,10 @@ pub(super) fn decide(
     best.decision
 }
 
-/// What the longest matching rule says of those looked at.
+/// Longest matching rule so far.
 #[derive(Default)]
 struct Best {
-    /// Its length, and whether it allows.
+    /// Length of the rule, and whether the rule allows.
     rank: (usize, bool),
     decision: Option<Decision>,
 }
@@ -79,7 +78,7 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
         let Some((one, other)) = words(written, path, seen, both) else {
             return compare_slowly(written, path);
         };
-        // Of several marks only the first is right, and only the first is used.
+        // Only the first mark is reliable, and only the first is used.
         let same = octets::first(one ^ other);
         let plain = octets::first(must_be_read(one));
         if same.min(plain) < octets::WORD {
@@ -93,10 +92,10 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
     }
 }
 
-/// Returns the next words of two texts, or the last ones of what is compared.
+/// Returns the next words of two texts, or their last words.
 #[inline]
 fn words(written: &[u8], path: &[u8], seen: usize, both: usize) -> Option<(u64, u64)> {
-    // The last word begins earlier and has octets that are compared twice: no rest is left.
+    // The last word overlaps octets already compared, so that no rest is left.
     let start = seen.min(both.checked_sub(octets::WORD)?);
     let one = written.get(start..)?.first_chunk()?;
     let other = path.get(start..)?.first_chunk()?;
@@ -111,7 +110,7 @@ fn unlike(is_read: bool) -> Comparison {
     }
 }
 
-/// Compares what is shorter than a word.
+/// Compares texts shorter than a word.
 fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
     let is_read = |octet: u8| must_be_read(u64::from(octet)) != 0;
     let both = written.iter().zip(path);
@@ -122,13 +121,13 @@ fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
     }
 }
 
-/// Marks octets of a rule that may stand for others: `*`, `$`, `%`, and what is not ASCII.
+/// Marks octets of a rule that need parsing: `*`, `$`, `%`, and non-ASCII octets.
 #[inline]
 fn must_be_read(word: u64) -> u64 {
     octets::equal(word, b'*') | octets::equal_pair(word, b'$') | octets::beyond_ascii(word)
 }
 
-/// Out of the way of the loop that rarely needs it.
+/// Kept out of the loop, which rarely needs it.
 #[inline(never)]
 fn length_of_match(written: &[u8], dialect: &Dialect, path: &[u8]) -> Option<usize> {
     if is_plain(written) {
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
     use crate::RobotsTxt;
 
-    /// Looks at one octet after the other.
+    /// Compares octet by octet.
     fn slowly(written: &[u8], path: &[u8]) -> char {
         for (place, octet) in written.iter().enumerate() {
             match octet {
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_preset_is_scanned_as_it_is_indexed() {
+    fn scan_and_index_agree_for_changed_presets() {
         let changed = [
             Dialect {
                 wildcards: false,
@@ -203,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_compared_as_octets_are(
+        fn words_and_octets_are_compared_alike(
             start in "[/a-c*$%\u{e9}+#&]{0,30}",
             (rule, path) in ("[/a*$%\u{e9}+#&]{0,20}", "[/a*$%\u{e9}+#&]{0,20}"),
         ) {

@@ -1,4 +1,4 @@
-//! Which groups count for a robot, and their rules in the dialect's order.
+//! Selection of the groups for a robot, with their rules in the dialect's order.
 
 use std::{
     cmp::Reverse,
@@ -20,48 +20,47 @@ use super::{
     scan::{self, can_scan},
 };
 
-/// Groups that count for a robot, and what they say.
+/// Groups that apply to a robot, with an index of their rules.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    /// What is about the robot itself; without it the groups of `*` count, which
-    /// are looked for when they are needed.
+    /// Groups that name the robot; if `None`, the `*` groups apply and are searched when needed.
     pub(super) own: Option<OwnGroups>,
-    /// Questions that were asked before there was an index, more or less.
+    /// Approximate number of queries before the index was built.
     asked: AtomicUsize,
-    /// Apart, as most files are asked once or never.
+    /// Boxed separately, because most files are queried once or never.
     prepared: OnceLock<Box<Prepared>>,
 }
 
-/// Groups that count for a robot that some of them name.
+/// Groups that apply to a robot named by some of them.
 #[derive(Debug)]
 pub(super) struct OwnGroups {
     pub(super) name: Name<'static>,
-    /// Places of the groups that name it, then of those of `*` where they count.
+    /// Indexes of the groups that name the robot, followed by those of `*` groups if these apply.
     places: Vec<usize>,
-    /// How many of the places are those of groups that name it.
+    /// Number of indexes that are those of groups naming the robot.
     named: usize,
 }
 
-/// What is found out once for all questions but the first.
+/// Results computed once for all later queries.
 #[derive(Debug)]
 struct Prepared {
     index: Index,
     first_group: Option<usize>,
 }
 
-/// Questions for which no index is built: most files are asked once or never, and a look
-/// at each rule is cheaper than an index that nobody asks again.
+/// Number of queries before an index is built: most files are queried once or never, and comparing
+/// each rule is cheaper than building an index for few queries.
 const FIRST_QUESTIONS: usize = 3;
 
 impl OwnGroups {
-    /// Selects the groups about a robot; nothing if none names it.
+    /// Selects the groups for a robot; `None` if no group names the robot.
     pub(super) fn new(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Self> {
         let mut agents = parsed.agents.iter();
         let first = agents.position(|agent| name.is_meant_by(parsed.octets(agent.value)))?;
         let mut places = match dialect.groups {
             Grouping::FirstThenAny => section(parsed, dialect, name)?,
             _ => groups(parsed, |group| {
-                // Groups that end before the first agent of that name need no second look.
+                // Groups that end before the first agent with that name cannot match.
                 group.agents.end > first && is_about(parsed, group, name)
             })
             .collect(),
@@ -90,7 +89,7 @@ impl OwnGroups {
 }
 
 impl Selection {
-    /// Selects the groups of a robot that some of them name.
+    /// Creates the selection of a robot named by some groups.
     pub(super) fn new(own: OwnGroups) -> Self {
         Self {
             own: Some(own),
@@ -98,7 +97,7 @@ impl Selection {
         }
     }
 
-    /// Returns the place of the first group that counts.
+    /// Returns the index of the first group that applies.
     pub(super) fn first_group(&self, parsed: &ParsedFile, dialect: &Dialect) -> Option<usize> {
         match (&self.own, self.prepared.get()) {
             (Some(own), _) => own.places.first().copied(),
@@ -107,8 +106,8 @@ impl Selection {
         }
     }
 
-    /// Returns what the winning rule says about a path; without one, about a
-    /// path that cannot be compared.
+    /// Returns the decision of the winning rule for a path; without a path, for one that cannot be
+    /// compared.
     pub(super) fn decide(
         &self,
         parsed: &ParsedFile,
@@ -132,7 +131,7 @@ impl Selection {
         }
     }
 
-    /// Builds the index if it is not yet.
+    /// Builds the index if not yet built.
     pub(super) fn prepare(&self, parsed: &ParsedFile, dialect: &Dialect, base: Option<&str>) {
         self.prepared(parsed, dialect, base);
     }
@@ -149,12 +148,12 @@ impl Selection {
         })
     }
 
-    /// Returns `true` if these are the first questions: an index pays after a few.
+    /// Returns `true` for the first queries, for which an index does not pay.
     fn is_sooner_scanned(&self) -> bool {
         if self.prepared.get().is_some() {
             return false;
         }
-        // One that is lost where two count at once does no harm.
+        // Losing a count in a race does no harm.
         let asked = self.asked.load(Relaxed);
         self.asked.store(asked.saturating_add(1), Relaxed);
         asked < FIRST_QUESTIONS
@@ -172,7 +171,7 @@ fn index(
         push_group(&mut candidates, parsed, dialect, group, base);
     }
     if dialect.winner == Winner::Longest {
-        // The sort keeps the file's order where it sees no difference.
+        // The stable sort keeps equal rules in file order.
         candidates.sort_by_key(|rule| (Reverse(rule.pattern.length), Reverse(rule.decision.allow)));
     }
     Index::new(&candidates, dialect.slash_matches_bare)
@@ -202,7 +201,7 @@ fn is_for_any(parsed: &ParsedFile, dialect: &Dialect, group: &GroupLines) -> boo
     group.implied || agents.any(is_for_any)
 }
 
-/// Returns the places of the groups of `*` that count.
+/// Returns the indexes of the `*` groups that apply.
 fn any_groups(parsed: &ParsedFile, dialect: &Dialect) -> impl Iterator<Item = usize> {
     let count = match dialect.groups {
         Grouping::First => 1,
@@ -211,10 +210,10 @@ fn any_groups(parsed: &ParsedFile, dialect: &Dialect) -> impl Iterator<Item = us
     groups(parsed, |group| is_for_any(parsed, dialect, group)).take(count)
 }
 
-/// Returns a robot's section as Geoportal's program joins it.
+/// Returns a robot's section as joined by Geoportal's program.
 ///
-/// The first group that names the robot and not `*`, and each later one whose
-/// agents are all among that one's, unless an earlier group has them all.
+/// The first group that names the robot and not `*`, and each later group whose agents are all in
+/// the first one, unless an earlier group has them all.
 fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
     let agents = |group: &GroupLines| -> Agents {
         let agents = parsed.agents_of(group).iter();
@@ -239,7 +238,7 @@ fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Ve
     let mut known = HashMap::new();
     let joined = after.iter().copied().filter(|at| {
         let theirs = parsed.groups.get(*at).map(agents).unwrap_or_default();
-        // Groups with the same agents are asked for once.
+        // Groups with the same agents are checked once.
         theirs.is_subset(&ours)
             && *known
                 .entry(theirs)
@@ -251,10 +250,10 @@ fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Ve
 /// Agents of a group, in lower case.
 type Agents = BTreeSet<Vec<u8>>;
 
-/// Sets of agents, each kept once.
+/// Distinct sets of agents.
 struct AgentSets {
     sets: Vec<Agents>,
-    /// Places of the sets that hold an agent.
+    /// Indexes of the sets that contain an agent.
     holders: HashMap<Vec<u8>, Vec<usize>>,
 }
 
@@ -271,9 +270,9 @@ impl AgentSets {
         Self { sets, holders }
     }
 
-    /// Returns `true` if one of the sets has all these agents.
+    /// Returns `true` if one of the sets contains all given agents.
     fn any_contains(&self, agents: &Agents) -> bool {
-        // Such a set holds the rarest of them too, so no other needs to be compared.
+        // Such a set also contains the rarest agent, so only its sets need to be compared.
         let holders = agents
             .iter()
             .map(|agent| self.holders.get(agent).map_or(&[][..], Vec::as_slice));
@@ -317,7 +316,7 @@ fn push_group<'t>(
     }
 }
 
-/// Returns what a rule without a path says, if anything: allow or not.
+/// Returns the meaning of a rule without a path: `true` to allow, `None` if it is ignored.
 fn empty(rule: &RuleLine, dialect: &Dialect) -> Option<bool> {
     match dialect.empty_path {
         EmptyPath::NoRule => None,
@@ -342,11 +341,11 @@ fn push_rule<'t>(
     candidates.extend(pattern.map(|pattern| Candidate { pattern, decision }));
 }
 
-/// Returns the directory of a path whose last part begins with `index.htm`.
+/// Returns the directory of a path whose last segment starts with `index.htm`.
 fn index_page(written: &[u8]) -> Option<&[u8]> {
     let slash = memchr::memrchr(b'/', written)?;
     let (_, page) = written.split_at_checked(slash)?;
-    // Google's matcher takes `index.htm` and `index.html` for their directory.
+    // Google's matcher treats `index.htm` and `index.html` as their directory.
     page.starts_with(b"/index.htm")
         .then(|| written.get(..=slash))
         .flatten()
@@ -376,7 +375,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_later_group_joins_if_the_first_has_its_agents_and_none_before(
+        fn later_group_joins_if_the_first_but_no_earlier_one_has_all_its_agents(
             groups in prop::collection::vec(prop::collection::vec(prop::char::range('a', 'f'), 1..5), 1..24),
         ) {
             let mut text = String::new();
@@ -398,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn many_groups_with_the_same_robots_are_no_work() {
+    fn many_groups_with_the_same_robots_are_fast() {
         let mut text = String::new();
         for agents in ["ab", "xa", "ax"] {
             let count = if agents == "xa" { 1 } else { 10_000 };

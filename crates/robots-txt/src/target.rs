@@ -1,4 +1,4 @@
-//! From a URL to the octets that rules are compared with.
+//! Conversion of a URL to the octets that rules are compared with.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::{dialect::Escapes, escapes, octets};
 
-/// Where a URL points to: scheme, host and port, and the rest.
+/// Parts of a URL: origin, and the rest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct SplitUrl<'u> {
     /// Scheme and authority of an absolute URL.
@@ -16,13 +16,13 @@ pub(super) struct SplitUrl<'u> {
 }
 
 impl<'u> SplitUrl<'u> {
-    /// Splits an absolute URL; everything else is a path.
+    /// Splits an absolute URL; any other text is a path.
     pub(super) fn of(url: &'u str) -> Self {
         let path = Self {
             origin: None,
             rest: url,
         };
-        // Most URLs asked are paths.
+        // Most checked URLs are paths.
         let colon = memchr(b':', url.as_bytes()).filter(|_| !url.starts_with('/'));
         let Some((scheme, behind)) = colon.and_then(|colon| url.split_at_checked(colon)) else {
             return path;
@@ -40,7 +40,7 @@ impl<'u> SplitUrl<'u> {
         }
     }
 
-    /// Returns host and port, that of the scheme where none is written.
+    /// Returns the host and port, with the scheme's default port if omitted.
     pub(super) fn host_and_port(&self) -> Option<(&'u str, u16)> {
         let (scheme, authority) = self.origin?;
         let host = authority
@@ -66,10 +66,10 @@ fn is_scheme(text: &str) -> bool {
             .all(|octet| octet.is_ascii_alphanumeric() || matches!(octet, b'+' | b'-' | b'.'))
 }
 
-/// Returns the octets to compare, or nothing where no rule can match.
+/// Returns the octets to compare, or `None` if no rule can match.
 ///
-/// They begin with a slash and hold the query; the fragment, which no request
-/// sends, only where the dialect's program keeps it.
+/// The octets start with a slash and include the query. The fragment, which is not part of
+/// requests, is included only if the dialect's program keeps it.
 pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
     let stands = match reading {
         Escapes::Normalised | Escapes::RuleOnly | Escapes::Decoded => is_simple(url),
@@ -90,19 +90,19 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
     })
 }
 
-/// Returns `true` if a URL is a path that is compared as it stands: most are.
+/// Returns `true` if a URL is a path that needs no normalisation, as most are.
 fn is_simple(url: &str) -> bool {
     let path = url.as_bytes();
-    // Two slashes may begin a host for Google's parser; blanks, escapes and fragments have to be
-    // read.
+    // Two slashes may start a host in Google's parser; spaces, escapes and fragments must be
+    // parsed.
     matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..]) && !octets::has(path, b'%', b'#')
 }
 
-/// Returns `true` if a URL is that of /robots.txt.
+/// Returns `true` for the URL of /robots.txt.
 pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
     const PATH: &[u8] = b"/robots.txt";
     let begins_otherwise = |octet: &u8| !matches!(octet, b'r' | b'R' | b'%');
-    // It is asked of every URL, and nearly all are told apart by one octet.
+    // Called for every URL, of which nearly all are ruled out by one octet.
     if url.starts_with('/') && url.as_bytes().get(1).is_none_or(begins_otherwise) {
         return false;
     }
@@ -133,15 +133,15 @@ fn rooted(path: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns path and query as Perl's URI does: nothing stays nothing.
+/// Returns the path and query as Perl's URI does: an empty path stays empty.
 fn perl_path(url: &str) -> &[u8] {
     let rest = SplitUrl::of(url.trim_ascii()).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rest.get(..end).unwrap_or(rest)
 }
 
-/// Returns path, parameters and query as Google's parser finds them: two slashes
-/// at the beginning are those before a host.
+/// Returns the path, parameters and query as Google's parser does: two slashes at the beginning
+/// precede a host.
 fn google_path(url: &str) -> Cow<'_, [u8]> {
     let url = url.as_bytes();
     let start = if url.starts_with(b"//") { 2 } else { 0 };
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn scheme_host_and_fragment_are_not_compared() {
+    fn scheme_host_and_fragment_are_ignored() {
         for (url, path) in [
             ("http://h/a?b=c#d", "/a?b=c"),
             ("https://h:8/", "/"),
@@ -204,9 +204,9 @@ mod tests {
         }
     }
 
-    /// The table of google/robotstxt's own test of its path function, restated.
+    /// Cases from the test of google/robotstxt's path function.
     #[test]
-    fn google_finds_paths_in_its_own_way() {
+    fn google_paths_follow_its_parser() {
         for (url, path) in [
             ("", "/"),
             ("http://www.example.com", "/"),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_go_without_saying() {
+    fn default_ports_may_be_omitted() {
         for (url, expected) in [
             ("http://h/", Some(("h", 80))),
             ("https://u@h/", Some(("h", 443))),

@@ -1,26 +1,26 @@
-//! Rules with wildcards, found by octets that they need.
+//! Rules with wildcards, indexed by octets that they require.
 
 use std::borrow::Cow;
 
 use super::pattern::{PathPattern, matches};
 
-/// Octets in a row that a rule is found by; three fit a `u32`.
+/// Number of adjacent octets by which a rule is indexed; three fit into a `u32`.
 const GRAM: usize = 3;
 
-/// Counters of how common such octets are: one for each value of [`place`].
+/// Number of counters for the frequency of such octets, one per value of [`place`].
 const COUNTERS: usize = 4096;
 
 /// Rules with wildcards.
 #[derive(Debug, Default)]
 pub(super) struct Wildcards {
     rules: Vec<Rule>,
-    /// The rarest octets of each rule that has three in a row, sorted, and its place.
+    /// Rarest three octets of each rule that has three in a row, sorted, with the rule's index.
     grams: Vec<(u32, u32)>,
-    /// Which of them may be among `grams`; a bit spares most paths the search there.
+    /// Bit set of the values in `grams`, which avoids the search for most paths.
     filter: Vec<u64>,
-    /// Places of the other rules.
+    /// Indexes of the other rules.
     short: Vec<u32>,
-    /// Whether some rules end in a slash that a path may lack.
+    /// Whether some rules end in an optional slash.
     bare: bool,
 }
 
@@ -29,12 +29,12 @@ struct Rule {
     rank: u32,
     texts: Box<[Box<[u8]>]>,
     ends: bool,
-    /// Whether the path is compared with a slash at its end.
+    /// Whether the path is compared with a slash appended.
     bare: bool,
 }
 
 impl Wildcards {
-    /// Creates them of patterns and their ranks, in the order of these.
+    /// Creates an index of patterns, sorted by their ranks.
     pub(super) fn new(patterns: &[(&PathPattern<'_>, u32)], slash_matches_bare: bool) -> Self {
         let mut this = Self::default();
         if patterns.is_empty() {
@@ -98,7 +98,7 @@ impl Wildcards {
         let mut best = limit;
         let mut look = |at: u32| {
             if let Some(rule) = self.rules.get(at as usize)
-                // The rank is compared first: it costs nothing, and rules are met in no order.
+                // Compare the rank first, which is cheap, as rules are found in any order.
                 && rule.rank < best
                 && rule.matches(if rule.bare { &slashed } else { path })
             {
@@ -131,17 +131,17 @@ fn grams_of(pattern: &PathPattern<'_>) -> impl Iterator<Item = u32> {
     pattern.texts.iter().flat_map(|text| grams(text))
 }
 
-/// Returns each three octets in a row as a number.
+/// Returns each three adjacent octets as a number.
 fn grams(text: &[u8]) -> impl Iterator<Item = u32> {
     text.windows(GRAM)
         .filter_map(|gram| <[u8; GRAM]>::try_from(gram).ok())
         .map(|[one, two, three]| u32::from_be_bytes([0, one, two, three]))
 }
 
-/// Returns the place of three octets among the counters.
+/// Returns the index of the counter of three octets.
 ///
-/// This is Fibonacci hashing: of the product with 2³² divided by the golden ratio the high
-/// bits are those that every octet has a part in, and twelve of them number the counters.
+/// This is Fibonacci hashing: the high bits of the product with 2³² divided by the golden ratio
+/// depend on every octet; twelve of them select the counter.
 fn place(gram: u32) -> usize {
     (gram.wrapping_mul(0x9e37_79b1) >> 20) as usize
 }

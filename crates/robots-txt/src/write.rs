@@ -1,4 +1,4 @@
-//! A parsed file, written again.
+//! Writing of a parsed file.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::{
     written::{Path, Text},
 };
 
-/// Fields that no dialect reads, and that say what may be done with a page.
+/// Fields that no dialect defines, but that restrict the use of pages.
 const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
-/// Line to be written.
+/// Line of a written file.
 struct Line<'f> {
     number: u32,
     field: &'static str,
@@ -20,22 +20,21 @@ struct Line<'f> {
     section: Section,
 }
 
-/// Where a line stands.
+/// Position of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Section {
-    /// In a group, by its number.
+    /// In the group with this index.
     Group(usize),
-    /// In no group.
+    /// Outside of groups.
     Outside,
-    /// Wherever the line before stands.
+    /// In the same section as the line before.
     Anywhere,
 }
 
-/// Writes a file that says the same in the same dialect.
+/// Writes a file with the same meaning in the same dialect.
 ///
-/// Fields are spelled as the standard spells them, a blank line stands between
-/// two groups, comments and lines that nobody reads are left out. Octets that
-/// are not UTF-8 and control characters are percent-encoded.
+/// Field names have their standard spelling, groups are separated by blank lines, and comments and
+/// ignored lines are omitted. Invalid UTF-8 and control characters are percent-encoded.
 ///
 /// ```
 /// use robot_detection_robots_txt::{Dialect, RobotsTxt};
@@ -138,7 +137,7 @@ const fn name(field: Field) -> &'static str {
         Field::Sitemap => "Sitemap",
         Field::Host => "Host",
         Field::CleanParam => "Clean-param",
-        // The parser keeps no line of such a field; as a comment it would say nothing.
+        // The parser stores no lines of unknown fields; a `Comment` line would have no effect.
         Field::Other => "Comment",
     }
 }
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_reads_are_left_out() {
+    fn ignored_lines_are_omitted() {
         let text = "# c\n Foo: bar\nDisallow: /orphan\nuser-agent : a\nContent-signal: ai-train=no\n\n\nDISALLOW:/a b\nSitemap:\n";
         assert_eq!(
             written("rfc9309", text),
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_stay_apart() {
+    fn groups_remain_separate() {
         let text = "User-agent: a\nFoo: b\nUser-agent: b\nDisallow: /\n\nHost: c.example\n";
         assert_eq!(
             written("v1", text),
@@ -223,7 +222,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn what_is_written_says_the_same(
+        fn written_file_has_the_same_meaning(
             lines in proptest::collection::vec(
                 prop_oneof![
                     "(User-agent|useragent)(: ?| )(a|b|ab|\\*|)( x|/1)?",
@@ -249,7 +248,7 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_are_written_as_text(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_octets_are_written_as_text(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
             let file = RobotsTxt::parse(&octets, Dialect::rfc9309());
             let again = RobotsTxt::parse(file.to_string().as_bytes(), Dialect::rfc9309());
             prop_assert_eq!(file.groups().count(), again.groups().count());

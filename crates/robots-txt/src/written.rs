@@ -1,17 +1,16 @@
-//! Values as they are written: none ends its line or begins another.
+//! Values as written: none ends its line or starts another.
 
 use std::fmt::{self, Write as _};
 
-/// Path or URL: what would end the line or be cut off is percent-encoded.
+/// Path or URL, with characters percent-encoded that would end the line or be removed.
 ///
-/// That is the case for control characters, line separators, `#`, white space
-/// at either end and octets that are not UTF-8.
+/// These are control characters, line separators, `#`, white space at either end and invalid UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<'v>(pub(super) &'v [u8]);
 
-/// Name or sentence: what would end the line becomes U+FFFD.
+/// Name or text, with characters that would end the line replaced by U+FFFD.
 ///
-/// So a name that is none is no other robot's either.
+/// The replacement ensures that an invalid name does not become another robot's name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<'v>(pub(super) &'v [u8]);
 
@@ -39,7 +38,7 @@ impl fmt::Display for Path<'_> {
 impl fmt::Display for Text<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in String::from_utf8_lossy(self.0.trim_ascii()).chars() {
-            // A tab ends no line, and is as good as a blank in a sentence.
+            // A tab does not end a line, and counts as a space.
             let is_unsafe = is_unsafe(character) && character != '\t';
             formatter.write_char(if is_unsafe { '\u{fffd}' } else { character })?;
         }
@@ -47,7 +46,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Some readers end lines at U+0085, U+2028 and U+2029 too.
+/// Returns `true` for characters that end a line, for some parsers also U+0085, U+2028, U+2029.
 fn is_unsafe(character: char) -> bool {
     character.is_control() || matches!(character, '#' | '\u{2028}' | '\u{2029}')
 }
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_end_a_path_is_encoded() {
+    fn characters_that_would_end_a_path_are_encoded() {
         for (path, expected) in [
             (&b"/a b?c=%2F"[..], "/a b?c=%2F"),
             (b"/a\nUser-agent: *", "/a%0AUser-agent: *"),
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_end_a_text_is_replaced() {
+    fn characters_that_would_end_a_text_are_replaced() {
         for (text, expected) in [
             ("ExampleRobot", "ExampleRobot"),
             ("a\nDisallow: /", "a\u{fffd}Disallow: /"),

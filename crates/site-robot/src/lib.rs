@@ -1,9 +1,9 @@
 //! Internal crate of `robot-detection`: the site robot and robot heaven.
 //!
-//! The robot ([`site_robot`]) crawls a site, reads what it gets ([`document`]), asks the
-//! filters ([`filter`]) what may be taken and described, and leaves descriptions in the
-//! database, of which [`heaven`] makes pages that search engines can index. What is misspelled
-//! in settings is told with the nearest right name ([`spelling`]).
+//! The site robot ([`site_robot`]) crawls a site, parses the responses ([`document`]), applies
+//! filters ([`filter`]) to select and describe pages, and stores the descriptions in the database.
+//! [`heaven`] generates indexable pages from the descriptions. [`spelling`] suggests corrections
+//! for misspelled settings.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,17 +1,17 @@
-//! Misspelled words in settings, and the names that were probably meant.
+//! Suggestions for misspelled names in settings.
 
-/// Names longer than this are not compared.
+/// Maximum length of a compared name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Likeness, from 0 to 1, above which one name is taken for the other.
+/// Minimum similarity, from 0 to 1, of a suggested name.
 const LIKE: f64 = 0.8;
 
-/// Characters of a quotation.
+/// Maximum number of characters quoted in a message.
 const MAX_QUOTED: usize = 80;
 
-/// Returns the candidate that is spelled most like a word, if one comes near.
+/// Returns the candidate most similar to a word, if any is similar enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    // Comparing takes as long as one length times the other.
+    // The comparison takes time proportional to the product of both lengths.
     if word.len() > MAX_NAME {
         return None;
     }
@@ -24,7 +24,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns what to say of a word that is none of those allowed: the nearest, or all.
+/// Returns an error message for an unknown word, with the nearest candidate or all candidates.
 pub fn unknown<'c>(
     what: &str,
     word: &str,
@@ -33,12 +33,15 @@ pub fn unknown<'c>(
     let all: Vec<_> = candidates.into_iter().collect();
     let word_shown = quoted(word);
     match nearest(word, all.iter().copied()) {
-        Some(near) => format!("{word_shown} is no {what}; did you mean {near:?}?"),
-        None => format!("{word_shown} is no {what}; use one of {}", all.join(", ")),
+        Some(near) => format!("{word_shown} is not a valid {what}; did you mean {near:?}?"),
+        None => format!(
+            "{word_shown} is not a valid {what}; use one of {}",
+            all.join(", ")
+        ),
     }
 }
 
-/// Returns text in quotes, escaped and cut: fit for a message.
+/// Returns text quoted, escaped and truncated for a message.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
@@ -46,7 +49,7 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// The first measure forgives a wrong ending, the second a slip anywhere.
+/// Jaro-Winkler tolerates a wrong ending, Damerau-Levenshtein a typo anywhere.
 fn likeness(one: &str, other: &str) -> f64 {
     strsim::jaro_winkler(one, other).max(strsim::normalized_damerau_levenshtein(one, other))
 }
@@ -61,7 +64,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_slip_of_the_pen_finds_the_right_name() {
+    fn typo_suggests_the_right_name() {
         let names = ["filter_pattern", "redirect_url", "refresh_interval_days"];
         assert_eq!(nearest("filter_patern", names), Some("filter_pattern"));
         assert_eq!(nearest("RedirectUri", names), Some("redirect_url"));

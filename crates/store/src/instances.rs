@@ -1,4 +1,4 @@
-//! What tells the database that this process is alive, and takes the time from it.
+//! Heartbeat of this instance, and synchronization of its clock with the database.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use tracing::{debug, warn};
 use crate::store::{Store, StoreError};
 use robot_detection_layer::clock::Clock;
 
-/// Time between two signs of life; after two minutes of silence an instance is forgotten.
+/// Interval between heartbeats; an instance is removed after two minutes without one.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// A database that takes longer for its answer says nothing about a clock.
+/// Longest database response time after which the clock is still adjusted.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Milliseconds by which clocks may differ before one is corrected.
+/// Clock difference in milliseconds that is not corrected.
 const TOLERATED_MS: i64 = 2_000;
 
-/// Heartbeat of this process.
+/// Task that reports to the database that this instance is alive.
 #[derive(Debug)]
 pub struct Heartbeat {
     store: Store,
@@ -28,9 +28,9 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Creates one; `address` is where health, metrics and console are, once it is known.
+    /// Creates a heartbeat; `address` is the address of health, metrics and console, once known.
     ///
-    /// `clock` is set by the database's.
+    /// `clock` is synchronized with the database's clock.
     pub fn new(store: Store, address: watch::Receiver<String>, clock: Clock) -> Self {
         Self {
             store,
@@ -40,12 +40,12 @@ impl Heartbeat {
         }
     }
 
-    /// Beats until `stop` is cancelled, then takes leave.
+    /// Sends heartbeats until `stop` is cancelled, then unregisters the instance.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
             if let Err(error) = self.beat().await {
-                // That the database is away is told by who watches over it.
-                debug!("the database is not told that this instance is alive: {error}");
+                // The health check of the database logs outages.
+                debug!("could not send the heartbeat of this instance: {error}");
             }
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -53,7 +53,7 @@ impl Heartbeat {
                 Ok(()) = self.address.changed() => {}
             }
         }
-        // Whoever cannot say so is forgotten after two minutes.
+        // If this fails, the instance is removed after two minutes.
         let _ = self.store.instances().forget().await;
     }
 
@@ -69,14 +69,14 @@ impl Heartbeat {
     }
 }
 
-/// Sets a clock by the database's, so that the instances of a fleet have one time.
+/// Synchronizes a clock with the database's clock, so that all instances share one time.
 ///
-/// Returns by how many milliseconds this machine's is ahead, 0 where it is right; tells when that
-/// is another figure.
+/// Returns the number of milliseconds by which this machine is ahead, 0 if within tolerance. Logs a
+/// warning when the difference changes.
 ///
 /// # Errors
 ///
-/// Fails if the database does.
+/// Returns an error if the database query fails.
 pub async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, StoreError> {
     let asked = time::Instant::now();
     let now_ms = store.instances().now_ms().await?;
@@ -92,7 +92,7 @@ pub async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, StoreError> 
         let (off_s, off) = (ahead_ms / 1_000, off_text(ahead_ms));
         warn!(
             off_s,
-            "the clock of this machine is {off}: times are those of the database; set both by NTP, such as with `timedatectl set-ntp true`"
+            "the clock of this machine is {off}, using the time of the database; synchronize both with NTP, for example with `timedatectl set-ntp true`"
         );
     }
     Ok(ahead_ms)
@@ -113,13 +113,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_clock_is_set_by_the_databases() {
+    async fn clock_is_synchronized_with_the_database() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let clock = Clock::system();
         clock.correct(7_200_000);
         assert_eq!(set_clock(&clock, &store).await.unwrap(), 0);
         assert!(clock.uncorrected_ms() - clock.now_ms() <= 0);
-        // What says another time than the database is told, and which.
+        // A difference from the database's time is reported with its amount.
         let wrong = Clock::manual(store.instances().now_ms().await.unwrap() + 7_200_000);
         let ahead_ms = set_clock(&wrong, &store).await.unwrap();
         assert!((7_190_000..=7_200_000).contains(&ahead_ms), "{ahead_ms}");

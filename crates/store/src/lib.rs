@@ -1,8 +1,8 @@
-//! Internal crate of `robot-detection`: the database, and downloads that keep it fresh.
+//! Internal crate of `robot-detection`: database, downloads and verification.
 //!
-//! The database ([`store`]) holds robots, descriptions, sessions and what came of refreshes;
-//! [`fetch`] is the one HTTP client, [`refresh`] brings the sources of the registry, and
-//! [`verify`] proves who a robot is by what its operator publishes.
+//! The database ([`store`]) contains robots, descriptions, sessions and the refresh history.
+//! [`fetch`] is the HTTP client, [`refresh`] downloads the registry's sources, and [`verify`]
+//! verifies robots with the data that their operators publish.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

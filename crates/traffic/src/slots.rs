@@ -1,4 +1,4 @@
-//! Slots that requests leave something in: no lock, no allocation, and nobody waits.
+//! Lock-free slots in which requests leave data without allocating or waiting.
 
 use std::{
     sync::atomic::{
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Slots that a request tries: one that is held belongs to a request that is still being answered.
+/// Number of slots that a request tries; an occupied slot belongs to a request in progress.
 const TRIES: usize = 4;
 
 const FREE: u64 = 0;
@@ -16,14 +16,14 @@ const CLAIMED: u64 = 1;
 const SETTLED: u64 = 2;
 const STATE: u64 = 0b11;
 
-/// Slots of a process, as many as a power of two.
+/// Fixed number of slots for request data; `COUNT` is a power of two.
 #[derive(Debug)]
 pub(crate) struct Slots<L, const COUNT: usize> {
     slots: Box<[Slot<L>]>,
     next: AtomicUsize,
 }
 
-/// What one request leaves, from the start of a pair of cache lines.
+/// Slot for the data of one request, aligned to a pair of cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Slot<L> {
@@ -31,11 +31,11 @@ struct Slot<L> {
     left: L,
 }
 
-/// Slot of a request that has not been answered yet.
+/// Slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ticket(u16);
 
-/// Words that any number of threads read and write.
+/// Words that any number of threads can read and write.
 #[derive(Debug)]
 pub(crate) struct Words<const COUNT: usize>([AtomicU64; COUNT]);
 
@@ -49,9 +49,9 @@ impl<L: Default, const COUNT: usize> Default for Slots<L, COUNT> {
 }
 
 impl<L, const COUNT: usize> Slots<L, COUNT> {
-    /// Leaves something in a free slot; `None` where there is none.
+    /// Writes data into a free slot. Returns `None` if no free slot is found.
     ///
-    /// Of `told` the lowest two bits are the slot's own; the others stay until it is free.
+    /// The slot uses the lowest two bits of `told`; the other bits stay until the slot is free.
     #[inline]
     pub(crate) fn claim(&self, told: u64, write: impl FnOnce(&L)) -> Option<Ticket> {
         for _ in 0..TRIES {
@@ -67,24 +67,24 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         None
     }
 
-    /// Records how a request was answered, behind what was told before.
+    /// Records the result of a request in its slot, in addition to the bits stored by `claim`.
     #[inline]
     pub(crate) fn settle(&self, ticket: Ticket, told: u64) {
         if let Some(slot) = self.slots.get(usize::from(ticket.0)) {
             let before = slot.state.load(Relaxed) & !STATE;
-            // Whoever sees the state sees what was left before.
+            // A thread that reads this state also sees the data written before.
             slot.state.store(before | told | SETTLED, Release);
         }
     }
 
-    /// Gives a slot back that nobody is to read.
+    /// Frees a slot without reading its data.
     pub(crate) fn release(&self, ticket: Ticket) {
         if let Some(slot) = self.slots.get(usize::from(ticket.0)) {
             slot.state.store(FREE, Release);
         }
     }
 
-    /// Empties the slots of requests that were answered; returns how many there were.
+    /// Empties the slots of finished requests. Returns the number of emptied slots.
     pub(crate) fn drain(&self, mut take: impl FnMut(&L, u64)) -> usize {
         let mut taken = 0;
         for slot in &self.slots {
@@ -98,7 +98,7 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         taken
     }
 
-    /// Returns the pause until they are emptied again: the shorter one while many are taken.
+    /// Returns the pause before the next drain: the shortest one if many slots were emptied.
     pub(crate) fn pause(
         taken: usize,
         last: Duration,
@@ -129,7 +129,7 @@ impl<const COUNT: usize> Words<COUNT> {
         self.0.each_ref().map(|word| word.load(Relaxed))
     }
 
-    /// Writes the first bytes of a text, eight at a time; returns how many there are.
+    /// Writes the first bytes of a text, eight at a time. Returns the number of bytes written.
     #[inline]
     pub(crate) fn write(&self, text: &[u8]) -> u64 {
         let text = text.get(..8 * COUNT).unwrap_or(text);
@@ -146,7 +146,7 @@ impl<const COUNT: usize> Words<COUNT> {
         text.len() as u64
     }
 
-    /// Reads a text of a length back, into room for as much as there may be.
+    /// Reads back a text of the given length into `text`, which has room for the maximum length.
     pub(crate) fn read<'t>(&self, text: &'t mut [u8], length: u8) -> &'t [u8] {
         let (words, _) = text.as_chunks_mut::<8>();
         let length = usize::from(length);

@@ -95,19 +95,19 @@ mod tests {
             ("redirect_status = 304", "c.toml:1: redirect_status"),
             (
                 "redirect_purposes = ['serch']",
-                "c.toml:1: redirect_purposes: \"serch\" is no purpose; did you mean \"search\"?",
+                "c.toml:1: redirect_purposes: \"serch\" is not a valid purpose; did you mean \"search\"?",
             ),
             (
                 "[[source]]\nname='x'\nurl='u'\nformat='matamo'",
-                "c.toml:4: source.format: \"matamo\" is no format; did you mean \"matomo\"?",
+                "c.toml:4: source.format: \"matamo\" is not a valid format; did you mean \"matomo\"?",
             ),
             (
                 "web_robots_db = 'gopher://u:geheim@x'",
-                "c.toml:1: web_robots_db: gopher://u:***@x cannot be read: gopher:",
+                "c.toml:1: web_robots_db: cannot read gopher://u:***@x: unknown scheme gopher:",
             ),
             (
                 "[[source]]\nname='x'\nurl='htp://x/'",
-                "c.toml:3: source.url: htp://x/ cannot be read: htp: is none of http:, https: and file:",
+                "c.toml:3: source.url: cannot read htp://x/: unknown scheme htp:, expected http:, https: or file:",
             ),
             (
                 "[[source]]\nname='manual'\nurl='u'",
@@ -128,23 +128,23 @@ mod tests {
         for (text, expected) in [
             (
                 "\nmode = 'reprot'",
-                "c.toml:2: mode: \"reprot\" is no mode; did you mean \"report\"?",
+                "c.toml:2: mode: \"reprot\" is not a valid mode; did you mean \"report\"?",
             ),
             (
                 "[[rule]]\naction='refuse'\nstatus=405",
-                "c.toml:3: rule.status: 405 refuses nobody; use one of 400, 401",
+                "c.toml:3: rule.status: 405 is not allowed for a refusal; use one of 400, 401",
             ),
             (
                 "[[rule]]\naction='slow'\nburst=5",
-                "c.toml:1: rule.requests: say how many requests",
+                "c.toml:1: rule.requests: set the number of requests",
             ),
             (
                 "[[rule]]\naction='redirect'\nrequests=5",
-                "c.toml:3: rule.requests: the action is redirect, which does nothing with it",
+                "c.toml:3: rule.requests: the action redirect does not use this key",
             ),
             (
                 "[[rule]]\naction='serve'\nredirect_url='https://a.example/'",
-                "c.toml:3: rule.redirect_url: https://a.example/ is a page of another site",
+                "c.toml:3: rule.redirect_url: https://a.example/ is on another site",
             ),
             (
                 "[[rule]]\naction='pass'\nmethods=['GE T']",
@@ -160,15 +160,15 @@ mod tests {
             ),
             (
                 "[[rule]]\naction='pass'\nverdicts='verfied'",
-                "c.toml:3: rule.verdicts: \"verfied\" is no verdict; did you mean \"verified\"?",
+                "c.toml:3: rule.verdicts: \"verfied\" is not a valid verdict; did you mean \"verified\"?",
             ),
             (
                 "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
-                "c.toml:3: x_robots_tag.verdicts: \"real\" is no verdict",
+                "c.toml:3: x_robots_tag.verdicts: \"real\" is not a valid verdict",
             ),
             (
                 "[[rule]]\naction='pass'\nwait_milliseconds=500",
-                "c.toml:3: rule.wait_milliseconds: the rule names no verdict that it could wait for",
+                "c.toml:3: rule.wait_milliseconds: the rule has no condition on verdicts to wait for",
             ),
         ] {
             let error = error_of(text);
@@ -181,15 +181,15 @@ mod tests {
         for (text, expected) in [
             (
                 "[[rule]]\naction='refuse'\nvisitors=['namless']",
-                "c.toml:3: rule.visitors: \"namless\" is no visitor; did you mean \"nameless\"?",
+                "c.toml:3: rule.visitors: \"namless\" is not a valid visitor; did you mean \"nameless\"?",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='robots'\npeople=true",
-                "c.toml:4: rule.people: the rule is not about people",
+                "c.toml:4: rule.people: the rule does not apply to people",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='nameless'\nverdicts='spoofed'",
-                "c.toml:4: rule.verdicts: whoever is no robot, or nameless, claims nothing to be proved",
+                "c.toml:4: rule.verdicts: human and nameless visitors have no claim to verify",
             ),
         ] {
             let error = error_of(text);

@@ -175,15 +175,15 @@ mod tests {
         for (text, expected) in [
             (
                 "[verify]\nmethods = ['rangs']",
-                "c.toml:2: verify.methods: \"rangs\" is no method; did you mean \"ranges\"?",
+                "c.toml:2: verify.methods: \"rangs\" is not a valid method; did you mean \"ranges\"?",
             ),
             (
                 "[verify]\ndns_servers = ['dns.example']",
-                "c.toml:2: verify.dns_servers: \"dns.example\" is no address of a resolver",
+                "c.toml:2: verify.dns_servers: \"dns.example\" is not the address of a resolver",
             ),
             (
                 "[verify]\nspoofed = 'refused'",
-                "c.toml:2: verify.spoofed: \"refused\" is no treatment; did you mean \"refuse\"?",
+                "c.toml:2: verify.spoofed: \"refused\" is not a valid treatment; did you mean \"refuse\"?",
             ),
         ] {
             let error = load(text).unwrap_err();

@@ -1,4 +1,4 @@
-//! `doctor --agents`: asks each site for what agents look for.
+//! `doctor --agents`: requests the files and pages that AI agents look for on each site.
 
 use std::time::Duration;
 
@@ -8,27 +8,24 @@ use crate::fetch::{FetchError, FetchLimits, FetchResponse, Fetcher};
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::verify::Signer;
 
-use super::{
-    check::{Check, ServedSite, sites},
-    run::Subject,
-};
+use super::check::{Check, ServedSite, Subject, sites};
 
-/// What agents send that read Markdown.
+/// Accept header of agents that read Markdown.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
 
-/// Bytes of a file that is looked at: those of a whole sitemap.
+/// Maximum number of bytes read from a file; enough for a whole sitemap.
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
-/// What one site answers.
+/// Responses of one site.
 struct Asked<'s> {
     site: &'s ServedSite,
     settings: &'s Settings,
     fetcher: Fetcher,
-    /// URL of the site, without a slash at its end.
+    /// URL of the site, without a trailing slash.
     base: String,
 }
 
-/// Asks each site, or the one at a URL.
+/// Checks each site, or the site at `url`.
 pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
@@ -44,7 +41,8 @@ pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
         };
         let name = site.label("agents");
         let fetcher = Fetcher::new(limits).map_err(|error| error.to_string());
-        let none = "its URL is not known: set heaven.url or server.hosts, or write --agents=URL";
+        let none =
+            "the site's URL is not known: set heaven.url or server.hosts, or use --agents=URL";
         match fetcher.and_then(|fetcher| Ok((fetcher, base.ok_or(none)?))) {
             Ok((fetcher, base)) => {
                 let base = base.trim_end_matches('/').to_owned();
@@ -74,13 +72,14 @@ impl Asked<'_> {
         let text = match self.text("/robots.txt").await {
             Ok(text) => text,
             Err(error) => {
-                let advice = "say what robots may do: robots_txt.serve = \"settings\"";
+                let advice =
+                    "serve a robots.txt from the settings: robots_txt.serve = \"settings\"";
                 return vec![self.missing("robots.txt", &format!("{error}; {advice}"))];
             }
         };
         let file = RobotsTxt::parse(text.as_bytes(), Dialect::default());
         vec![
-            Check::new(self.label("robots.txt"), Ok("is there".to_owned())),
+            Check::new(self.label("robots.txt"), Ok("found".to_owned())),
             self.content_signal(&text),
             self.sitemap(&file).await,
             self.llms().await,
@@ -99,22 +98,24 @@ impl Asked<'_> {
             }
             None => self.missing(
                 "Content-Signal",
-                "robots.txt does not say what content may be used for: set robots_txt.content_signal",
+                "robots.txt does not state how content may be used: set robots_txt.content_signal",
             ),
         }
     }
 
     async fn sitemap(&self, file: &RobotsTxt) -> Check {
         let Some(url) = file.sitemaps().next() else {
-            let advice = "robots.txt names none: with robots_txt.serve = \"merge\" it names heaven's, \
+            let advice = "robots.txt lists no sitemap: robots_txt.serve = \"merge\" adds heaven's sitemap, \
                           or set robots_txt.sitemaps";
             return self.missing("sitemap", advice);
         };
         match self.get(&url).await {
-            Ok(_) => Check::new(self.label("sitemap"), Ok(format!("{url} is there"))),
+            Ok(_) => Check::new(self.label("sitemap"), Ok(format!("{url} found"))),
             Err(error) => Check::new(
                 self.label("sitemap"),
-                Err(format!("robots.txt names one that is not there: {error}")),
+                Err(format!(
+                    "robots.txt lists a sitemap that is not available: {error}"
+                )),
             ),
         }
     }
@@ -122,19 +123,17 @@ impl Asked<'_> {
     async fn llms(&self) -> Check {
         let name = "llms.txt";
         if self.text("/llms.txt").await.is_ok() {
-            return Check::new(self.label(name), Ok("is there".to_owned()));
+            return Check::new(self.label(name), Ok("found".to_owned()));
         }
         let path = format!("/{}/llms.txt", self.settings.heaven.path.trim_matches('/'));
         match self.text(&path).await {
             Ok(_) => {
-                let text = format!(
-                    "{path} is there, /llms.txt is not: have the site send /llms.txt there"
-                );
+                let text = format!("{path} exists, /llms.txt does not: redirect /llms.txt to it");
                 Check::warning(&self.label(name), text)
             }
             Err(error) => self.missing(
                 name,
-                &format!("{error}; heaven has one where heaven.source = \"database\""),
+                &format!("{error}; heaven has one if heaven.source = \"database\""),
             ),
         }
     }
@@ -142,7 +141,7 @@ impl Asked<'_> {
     async fn markdown(&self) -> Check {
         let starts = &self.settings.site_robot.starting_points;
         let start = starts.iter().map(StartingPoint::url).find(|url| {
-            // Of another host nothing is said here.
+            // Sitemaps of other hosts are not checked here.
             url.as_str().starts_with(&self.base)
         });
         let url = start.map_or_else(|| format!("{}/", self.base), ToString::to_string);
@@ -152,18 +151,18 @@ impl Asked<'_> {
                 content_type: Some(content_type),
                 ..
             }) if content_type.starts_with("text/markdown") => {
-                return Check::new(name, Ok(format!("{url} is answered with {content_type}")));
+                return Check::new(name, Ok(format!("{url} returns {content_type}")));
             }
-            Ok(_) => "is answered with HTML".to_owned(),
+            Ok(_) => "returns HTML".to_owned(),
             Err(error) => error.to_string(),
         };
         let heaven = &self.settings.heaven;
         let next = if !heaven.markdown_for_agents {
             "heaven.markdown_for_agents is off"
         } else if self.settings.site_robot.signing_key.is_some() {
-            "the site robot signs its requests and may be let in, so that what all may read is not known"
+            "the site robot signs its requests and may be admitted to closed pages, so it is unknown which pages are public"
         } else {
-            "it is Markdown where heaven.source = \"database\" and the site robot has described the page without a login"
+            "Markdown is returned if heaven.source = \"database\" and the site robot has described the page without a login"
         };
         Check::warning(&name, format!("{url}: {advice}; {next}"))
     }
@@ -171,11 +170,11 @@ impl Asked<'_> {
     async fn keys(&self) -> Check {
         let name = self.label("Web Bot Auth");
         if self.settings.site_robot.signing_key.is_none() {
-            let none = "no key directory: the site robot signs nothing (site_robot.signing_key)";
+            let none = "no key directory: the site robot does not sign its requests (site_robot.signing_key)";
             return Check::new(name, Ok(none.to_owned()));
         }
         let found = self.text(Signer::DIRECTORY_PATH).await;
-        let found = found.map(|_| format!("{} is there", Signer::DIRECTORY_PATH));
+        let found = found.map(|_| format!("{} found", Signer::DIRECTORY_PATH));
         Check::new(name, found.map_err(|error| error.to_string()))
     }
 

@@ -1,4 +1,4 @@
-//! What is said of the use of content, in each place where it can be said.
+//! Statements about the use of content, from robots.txt, rules and licences.
 
 use crate::config::{Settings, WhenSettings};
 use crate::licensing::{Licensing, TDMREP_PATH, Terms, Usage};
@@ -6,32 +6,32 @@ use crate::policy::{Policy, ResponseHeaders};
 use crate::registry::Purpose;
 use crate::robots_file::split_usage;
 
-/// One thing that is said of a use of content.
+/// Statement about one use of content.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Statement {
     about: Topic,
-    /// Who says it, and where.
+    /// Source of the statement.
     who: String,
-    /// What is said, as it stands there.
+    /// Text of the statement as written in its source.
     words: String,
     allows: bool,
 }
 
-/// Use of content.
+/// Use of content that a statement is about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Topic {
     Training,
     Search,
 }
 
-/// What a rule says in its headers, and for what is below which paths.
+/// Response headers of a rule, with the path prefixes that the rule applies to.
 pub(super) struct RuleWords<'r> {
     pub(super) label: &'r str,
     pub(super) headers: &'r ResponseHeaders,
     pub(super) prefixes: Vec<String>,
 }
 
-/// Returns what the rules of a site give for headers.
+/// Returns the rules of a site that set response headers.
 pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<RuleWords<'r>> {
     let rules = policy.rules().zip(&settings.tables.rules);
     let words = rules.filter_map(|(rule, settings)| {
@@ -44,7 +44,7 @@ pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<Rul
     words.collect()
 }
 
-/// Returns what the paths of a rule begin with.
+/// Returns the prefixes of a rule's paths.
 fn prefixes(when: &WhenSettings) -> Vec<String> {
     let paths = when.paths.iter().flatten();
     let rooted = paths.filter(|path| path.starts_with('/'));
@@ -52,7 +52,7 @@ fn prefixes(when: &WhenSettings) -> Vec<String> {
     starts.map(str::to_owned).collect()
 }
 
-/// Returns what contradicts something that is said before it.
+/// Returns the statements that contradict an earlier statement.
 pub(super) fn disagreements(
     settings: &Settings,
     rules: &[RuleWords<'_>],
@@ -68,7 +68,7 @@ pub(super) fn disagreements(
             };
             for other in said.filter(|other| other.allows != first.allows) {
                 let text = format!(
-                    "{} says {}, but {} says {}: let both say the same",
+                    "{} says {}, but {} says {}: make both the same",
                     first.who, first.words, other.who, other.words
                 );
                 if !found.contains(&text) {
@@ -80,7 +80,7 @@ pub(super) fn disagreements(
     found
 }
 
-/// Returns the paths of which something of its own is said.
+/// Returns the paths with their own statements.
 fn locations(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> Vec<String> {
     let usages = settings.robots_txt.content_usage.iter();
     let usages = usages.map(|line| split_usage(line).0);
@@ -98,7 +98,7 @@ fn locations(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing
     all
 }
 
-/// Returns everything that is said of what is below a path.
+/// Returns all statements that apply below a path.
 pub(super) fn statements(
     settings: &Settings,
     rules: &[RuleWords<'_>],
@@ -135,7 +135,7 @@ fn of_robots_txt(settings: &Settings, location: &str) -> Vec<Statement> {
         };
         all.extend(members(&format!("robots_txt.content_usage{of}"), list));
     }
-    // It has no paths: a line of usage below one may well say something else.
+    // This setting has no paths: a usage line for a path may differ from it.
     if location == "/" {
         all.extend(members(
             "robots_txt.content_signal",
@@ -156,7 +156,7 @@ fn of_robots_txt(settings: &Settings, location: &str) -> Vec<Statement> {
 fn of_headers(rule: &RuleWords<'_>) -> Vec<Statement> {
     let mut all = Vec::new();
     for (name, value) in rule.headers.iter() {
-        let who = format!("{} by {name}", rule.label);
+        let who = format!("{} with {name}", rule.label);
         let value = value.to_str().unwrap_or_default();
         match name.as_str() {
             "content-usage" => all.extend(members(&who, value)),
@@ -192,7 +192,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
             allows,
         });
     };
-    // Of several licences one may sell what another one prohibits.
+    // Of several licences, one may sell what another one prohibits.
     if terms.iter().any(|terms| terms.gives_training_away()) {
         say(Topic::Training, "permits", Usage::AiTrain, true);
     } else if terms.iter().any(|terms| terms.prohibits_training()) {
@@ -206,7 +206,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
     all
 }
 
-/// Returns the length of a path that a location is below.
+/// Returns the length of a path if the location is below that path.
 fn below(path: &str, location: &str) -> Option<usize> {
     let start = path.trim_end_matches(['*', '$']);
     location.starts_with(start).then_some(start.len())
@@ -221,7 +221,7 @@ fn reservation(who: String, is_reserved: bool) -> Statement {
     }
 }
 
-/// Reads a list such as `train-ai=n, search=y`.
+/// Parses a list such as `train-ai=n, search=y`.
 fn members(who: &str, list: &str) -> Vec<Statement> {
     let members = list.split(',').filter_map(|member| {
         let (name, value) = member.split_once('=')?;

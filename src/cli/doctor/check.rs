@@ -1,17 +1,29 @@
-//! One check and its result.
+//! A check and its result.
 
 use serde_json::{Value, json};
 
 use super::super::output;
-use crate::app::{self, SiteRobotSettings};
-use crate::config::{Loaded, SiteLoaded};
+use crate::app::{self, ServerSettings, SiteRobotSettings};
+use crate::config::{Loaded, Settings, SiteLoaded};
+use crate::store::Store;
 
-/// Result of one check.
+/// Subject of the checks: the settings, and the server and database opened with them.
+#[derive(Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) settings: &'a Settings,
+    /// Server settings; `None` if invalid, which the check of the configuration reports.
+    pub(super) server: Option<&'a ServerSettings>,
+    /// The database; `None` if unavailable, which the check of the database reports.
+    pub(super) store: Option<Store>,
+}
+
+/// Result of a check.
 #[derive(Debug)]
 pub(super) struct Check {
     name: String,
     result: Result<String, String>,
-    /// The check passes, but its text is about something that may be a slip.
+    /// Whether the check passes with a warning.
     is_warning: bool,
 }
 
@@ -35,18 +47,18 @@ impl Check {
         self.result.is_ok()
     }
 
-    /// Returns it as a line for people.
+    /// Returns the result as a line of text.
     pub(super) fn line(&self) -> String {
         let (mark, text) = match &self.result {
             Ok(text) if self.is_warning => ("warn", text),
             Ok(text) => ("ok  ", text),
             Err(text) => ("FAIL", text),
         };
-        // Text of upstreams and sources is in it, which must not command the terminal.
+        // Text of upstreams and sources may contain control characters for the terminal.
         format!("{mark}  {}: {}", self.name, output::clean(text))
     }
 
-    /// Returns it as an object for programs.
+    /// Returns the result as a JSON object.
     pub(super) fn object(&self) -> Value {
         let (text, ok) = match &self.result {
             Ok(text) => (text, true),
@@ -56,15 +68,15 @@ impl Check {
     }
 }
 
-/// Name of the site that has no table of its own.
+/// Name of the default site, which has no `[[site]]` table.
 const DEFAULT: &str = "default";
 
-/// Site that `serve` serves.
+/// Site served by `serve`.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ServedSite {
-    /// Which of the tables it is, from 0; `None`: it has none of its own.
+    /// Index of the site's `[[site]]` table, from 0; `None` for the default site.
     pub(in crate::cli) number: Option<usize>,
-    /// `None` where it is the only one.
+    /// Name of the site; `None` if there is only one site.
     name: Option<String>,
     pub(in crate::cli) loaded: Loaded,
 }
@@ -79,7 +91,7 @@ pub(in crate::cli) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
         loaded: table.loaded().clone(),
     };
     let mut sites: Vec<_> = tables.iter().enumerate().map(of_table).collect();
-    // As `serve` has it: beside sites there is one for all other hosts only with an upstream.
+    // As in `serve`: next to `[[site]]` tables, a default site exists only with an upstream.
     if !has_others || !loaded.settings().server.upstream.is_empty() {
         sites.push(ServedSite {
             number: None,
@@ -91,7 +103,7 @@ pub(in crate::cli) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
 }
 
 impl ServedSite {
-    /// Returns the site of a robot that only fills the database, for other instances to serve.
+    /// Returns the site of a robot that only fills the database for other instances to serve.
     pub(super) fn unserved(robot: &SiteRobotSettings, loaded: &Loaded) -> Self {
         Self {
             number: None,
@@ -104,7 +116,7 @@ impl ServedSite {
         self.name.as_deref().unwrap_or(DEFAULT)
     }
 
-    /// Returns the name of a check that is about this site.
+    /// Returns the name of a check with the site's name added.
     pub(super) fn label(&self, what: &str) -> String {
         match &self.name {
             Some(name) => format!("{what} of {name}"),
@@ -112,7 +124,7 @@ impl ServedSite {
         }
     }
 
-    /// Returns the settings of its robot, if it has one and they are right.
+    /// Returns the settings of the site's robot, if configured and valid.
     pub(in crate::cli) fn robot(&self, whole: &Loaded) -> Option<SiteRobotSettings> {
         let robots = app::site_robots(whole).ok()?;
         robots.into_iter().find(|robot| robot.site() == self.name())

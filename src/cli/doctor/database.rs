@@ -1,4 +1,4 @@
-//! Checks the database, and the settings against its robots.
+//! Checks of the database, and of the settings against its robots.
 
 use std::path::Path;
 
@@ -10,11 +10,10 @@ use crate::store::Store;
 
 use super::{
     super::{context, robots_txt_warnings::robots_txt_warnings, rule_warnings::rule_warnings},
-    check::Check,
-    run::Subject,
+    check::{Check, Subject},
 };
 
-/// Most robots that are listed by their ids.
+/// Maximum number of robots listed by id.
 const MAX_LISTED_IDS: usize = 20;
 
 pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>> {
@@ -34,15 +33,15 @@ pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>
     Ok(checks)
 }
 
-/// Returns warnings about robots that are refused and cannot be named in robots.txt.
+/// Returns warnings about refused robots that robots.txt cannot name.
 fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
-    // The check of the configuration reports what is wrong.
+    // The check of the configuration reports errors.
     let (Ok(plan), Ok(enforcement)) = (app::robots_txt(loaded), app::enforcement(loaded)) else {
         return Vec::new();
     };
     let what_then = match enforcement.rules {
-        Enforce::On => "they are refused all the same, since robots_txt.enforce is on",
-        _ => "they pass: set robots_txt.enforce to on, so that they are refused all the same",
+        Enforce::On => "they are refused anyway, because robots_txt.enforce is on",
+        _ => "they pass: set robots_txt.enforce to on to refuse them anyway",
     };
     let told = plan.unnamed(robots).into_iter().map(|(host, unnamed)| {
         let host = host.map_or_else(String::new, |host| format!(" of {host}"));
@@ -56,20 +55,20 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
             more => format!(" and {more} more"),
         };
         let told = told.join(", ");
-        format!("{count} robots are refused that the file{host} cannot name, for want of a product token or of a name that is one word: {told}{more}; {what_then}")
+        format!("robots.txt{host} cannot name {count} refused robots, because they have no product token and no one-word name: {told}{more}; {what_then}")
     });
     told.collect()
 }
 
-/// Opens the database, unless a pooler stands before it that keeps no session.
+/// Opens the database, unless a transaction pooler is in front of it.
 async fn usable(settings: &Settings) -> Result<String, String> {
     let url = &settings.database.url;
-    // Who cannot be reached is told of by who opens the database.
+    // An unreachable database is reported when it is opened.
     if let Ok(true) = Store::has_transaction_pooler(url).await {
         return Err(format!(
-            "{} is a pooler that gives a session to somebody else after each transaction: locks \
-             between instances and news of changes get lost; set pool_mode = session for this \
-             database and user, or name the address of PostgreSQL itself",
+            "{} is a pooler in transaction mode, which shares sessions between clients: locks \
+             between instances and change notifications get lost; set pool_mode = session for this \
+             database and user, or use the address of PostgreSQL itself",
             Store::shown_url(url)
         ));
     }
@@ -78,7 +77,7 @@ async fn usable(settings: &Settings) -> Result<String, String> {
 
 /// Opens the database and counts its robots.
 ///
-/// A missing file is not made: it would belong to the user of `doctor`, not to that of `serve`.
+/// A missing file is not created: the file would belong to the user of `doctor`, not of `serve`.
 async fn open(settings: &Settings) -> Result<String, String> {
     if let Some(file) = context::sqlite_file(&settings.database.url)
         && !file.exists()
@@ -97,7 +96,7 @@ async fn open(settings: &Settings) -> Result<String, String> {
     let engine = store.engine();
     store.close().await;
     Ok(match active {
-        0 => format!("{engine}, no robots yet: the first `serve` brings in those of the program"),
+        0 => format!("{engine}, no robots yet: the first `serve` loads the bundled robots"),
         _ => format!("{engine}, {active} active robots"),
     })
 }
@@ -110,12 +109,12 @@ pub(super) fn missing_file(file: &Path) -> Result<String, String> {
     if directory.is_dir() {
         let file = file.display();
         Ok(format!(
-            "{file} is not there yet: the first `serve` makes it"
+            "{file} does not exist yet: the first `serve` creates it"
         ))
     } else {
         let directory = directory.display();
         Err(format!(
-            "there is no directory {directory} for it: make it, for the user of `serve` to write in"
+            "the directory {directory} does not exist: create it, writable by the user of `serve`"
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! `doctor --front`: asks a proxy as several visitors, and compares the answers with the decisions.
+//! `doctor --front`: sends requests through a proxy and compares responses with the decisions.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::app;
 use crate::assembly::plain_addresses;
-use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::check::{IDENTIFICATION_HEADER, Subject, VERDICT_HEADER};
 use crate::clock::Clock;
 use crate::config::FailMode;
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
@@ -24,19 +24,18 @@ use crate::store::Store;
 use super::{
     super::{args::DoctorArgs, health},
     check::{Check, ServedSite, sites},
-    run::Subject,
     server::RunningServer,
 };
 
-/// Longest wait for what the server stores of the requests.
+/// Longest wait until the server has stored its notes about the requests.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Longest wait for an answer; a question is left without one for 5 seconds.
+/// Timeout for a response; an unanswered decision query takes 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Most bytes that are read of a page.
+/// Maximum number of bytes read from a page.
 const MAX_BYTES: u64 = 1 << 20;
-/// Address that a visitor claims to have (RFC 5737).
+/// Client address that a visitor forges (RFC 5737).
 const FORGED_ADDRESS: &str = "192.0.2.66";
-/// Names that CGI reads as names of ours or of a proxy, and those themselves.
+/// Header names of ours or of a proxy, and names that CGI treats as equal to them.
 const FORGED_NAMES: [&str; 5] = [
     "x-robot-detection",
     "x_robot_detection",
@@ -46,7 +45,7 @@ const FORGED_NAMES: [&str; 5] = [
 ];
 const MARK: &str = "forged-by-doctor";
 
-/// Visitors, each with its User-Agent and whether it sends what browsers send.
+/// Visitors, each with its User-Agent and whether it sends browser headers.
 const VISITORS: [(&str, &str, bool); 3] = [
     (
         "GPTBot",
@@ -61,22 +60,22 @@ const VISITORS: [(&str, &str, bool); 3] = [
     ("browser", BROWSER, true),
 ];
 const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
-/// Headers of a browser that rules and the search for suspects read.
+/// Browser headers that rules and the detection of suspects read.
 const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8"),
     (header::ACCEPT_LANGUAGE, "en-GB,en;q=0.5"),
     (HeaderName::from_static("sec-fetch-mode"), "navigate"),
 ];
 
-/// Result of the requests to a proxy.
+/// Results of the requests sent through a proxy.
 #[derive(Debug, Default)]
 pub(super) struct FrontChecks {
     pub(super) checks: Vec<Check>,
-    /// For each path: the answers to the visitors.
+    /// Responses to all visitors, for each path.
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
-/// Answer to one visitor for one path.
+/// Response to one visitor for one path.
 #[derive(Debug)]
 pub(super) struct Cell {
     id: String,
@@ -84,7 +83,7 @@ pub(super) struct Cell {
     note: Option<Note>,
 }
 
-/// Sends requests to a proxy.
+/// Client that sends requests through a proxy.
 struct Front<'s> {
     client: DirectClient,
     url: Url,
@@ -92,11 +91,11 @@ struct Front<'s> {
     key: ProbeKey,
     store: &'s Store,
     clock: Clock,
-    /// Our own proxy: what it does not note is its own page.
+    /// Whether the proxy is ours: requests without a note then got one of its own pages.
     is_own: bool,
 }
 
-/// Asks a proxy, or without one our own, if it serves.
+/// Checks the proxy given by `--front`, or our own proxy if it serves.
 pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::Result<FrontChecks> {
     let name = args.front.as_ref().map_or("own proxy", |_| "front");
     let mut found = FrontChecks::default();
@@ -108,7 +107,7 @@ pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::R
         return Ok(found);
     };
     let Some(store) = &subject.store else {
-        let text = "the database that the server uses is not reached".to_owned();
+        let text = "cannot reach the server's database".to_owned();
         found.checks.push(Check::new(name, Err(text)));
         return Ok(found);
     };
@@ -134,7 +133,7 @@ pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::R
     found.checks.push(front.asked(name, &found.rows));
     let mut cells = found.rows.iter().flat_map(|(_, row)| row);
     if cells.all(|cell| cell.note.is_none()) {
-        // Nothing else can be said of a proxy that does not ask.
+        // A proxy that sends no queries cannot be checked further.
         return Ok(found);
     }
     found.checks.push(done(name, &found.rows));
@@ -165,7 +164,7 @@ impl<'s> Front<'s> {
             max_body_bytes: MAX_BYTES,
             ..DirectSettings::default()
         };
-        // Instances whose clocks are wrong go by the database's.
+        // Instances with wrong clocks use the database's time.
         let clock = Clock::system();
         clock.correct(clock.now_ms() - store.instances().now_ms().await?);
         Ok(Self {
@@ -179,7 +178,7 @@ impl<'s> Front<'s> {
         })
     }
 
-    /// Returns the paths to ask for: a few common ones, and one below each filtered prefix.
+    /// Returns the paths to request: a few common paths, and one below each filtered prefix.
     fn paths(&self, subject: &Subject<'_>, more: &[String]) -> Vec<String> {
         let mut paths = [
             "/",
@@ -195,7 +194,7 @@ impl<'s> Front<'s> {
             if !hosts.is_empty() && !hosts.iter().any(|name| is_host(name, host)) {
                 continue;
             }
-            // The check of the configuration reports wrong patterns.
+            // The check of the configuration reports invalid patterns.
             let policy = app::policy(&site.loaded).ok();
             let patterns = policy.iter().flat_map(Policy::filter_patterns);
             paths.extend(patterns.map(|pattern| pattern.replace('*', "robot-detection-probe")));
@@ -254,7 +253,7 @@ impl<'s> Front<'s> {
         }
     }
 
-    /// Reads what the server has stored; it does so shortly after each answer.
+    /// Reads the server's notes, which are stored shortly after each response.
     async fn read<'c>(&self, cells: impl Iterator<Item = &'c mut Cell>) -> anyhow::Result<()> {
         let deadline = Instant::now() + MAX_WAIT;
         for cell in cells {
@@ -270,7 +269,7 @@ impl<'s> Front<'s> {
         Ok(())
     }
 
-    /// Checks that robot-detection was asked about each request.
+    /// Checks that robot-detection was queried for each request.
     fn asked(&self, name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
         let cells = || {
             let rows = rows.iter();
@@ -280,7 +279,7 @@ impl<'s> Front<'s> {
         for (path, cell) in cells() {
             let fault = match &cell.answer {
                 Err(error) => format!("{path}: no answer: {error}"),
-                Ok(_) if cell.note.is_none() => format!("{path}: robot-detection is not asked"),
+                Ok(_) if cell.note.is_none() => format!("{path}: robot-detection is not queried"),
                 Ok(_) => continue,
             };
             if !faults.contains(&fault) {
@@ -293,7 +292,7 @@ impl<'s> Front<'s> {
         {
             faults = vec![first.to_owned()];
         }
-        let door = if self.is_own { "decides" } else { "is asked" };
+        let door = if self.is_own { "decides" } else { "is queried" };
         summary(
             name,
             &faults,
@@ -301,7 +300,7 @@ impl<'s> Front<'s> {
         )
     }
 
-    /// Checks that the visitor's address arrives, and not one that the visitor claims.
+    /// Checks that the visitor's real address arrives, not one that the visitor forges.
     async fn address(&self) -> anyhow::Result<Check> {
         let mut headers = HeaderMap::new();
         headers.insert("x-forwarded-for", HeaderValue::from_static(FORGED_ADDRESS));
@@ -311,30 +310,34 @@ impl<'s> Front<'s> {
         let (Ok(answer), Some(note)) = (&cell.answer, &cell.note) else {
             return Ok(Check::warning(
                 name,
-                "not checked: robot-detection was not asked".to_owned(),
+                "not checked: robot-detection was not queried".to_owned(),
             ));
         };
         let peer = answer.peer.map(|peer| peer.ip().to_canonical());
         let own = answer.peer.and_then(local_address);
         let seen = note.address.to_canonical();
         Ok(if FORGED_ADDRESS.parse() == Ok(seen) {
-            let text = "the proxy believes X-Forwarded-For from this machine: visitors from here, or from everywhere, choose their address";
+            let text = "the proxy trusts X-Forwarded-For from this machine: visitors from here, or from everywhere, can forge their address";
             Check::new(name, Err(text.to_owned()))
         } else if Some(seen) == own {
-            Check::new(name, Ok(format!("{seen} arrives, which is this machine's")))
+            Check::new(
+                name,
+                Ok(format!("{seen} arrives, the address of this machine")),
+            )
         } else if Some(seen) == peer || seen.is_loopback() {
-            let text =
-                format!("{seen} arrives, which is the proxy's: set the visitor's address there");
+            let text = format!(
+                "{seen} arrives, the address of the proxy: configure the proxy to pass the visitor's address"
+            );
             Check::new(name, Err(text))
         } else {
             let text = format!(
-                "{seen} arrives; it is right if this machine reaches the proxy under that address"
+                "{seen} arrives; correct if this machine reaches the proxy from that address"
             );
             Check::warning(name, text)
         })
     }
 
-    /// Checks that the site reads no identity that a visitor has sent.
+    /// Checks that the site receives no identity headers forged by a visitor.
     async fn forged(
         &self,
         rows: &[(String, Vec<Cell>)],
@@ -365,7 +368,7 @@ impl<'s> Front<'s> {
             match &cell.answer {
                 Ok(answer) if answer.status == 400 => {}
                 Ok(answer) if contains(&answer.body, MARK) => {
-                    faults.push(format!("the site reads the visitor's {forged}"));
+                    faults.push(format!("the site receives the visitor's {forged}"));
                 }
                 Ok(_) => {}
                 Err(error) => faults.push(format!("{forged}: no answer: {error}")),
@@ -374,12 +377,12 @@ impl<'s> Front<'s> {
         let mut checks = Vec::new();
         match echo {
             None => {
-                let text = "what the site receives is not checked: add --echo with a page that prints its headers";
+                let text = "not checked at the site: add --echo with a page that prints its request headers";
                 checks.push(summary(name, &faults, "X-Robot-Detection is refused"));
                 checks.push(Check::warning("echo", text.to_owned()));
             }
             Some(echo) => {
-                checks.push(summary(name, &faults, "the site reads none"));
+                checks.push(summary(name, &faults, "the site receives none"));
                 checks.push(self.identity(echo).await?);
             }
         }
@@ -403,12 +406,12 @@ impl<'s> Front<'s> {
             _ if passes => Check::new(
                 "echo",
                 Err(format!(
-                    "{echo} does not show {id}: gptbot: the site does not receive it, or does not print its headers"
+                    "{echo} does not show {id}: gptbot: the site does not receive the header, or the page does not print it"
                 )),
             ),
             _ => Check::warning(
                 "echo",
-                format!("GPTBot does not pass to {echo}, so that {id} was not seen"),
+                format!("GPTBot does not pass to {echo}, so {id} could not be checked"),
             ),
         })
     }
@@ -417,7 +420,7 @@ impl<'s> Front<'s> {
     async fn failing(&self, subject: &Subject<'_>, is_wanted: bool) -> anyhow::Result<Check> {
         let name = "failing";
         if !is_wanted {
-            let text = "not checked: add --failing, which leaves one request without an answer";
+            let text = "not checked: add --failing, which leaves one decision query unanswered";
             return Ok(Check::warning(name, text.to_owned()));
         }
         let begun = Instant::now();
@@ -436,19 +439,21 @@ impl<'s> Front<'s> {
         Ok(if cell.note.is_none() {
             Check::warning(
                 name,
-                "not checked: robot-detection was not asked".to_owned(),
+                "not checked: robot-detection was not queried".to_owned(),
             )
         } else if passes == is_open {
             Check::new(
                 name,
-                Ok(format!("{text}, as check.fails = \"{word}\" has it")),
+                Ok(format!("{text}, as check.fails = \"{word}\" requires")),
             )
         } else if is_open && matches!(status, Some(502 | 504)) {
-            let text = format!("{text}: so does Traefik for up to a second, and no other proxy");
+            let text =
+                format!("{text}: Traefik does this for up to a second, other proxies must not");
             Check::warning(name, text)
         } else {
-            let text =
-                format!("{text}, but check.fails is \"{word}\": print the proxy's file again");
+            let text = format!(
+                "{text}, but check.fails is \"{word}\": print the proxy's configuration again with proxy-config"
+            );
             Check::new(name, Err(text))
         })
     }
@@ -466,7 +471,7 @@ impl FrontChecks {
         (header, self.rows.iter().map(row).collect())
     }
 
-    /// Returns the matrix for programs.
+    /// Returns the matrix as JSON.
     pub(super) fn object(&self) -> Value {
         let cells = self.rows.iter().flat_map(|(path, cells)| {
             let cells = cells.iter().zip(VISITORS);
@@ -486,7 +491,7 @@ impl FrontChecks {
 }
 
 impl Cell {
-    /// Returns the probable cause where the server stored nothing about the request.
+    /// Returns the probable cause if the server stored no notes about the requests.
     fn hint(&self) -> Option<&'static str> {
         let status = self.answer.as_ref().ok()?.status;
         if self.note.is_some() {
@@ -497,10 +502,10 @@ impl Cell {
                 "robot-detection refuses the token: run doctor with the configuration file and the database of the server"
             }
             403 | 500.. => {
-                "the proxy gets no answer at check.listen: check that robot-detection runs, that the proxy's user is in the group of the socket, that no chroot hides the socket, and the proxy's error log"
+                "the proxy gets no response at check.listen: check that robot-detection runs, that the proxy's user is in the group of the socket, that no chroot hides the socket, and the proxy's error log"
             }
             _ => {
-                "robot-detection is not asked about any path: include what proxy-config prints in this site of the proxy"
+                "robot-detection is not queried for any path: include the output of proxy-config in the proxy's configuration of this site"
             }
         })
     }
@@ -510,7 +515,7 @@ impl Cell {
         answer.headers.get(header::LOCATION)?.to_str().ok()
     }
 
-    /// Returns the answer as a person reads it: `302 /robot-heaven/`.
+    /// Returns the response as shown in the table, such as `302 /robot-heaven/`.
     fn shown(&self) -> String {
         let Ok(answer) = &self.answer else {
             return "no answer".to_owned();
@@ -520,14 +525,14 @@ impl Cell {
             text = format!("{text} {location}");
         }
         match &self.note {
-            None => text + " (not asked)",
+            None => text + " (not queried)",
             Some(note) if note.decision == "pass" => text + " pass",
             Some(note) => format!("{text} {}", note.decision),
         }
     }
 }
 
-/// Checks that visitors get what was decided.
+/// Checks that visitors get the responses that were decided.
 fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
     let mut faults = Vec::new();
     for (path, row) in rows {
@@ -543,18 +548,22 @@ fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
             if !is_done {
                 let (decision, status) = (&note.decision, answer.status);
                 faults.push(format!(
-                    "{path}: the decision for {visitor} is {decision}, the answer {status}"
+                    "{path}: the decision for {visitor} is {decision}, the response {status}"
                 ));
             }
             if note.door == Door::Endpoint && note.target != *path {
-                faults.push(format!("{path}: asked about as {}", note.target));
+                faults.push(format!("{path}: queried as {}", note.target));
             }
         }
     }
-    summary(name, &faults, "visitors get what robot-detection decides")
+    summary(
+        name,
+        &faults,
+        "visitors get the responses that robot-detection decides",
+    )
 }
 
-/// Checks that questions have the headers that are judged.
+/// Checks that queries contain the headers that decisions depend on.
 fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     let notes = rows.iter().filter_map(|(_, row)| row.last()?.note.as_ref());
     let mut missing = Vec::new();
@@ -568,11 +577,11 @@ fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     }
     let faults = missing
         .into_iter()
-        .map(|name| format!("the question lacks the visitor's {name}"));
+        .map(|name| format!("the query lacks the visitor's {name}"));
     summary(
         "headers",
         &faults.collect::<Vec<_>>(),
-        "questions have the visitor's headers",
+        "queries contain the visitor's headers",
     )
 }
 
@@ -584,7 +593,7 @@ async fn own_url(subject: &Subject<'_>) -> Option<Url> {
     Url::parse(&format!("http://{}/", health::address(addr)?)).ok()
 }
 
-/// Returns a host of a site, where no site is there for all hosts.
+/// Returns a host of a site, if no site serves all hosts.
 fn own_host(subject: &Subject<'_>) -> Option<String> {
     let sites = sites(subject.loaded);
     let hosts = |site: &ServedSite| site.loaded.settings().server.hosts.clone();
@@ -595,7 +604,7 @@ fn own_host(subject: &Subject<'_>) -> Option<String> {
     names.find(|name| !name.starts_with('*'))
 }
 
-/// Returns a check that fails with each fault.
+/// Returns a check that fails with the given faults, or passes without any.
 fn summary(name: &str, faults: &[String], text: &str) -> Check {
     let result = if faults.is_empty() {
         Ok(text.to_owned())
@@ -605,7 +614,7 @@ fn summary(name: &str, faults: &[String], text: &str) -> Check {
     Check::new(name, result)
 }
 
-/// Returns `true` if a host is one of a setting's, which may begin with `*.`.
+/// Returns `true` if a host matches a host of a setting, which may begin with `*.`.
 fn is_host(name: &str, host: &str) -> bool {
     let host = host.split(':').next().unwrap_or_default();
     match name.strip_prefix('*') {
@@ -616,14 +625,14 @@ fn is_host(name: &str, host: &str) -> bool {
     }
 }
 
-/// Returns the address from which this machine reaches another.
+/// Returns the address from which this machine reaches a peer.
 fn local_address(peer: SocketAddr) -> Option<IpAddr> {
     let any = if peer.is_ipv4() {
         "0.0.0.0:0"
     } else {
         "[::]:0"
     };
-    // Nothing is sent: connecting a UDP socket only chooses the address.
+    // Connecting a UDP socket sends nothing and selects the local address.
     let socket = UdpSocket::bind(any).ok()?;
     socket.connect(peer).ok()?;
     Some(socket.local_addr().ok()?.ip().to_canonical())

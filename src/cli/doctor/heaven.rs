@@ -1,4 +1,4 @@
-//! Checks robot heaven of each site: where its pages come from, how many there are, who sees them.
+//! Checks of each site's robot heaven: the origin, number and readers of its pages.
 
 use std::path::{Path, absolute};
 
@@ -13,12 +13,9 @@ use crate::heaven::count_published;
 use crate::policy::Action;
 use crate::store::Store;
 
-use super::{
-    check::{Check, ServedSite, sites},
-    run::Subject,
-};
+use super::check::{Check, ServedSite, Subject, sites};
 
-const RUN_IT: &str = "run `robot-detection site-robot run`, or give site_robot.schedule";
+const RUN_IT: &str = "run `robot-detection site-robot run`, or set site_robot.schedule";
 
 /// Checks the pages that robots are sent to.
 pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
@@ -49,8 +46,7 @@ fn heaven(
     let name = site.label("heaven");
     let path = &settings.heaven.path;
     if !settings.heaven.serve {
-        let text =
-            format!("not served here (heaven.serve = false): the upstream answers for {path}");
+        let text = format!("not served here (heaven.serve = false): the upstream serves {path}");
         return Check::new(name, Ok(text));
     }
     let directory = Path::new(&settings.heaven.directory);
@@ -64,7 +60,7 @@ fn heaven(
     }
 }
 
-/// Warns of what would send visitors in circles, or gives suspects nothing.
+/// Warns about settings that cause redirect loops, or give suspects nothing.
 fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     let (name, open_to) = (site.label("heaven"), settings.heaven.open_to);
     if !settings.heaven.serve || open_to == OpenTo::Everybody {
@@ -74,14 +70,14 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     let mut texts = Vec::new();
     if settings.suspects.action == SuspectAction::Heaven {
         texts.push(format!(
-            "suspects.action is heaven, and heaven.open_to {open_to}: a suspect may be a person, so that none gets a copy; \
+            "suspects.action is heaven, but heaven.open_to is {open_to}: a suspect may be a human visitor and gets no copy; \
              set suspects.action to slow or refuse"
         ));
     }
     let sends = |rule: &RuleSettings| rule.action == Action::Redirect && rule.people == Some(true);
     for rule in settings.tables.rules.iter().filter(|rule| sends(rule)) {
         texts.push(format!(
-            "rule {:?} redirects people, and heaven.open_to {open_to} sends them back to the original: let the rule serve or refuse",
+            "rule {:?} redirects human visitors, but heaven.open_to {open_to} sends them back to the original: use serve or refuse in the rule",
             rule.name
         ));
     }
@@ -89,7 +85,7 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     texts.map(|text| Check::warning(&name, text)).collect()
 }
 
-/// Warns of pages that say what their originals do not.
+/// Warns about heaven pages with content that their originals do not have.
 async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
     let (state, first) = store
         .publications()
@@ -98,9 +94,9 @@ async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
         .ok()??;
     let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
     let text = format!(
-        "{differing} of {} pages that were compared say what their originals do not, {withdrawn} of \
-         them are withdrawn; the first is {url}, which says {:?}: see what site-robot parity says, \
-         and visit them anew by site-robot refresh",
+        "{differing} of {} compared pages contain text that their originals do not, {withdrawn} of \
+         them are withdrawn; the first is {url}, with the text {:?}: see the output of site-robot parity, \
+         and visit the pages again with site-robot refresh",
         state.compared, first.sentence
     );
     Some(Check::warning(&site.label("heaven"), text))
@@ -112,7 +108,7 @@ fn from_database(
     described: Option<u64>,
 ) -> Check {
     let path = &settings.heaven.path;
-    let made = format!("{path} is made from the database");
+    let made = format!("{path} is generated from the database");
     match described {
         None => Check::new(name, Ok(format!("{made}, which does not answer"))),
         Some(0) => {
@@ -124,24 +120,25 @@ fn from_database(
 }
 
 fn built_in(name: &str, path: &str, has_robot: bool) -> Check {
-    let text = format!("{path} is the page that comes with the program");
+    let text = format!("{path} is the bundled page");
     if has_robot {
-        let advice = "nothing is made of what the site robot finds: set heaven.source = \"database\", or heaven.directory and site_robot.publish";
+        let advice = "no pages are generated from the site robot's results: set heaven.source = \"database\", or heaven.directory and site_robot.publish";
         return Check::warning(name, format!("{text}; {advice}"));
     }
     Check::new(name, Ok(text))
 }
 
-/// Returns how many pages are published in a directory, or what is wrong with it.
+/// Returns the number of pages published in a directory, or an error about the directory.
 fn pages(directory: &Path) -> Result<Option<usize>, String> {
     let shown = directory.display();
     if !directory.is_dir() {
         return Err(format!(
-            "there is no directory {shown} for it: make it, or empty heaven.directory"
+            "the directory {shown} does not exist: create it, or clear heaven.directory"
         ));
     }
-    count_published(directory)
-        .map_err(|error| format!("cannot read {shown}: {error}: let the user of `serve` read it"))
+    count_published(directory).map_err(|error| {
+        format!("cannot read {shown}: {error}: make it readable for the user of `serve`")
+    })
 }
 
 fn from_files(
@@ -153,25 +150,25 @@ fn from_files(
     let (path, directory) = (&settings.heaven.path, &settings.heaven.directory);
     let served = format!("{path} is served from {directory}");
     let into = robot.map(SiteRobotSettings::publishes_into);
-    // By their spelling, as neither directory need be there yet.
+    // Compared by spelling, because the directories may not exist yet.
     let is_same = |into: &Path| absolute(into).ok() == absolute(directory).ok();
     match (into, pages) {
         (Some(Some(into)), _) if !is_same(into) => {
             let into = into.display();
             let advice = format!(
-                "the site robot publishes into {into}: make site_robot.publish and heaven.directory the same"
+                "the site robot publishes into {into}: set site_robot.publish and heaven.directory to the same directory"
             );
             Check::warning(name, format!("{served}, and {advice}"))
         }
         (Some(Some(_)), None) => Check::warning(
             name,
-            format!("{served}, where nothing is published yet: {RUN_IT}"),
+            format!("{served}, with no published pages yet: {RUN_IT}"),
         ),
         (Some(None), None) => {
-            let advice = "the site robot publishes nothing there: set site_robot.publish";
+            let advice = "the site robot does not publish there: set site_robot.publish";
             Check::warning(name, format!("{served}; {advice}"))
         }
-        (None, None) => Check::new(name, Ok(format!("{served}, pages of the site's own"))),
+        (None, None) => Check::new(name, Ok(format!("{served}, pages provided by the site"))),
         (_, Some(count)) => {
             let count = pages_text(u64::try_from(count).unwrap_or(u64::MAX));
             sent.check(name, &format!("{served}: {count}"))
@@ -186,7 +183,7 @@ fn pages_text(count: u64) -> String {
     }
 }
 
-/// Where a robot is sent from a page that is stored.
+/// Redirect target of a robot that requests a stored page.
 struct SentTo {
     text: String,
     is_as_meant: bool,
@@ -203,7 +200,7 @@ impl SentTo {
     }
 }
 
-/// Asks for a stored page as a robot would, and returns what a server with this configuration answers.
+/// Returns the response of a server with this configuration to a robot that requests a stored page.
 async fn sent_to(
     subject: &Subject<'_>,
     site: &ServedSite,
@@ -213,11 +210,11 @@ async fn sent_to(
     let is_of_files = settings.heaven.source != HeavenSource::Database;
     let why = match site_url(settings) {
         _ if !settings.heaven.own_pages => Some("heaven.own_pages = false"),
-        None if is_of_files => Some("set heaven.url to send them to their pages"),
+        None if is_of_files => Some("set heaven.url to redirect robots to the matching pages"),
         _ => None,
     };
     if let Some(why) = why {
-        let text = format!("robots are sent to its start ({why})");
+        let text = format!("robots are redirected to heaven's start page ({why})");
         let is_as_meant = true;
         return SentTo { text, is_as_meant };
     }
@@ -227,12 +224,12 @@ async fn sent_to(
     };
     asked.map_or_else(
         |error| SentTo {
-            text: format!("where robots are sent is not known: {error:#}"),
+            text: format!("the redirect target is not known: {error:#}"),
             is_as_meant: false,
         },
         |sent| {
             sent.unwrap_or(SentTo {
-                text: "robots are sent to the page made from the one that they ask for".to_owned(),
+                text: "robots are redirected to the heaven page of the requested page".to_owned(),
                 is_as_meant: true,
             })
         },
@@ -252,7 +249,7 @@ async fn ask(
         return Ok(None);
     };
     let asked = url.join(&page[Position::BeforePath..Position::AfterQuery])?;
-    // One for all sites: it reads all robots.
+    // Shared by all sites, because it loads all robots.
     let explainer = explainer
         .get_or_try_init(|| Explainer::of(subject.loaded))
         .await?;
@@ -265,28 +262,30 @@ async fn ask(
     );
     let (text, is_as_meant) = match found {
         Some(_) if is_open && answer.action == Action::Pass => (
-            format!("a robot reads {asked} itself, as no filter_pattern names it"),
+            format!("a robot reads {asked} itself, because no filter_pattern matches it"),
             true,
         ),
         Some(obstacle) => (
-            format!("a robot that asks for {asked} is not sent there: {obstacle}"),
+            format!("a robot that requests {asked} is not redirected to heaven: {obstacle}"),
             false,
         ),
         None if is_start && page.origin() != url.origin() => (
             format!(
-                "a robot that asks for {asked} is sent to its start, as the page is stored as {page}: a server \
-                 with this configuration moves pages of an address that the site had; for any other, run \
+                "a robot that requests {asked} is redirected to heaven's start page, because the page is stored as {page}: a server \
+                 with this configuration moves pages from a previous URL of the site; otherwise, run \
                  the site robot at {url}"
             ),
             false,
         ),
         None if is_start => (
-            format!("a robot that asks for {asked} is sent to its start: no page of it is there"),
+            format!(
+                "a robot that requests {asked} is redirected to heaven's start page: it has no heaven page"
+            ),
             false,
         ),
         None => (
             format!(
-                "robots are sent to the page made from the one that they ask for, from {asked} to {to}"
+                "robots are redirected to the heaven page of the requested page, such as from {asked} to {to}"
             ),
             true,
         ),

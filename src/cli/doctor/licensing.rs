@@ -1,4 +1,4 @@
-//! Checks that all that is said of the use of content says the same.
+//! Checks that all statements about the use of content agree.
 
 use crate::assembly::{license_url, licensing, policy};
 use crate::config::{Mode, RobotsTxtSource, Settings};
@@ -8,15 +8,14 @@ use crate::policy::Policy;
 
 use super::{
     agreement::{RuleWords, disagreements, rule_words, statements},
-    check::{Check, ServedSite, sites},
-    run::Subject,
+    check::{Check, ServedSite, Subject, sites},
 };
 
-/// Checks each site, and asks the licences that other servers have.
+/// Checks the statements of each site, and requests licences hosted on other servers.
 pub(super) async fn licensing_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
-        // What is wrong with the settings the check of the configuration reports.
+        // The check of the configuration reports wrong settings.
         let (Ok(policy), Ok(licensing)) = (policy(&site.loaded), licensing(&site.loaded)) else {
             continue;
         };
@@ -42,14 +41,14 @@ fn of_site(site: &ServedSite, policy: &Policy, licensing: &Licensing) -> Vec<Che
         .next()
         .is_some();
     if checks.is_empty() && warnings.is_empty() && says_anything {
-        let text = "robots.txt, headers and licences say the same of the use of content";
+        let text = "robots.txt, headers and licences agree about the use of content";
         checks.push(Check::new(&*name, Ok(text.to_owned())));
     }
     checks.extend(warnings.into_iter().map(|text| Check::warning(&name, text)));
     checks
 }
 
-/// Returns what is missing for robots to find out what is said.
+/// Returns warnings about statements that robots cannot find.
 fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> Vec<String> {
     let mut gaps = Vec::new();
     let mut gap = |is_one: bool, text: String| gaps.extend(is_one.then_some(text));
@@ -57,7 +56,7 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
     let has_terms = !licensing.terms().is_empty();
     gap(
         has_terms && section.rsl.is_empty() && !section.tdmrep,
-        "the terms of [[license]] are told nowhere: set licensing.rsl or licensing.tdmrep"
+        "the terms of [[license]] are not published: set licensing.rsl or licensing.tdmrep"
             .to_owned(),
     );
     let is_ours = matches!(
@@ -68,7 +67,7 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
     gap(
         !rsl.is_empty() && !is_ours,
         format!(
-            "robots.txt is not made here: see that it has a License line with the URL of {rsl}"
+            "robots.txt is not generated here: check that it has a License line with the URL of {rsl}"
         ),
     );
     gap(
@@ -87,7 +86,7 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
     let gives = rules.iter().any(|rule| !rule.prefixes.is_empty());
     gap(
         gives && settings.general.mode == Mode::Report,
-        "the headers of rules are not given: mode is report".to_owned(),
+        "the headers of rules are not sent: mode is report".to_owned(),
     );
     gaps
 }
@@ -100,7 +99,7 @@ fn named(settings: &Settings) -> Vec<String> {
     licenses.chain(own).collect()
 }
 
-/// Returns `true` if a link, which may be a path, leads to one of the licences.
+/// Returns `true` if a link, which may be a path, points to one of the licences.
 fn is_named(link: &str, named: &[String]) -> bool {
     let path_of = |url: &str| {
         let (_, rest) = url.split_once("://")?;
@@ -128,7 +127,7 @@ fn links<'r>(rules: &[RuleWords<'r>]) -> Vec<(&'r str, String)> {
     links.collect()
 }
 
-/// Asks for each licence of another server.
+/// Requests each licence hosted on another server.
 async fn licences(site: &ServedSite, policy: &Policy) -> Vec<Check> {
     let settings = site.loaded.settings();
     let rules = rule_words(settings, policy);
@@ -156,7 +155,7 @@ async fn licences(site: &ServedSite, policy: &Policy) -> Vec<Check> {
                 Check::new(site.label("licence"), Ok(format!("{url} answers")))
             }
             Err(error) => {
-                let text = format!("{url} cannot be read, and robots are sent there: {error}");
+                let text = format!("{url} cannot be read, but robots are referred to it: {error}");
                 Check::warning(&site.label("licence"), text)
             }
         });
@@ -184,15 +183,15 @@ mod tests {
     const RULE: &str = "[[rule]]\npath = '/*'\nvisitors = 'all'\naction = 'pass'\n";
 
     #[test]
-    fn each_disagreement_is_found() {
+    fn every_contradiction_is_reported() {
         for (text, expected) in [
             (
                 format!("content_usage = 'train-ai=n'\n{RULE}headers = {{ 'Content-Usage' = 'train-ai=y' }}\n"),
-                "robots_txt.content_usage says train-ai=n, but rule 1 by content-usage says train-ai=y",
+                "robots_txt.content_usage says train-ai=n, but rule 1 with content-usage says train-ai=y",
             ),
             (
                 format!("content_usage = 'search=y'\n{RULE}headers = {{ 'Content-Usage' = 'search=n' }}\n"),
-                "robots_txt.content_usage says search=y, but rule 1 by content-usage says search=n",
+                "robots_txt.content_usage says search=y, but rule 1 with content-usage says search=n",
             ),
             (
                 "content_usage = 'train-ai=n'\ncontent_signal = 'ai-train=yes'\n".to_owned(),
@@ -200,7 +199,7 @@ mod tests {
             ),
             (
                 format!("content_usage = 'train-ai=n'\n{RULE}headers = {{ 'tdm-reservation' = '0' }}\n"),
-                "but rule 1 by tdm-reservation says tdm-reservation 0",
+                "but rule 1 with tdm-reservation says tdm-reservation 0",
             ),
             (
                 "content_usage = 'train-ai=n'\n[licensing]\ntdmrep = true\n[[license]]\npermits = 'search'\ntdm_reservation = false\n".to_owned(),
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_is_not_told() {
+    fn agreeing_statements_are_not_reported() {
         for text in [
             String::new(),
             format!("content_usage = ['train-ai=n, search=y', '/open/ train-ai=y']\ncontent_signal = 'ai-train=no, search=yes'\nrefuse_purposes = 'ai-training'\n\
@@ -242,7 +241,7 @@ mod tests {
                 [[license]]\npath = '/open/*'\npermits = 'all'\n\
                 {RULE}headers = {{ 'X-Robots-Tag' = 'noai', 'Link' = '</l.xml>; rel=license' }}\n\
                 {}headers = {{ 'Content-Usage' = 'train-ai=y' }}\n", RULE.replace("/*", "/open/*")),
-            // What is sold is reserved.
+            // Sold rights are reserved rights.
             "content_usage = 'train-ai=n'\n[licensing]\ntdmrep = true\n[[license]]\npermits = 'ai-train'\npayment = 'training'\n".to_owned(),
         ] {
             let judged = judged(&format!("{SERVED}{text}"));
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_robots_cannot_find_is_told() {
+    fn statements_that_robots_cannot_find_are_reported() {
         let terms = "[licensing]\nrsl = '/l.xml'\n[[license]]\nprohibits = 'ai-train'\n";
         let link = format!(
             "{SERVED}{RULE}headers = {{ Link = '<https://a.example/l>; rel=\"license\"' }}\n"
@@ -259,9 +258,9 @@ mod tests {
         for (text, expected) in [
             (
                 format!("{SERVED}[[license]]\nprohibits = 'ai-train'\n"),
-                "told nowhere",
+                "not published",
             ),
-            (terms.to_owned(), "robots.txt is not made here"),
+            (terms.to_owned(), "robots.txt is not generated here"),
             (
                 format!("[robots_txt]\nserve = 'settings'\n{terms}"),
                 "set server.hosts",

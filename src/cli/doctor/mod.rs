@@ -1,4 +1,4 @@
-//! `doctor`: checks everything that `serve` will need, and advises what to do.
+//! `doctor`: checks everything that `serve` needs, and advises how to fix errors.
 
 mod agents;
 mod agreement;

@@ -1,9 +1,8 @@
-//! Rules that do nothing yet: they wait for a word, or for answers that nobody here sees.
+//! Checks for rules without effect: they need confirmation, or responses not seen by this server.
 
 use super::{
     super::traps::{self, SiteTraps},
-    check::{Check, sites},
-    run::Subject,
+    check::{Check, Subject, sites},
 };
 use crate::app;
 use crate::assembly::answer_setting;
@@ -12,7 +11,7 @@ use crate::config::RobotsTxtSource;
 use crate::detect::SharedDetector;
 use crate::store::{Store, TrafficSum};
 
-/// Minutes of which it is told what a rule would have touched.
+/// Number of past minutes whose requests are counted for a rule.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
 /// Checks the rules of every site.
@@ -23,7 +22,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
     };
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
-        // What is wrong with the rules the check of the configuration reports.
+        // The check of the configuration reports invalid rules.
         let Ok(policy) = app::policy(&site.loaded) else {
             continue;
         };
@@ -41,7 +40,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
         checks.extend(waiting.map(|(_, rule)| {
             let label = rule.label();
             let text = format!(
-                "{label} does not wait for its verdict behind the map of Apache (proxy-config apache): the first requests of a robot are \"pending\" there"
+                "{label} does not wait for the verdict behind Apache's RewriteMap (proxy-config apache): a robot's first requests are \"pending\" there"
             );
             Check::warning(&name, text)
         }));
@@ -52,7 +51,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
             rules().filter_map(|(settings, rule)| Some((rule.label(), answer_setting(settings)?)));
         checks.extend(unseen.map(|(label, key)| {
             let text = format!(
-                "{label} never acts by {key}: the decision endpoint does not see answers, and no server.upstream is set whose answers this program would see"
+                "{label} never matches {key}: the decision endpoint does not see responses, and no server.upstream is set"
             );
             Check::warning(&name, text)
         }));
@@ -60,7 +59,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Returns what was counted of the last days; the check of the database says what is wrong with it.
+/// Returns the traffic counters of the last days; errors are left to the check of the database.
 async fn last_sums(store: &Store) -> Vec<TrafficSum> {
     let now_ms = Clock::system().now_ms();
     let now = now_ms.div_euclid(60_000) + 1;
@@ -68,7 +67,7 @@ async fn last_sums(store: &Store) -> Vec<TrafficSum> {
     sums.unwrap_or_default()
 }
 
-/// Says how many requests a rule would have done something to.
+/// Returns a warning with the number of requests that an unconfirmed rule would have affected.
 fn unconfirmed(label: &str, site: &str, sums: &[TrafficSum]) -> String {
     let is_its = |sum: &&TrafficSum| {
         sum.key.site == site && sum.key.cause == label && sum.key.decision.starts_with("would-")
@@ -81,7 +80,7 @@ fn unconfirmed(label: &str, site: &str, sums: &[TrafficSum]) -> String {
         }
     }
     format!(
-        "{label} only notes what it would do, as it is about people too; of the requests of the last 7 days it would have touched {all}, {of_people} of them people's: write people = true beside it for it to act"
+        "{label} only logs what it would do, because it also matches human visitors; in the last 7 days it would have affected {all} requests, {of_people} of them by human visitors: add people = true to the rule to enforce it"
     )
 }
 
@@ -98,7 +97,10 @@ pub(super) async fn traps(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     for site in &all {
         if site.loaded.settings().robots_txt.serve != RobotsTxtSource::Pass {
-            let text = format!("robots.txt closes those of {} in each group", site.site);
+            let text = format!(
+                "robots.txt disallows the traps of {} in every group",
+                site.site
+            );
             checks.push(Check::new(NAME, Ok(text)));
         } else if !offline {
             checks.push(of_upstream(site).await);
@@ -127,7 +129,10 @@ async fn of_upstream(site: &SiteTraps) -> Check {
     });
     let open: Vec<_> = open.map(|agent| format!("{agent:?}")).take(5).collect();
     if file.is_some() && open.is_empty() {
-        let text = format!("the robots.txt of {} closes them in each group", site.site);
+        let text = format!(
+            "robots.txt of {} disallows the traps in every group",
+            site.site
+        );
         return Check::new(NAME, Ok(text));
     }
     let whom = if open.is_empty() {
@@ -138,7 +143,7 @@ async fn of_upstream(site: &SiteTraps) -> Check {
     Check::warning(
         NAME,
         format!(
-            "the robots.txt of {} is its own and does not close them to {whom}, so that robots which keep to it are caught: add the paths that robot-detection traps prints, or set robots_txt.serve to merge",
+            "robots.txt of {} comes from the upstream and does not disallow the traps for {whom}, so robots that obey it are caught: add the paths printed by robot-detection traps, or set robots_txt.serve to merge",
             site.site
         ),
     )

@@ -8,7 +8,6 @@ use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::policy::Policy;
-use crate::store::Store;
 
 use super::{
     super::{
@@ -17,10 +16,10 @@ use super::{
         context,
         every_error::{every_error, judge},
         output::{self, WRONG_USAGE},
-        serve,
+        serve_settings,
     },
     agents::agents,
-    check::Check,
+    check::{Check, Subject},
     database::database,
     front::{FrontChecks, front},
     heaven::heaven_checks,
@@ -32,24 +31,13 @@ use super::{
     verification::verification,
 };
 
-/// Subject of the checks: the settings, and what could be opened with them.
-#[derive(Debug)]
-pub(super) struct Subject<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) settings: &'a Settings,
-    /// `None` where the settings are wrong, which the check of the configuration reports.
-    pub(super) server: Option<&'a ServerSettings>,
-    /// `None` where the database does not answer, which the check of the database reports.
-    pub(super) store: Option<Store>,
-}
-
 pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let loaded = match loaded(cli, args) {
         Ok(loaded) => loaded,
         Err(error) => return refused(error, args.json),
     };
     let settings = loaded.settings();
-    // The error is dropped here, as the check of the configuration tells it.
+    // The error is dropped here, because the check of the configuration reports it.
     let server = ServerSettings::new(&loaded, false).ok();
     let subject = Subject {
         loaded: &loaded,
@@ -74,7 +62,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         store.close().await;
     }
     print(&checks, &asked, args.json)?;
-    // As `serve` would end: 2 where the configuration is wrong, 1 where anything else is.
+    // The exit codes of `serve`: 2 for a wrong configuration, 1 for other errors.
     Ok(match (checks.iter().all(Check::is_ok), is_configured) {
         (true, _) => ExitCode::SUCCESS,
         (false, true) => ExitCode::FAILURE,
@@ -82,25 +70,25 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     })
 }
 
-/// Prints each wrong value: nothing else can be checked then.
+/// Prints each wrong value; no other checks are possible then.
 fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
-    // Another error is about a file that cannot be read, and ends the command as it ends `serve`.
+    // Other errors, such as an unreadable file, end the command as they end `serve`.
     let checks = wrong_values(&error.downcast::<ConfigErrors>()?);
     print(&checks, &FrontChecks::default(), as_json)?;
     Ok(ExitCode::from(WRONG_USAGE))
 }
 
-/// Reads the settings as `serve` would with the same flags.
+/// Loads the settings as `serve` would with the same flags.
 fn loaded(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<Loaded> {
     let flags = ServeArgs {
         listen: args.listen.clone(),
         upstream: args.upstream.clone(),
         demo: false,
     };
-    serve::load(cli, &flags)
+    serve_settings::load(cli, &flags)
 }
 
-/// Runs all checks but that of the configuration, in the order in which they are printed.
+/// Runs all checks except the check of the configuration, in the order of the output.
 async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>> {
     let groups = [
         upstreams(subject).await,
@@ -136,7 +124,7 @@ fn wrong_values(errors: &ConfigErrors) -> Vec<Check> {
 fn configuration(subject: &Subject<'_>) -> Vec<Check> {
     let result = validate(subject.loaded).map(|policy| {
         if policy.is_disabled() {
-            "nothing is filtered: set filter_pattern and redirect_url".to_owned()
+            "no path is filtered: set filter_pattern and redirect_url".to_owned()
         } else {
             let mut places: Vec<_> = policy.filter_patterns().map(str::to_owned).collect();
             places.extend(match policy.rules().count() {
@@ -153,28 +141,28 @@ fn configuration(subject: &Subject<'_>) -> Vec<Check> {
     }
 }
 
-/// Validates all that `serve` would validate before it opens anything.
+/// Validates all settings that `serve` validates before it opens anything.
 pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     judge(loaded)
         .and_then(|()| app::policy(loaded))
         .map_err(|first| every_error(loaded.loader(), first))
 }
 
-/// Checks who answers for /robots.txt, and the upstream's file.
+/// Checks which program serves /robots.txt, and the upstream's file.
 async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
     let name = "robots.txt";
-    // The check of the configuration reports what is wrong.
+    // The check of the configuration reports errors.
     let Ok(plan) = app::robots_txt(subject.loaded) else {
         return Vec::new();
     };
-    let answers = format!("answered by {}", plan.who_answers(None));
+    let answers = format!("served by {}", plan.who_answers(None));
     let upstream = plan
         .check_upstream()
         .await
         .into_iter()
         .map(|found| match found {
             Ok(text) => Check::new(name, Ok(text)),
-            // A warning only: the check of the upstreams already fails for one that is down.
+            // Only a warning: the check of the upstreams already fails if an upstream is down.
             Err(text) => Check::warning(name, text),
         });
     [Check::new(name, Ok(answers))]
@@ -183,9 +171,9 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .collect()
 }
 
-/// Checks that receivers of alerts took the last message, without sending any.
+/// Checks that alert receivers accepted the last message, without sending one.
 async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
-    // What is wrong with them the check of the configuration reports.
+    // The check of the configuration reports wrong alerts.
     let alerts = app::alerts(subject.loaded).unwrap_or_default();
     let states = match &subject.store {
         Some(store) => store.alerts().list().await.unwrap_or_default(),
@@ -196,11 +184,10 @@ async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
         let failed = states.iter().find(|state| state.name == *name);
         if let Some(state) = failed.filter(|state| state.failures > 0) {
             let (failures, error) = (state.failures, &state.error);
-            let text =
-                format!("{name}: {receiver} took none of the last {failures} messages: {error}");
+            let text = format!("{name}: {receiver} rejected the last {failures} messages: {error}");
             return Check::warning("alert", text);
         }
-        let text = format!("{name}: to {receiver}; `alerts test` sends a message");
+        let text = format!("{name}: to {receiver}; test it with `alerts test`");
         Check::new("alert", Ok(text))
     };
     alerts.iter().map(check).collect()

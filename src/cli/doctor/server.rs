@@ -1,4 +1,4 @@
-//! Checks what `serve` opens and reaches: listeners, upstreams, files, the access log.
+//! Checks of the listeners, upstreams, files and the access log that `serve` uses.
 
 use std::fs::OpenOptions;
 use std::os::unix::net::UnixStream;
@@ -6,7 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{super::health, check::Check, database::missing_file, run::Subject};
+use super::{
+    super::health,
+    check::{Check, Subject},
+    database::missing_file,
+};
 use crate::app::OPERATION;
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -27,15 +31,15 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
         checks.push(Check::new(name, result.map_err(|error| error.to_string())));
     }
     if checks.is_empty() {
-        let none = "none is named: set server.upstream, or start with serve --upstream; without a configuration file the demonstration is served";
+        let none = "no upstream is configured: set server.upstream, or start with serve --upstream; without a configuration file the demonstration site is served";
         checks.push(Check::new("upstream", Ok(none.to_owned())));
     }
     checks
 }
 
-/// Binds each address; one in use passes where the running server of this configuration listens.
+/// Binds each address, and accepts an address in use by the running server of this configuration.
 ///
-/// The checks include the warnings of that server.
+/// The result includes the warnings of the running server.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
@@ -46,14 +50,14 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
         let result = match bound {
             // Only the service manager can pass the socket, and only to `serve`.
             _ if matches!(addr, ListenAddr::Systemd(_)) => {
-                Ok("the service manager gives the socket at the start".to_owned())
+                Ok("the service manager passes the socket at startup".to_owned())
             }
             Ok(_) => Ok(format!("{addr} is free")),
             Err(_) if running.as_ref().is_some_and(|it| it.listens_at(addr)) => {
-                Ok(format!("robot-detection serves on {addr} already"))
+                Ok(format!("robot-detection already serves on {addr}"))
             }
-            // Its socket is where its configuration says, so no other program's is expected there.
-            Err(_) if is_served(addr) => Ok(format!("{addr} is served already")),
+            // The configuration names this socket, so no other program is expected there.
+            Err(_) if is_served(addr) => Ok(format!("{addr} is already served")),
             Err(error) if name == OPERATION => {
                 checks.push(Check::warning(name, error.to_string()));
                 continue;
@@ -69,7 +73,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Checks for how many clients the limit of open files is enough, once `serve` has raised it.
+/// Checks how many clients the limit of open files allows, once `serve` has raised it.
 pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     const NAME: &str = "open files";
     let (Some(server), Some(limit)) = (subject.server, OpenFileLimit::current()) else {
@@ -83,7 +87,7 @@ pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     }]
 }
 
-/// Opens the access log if it exists; `serve` makes it, so that it belongs to its user.
+/// Opens the access log if it exists; `serve` creates a missing file with its own user.
 pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
     let path = &*subject.settings.access_log.path;
     let result = match path {
@@ -94,14 +98,14 @@ pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
             .open(path)
             .map(|_| format!("{path} can be written"))
             .map_err(|error| {
-                format!("cannot write {path}: {error}: let the user of `serve` write it")
+                format!("cannot write {path}: {error}: make it writable for the user of `serve`")
             }),
         _ => missing_file(Path::new(path)),
     };
     vec![Check::new("access log", result)]
 }
 
-/// Returns `true` if somebody answers at a Unix socket, which is to be this program.
+/// Returns `true` if a process accepts connections on a Unix socket, assumed to be this program.
 fn is_served(addr: &ListenAddr) -> bool {
     matches!(addr, ListenAddr::Unix(path) if UnixStream::connect(path).is_ok())
 }
@@ -110,7 +114,7 @@ fn is_served(addr: &ListenAddr) -> bool {
 pub(super) struct RunningServer(Value);
 
 impl RunningServer {
-    /// Asks the operational endpoints of a configuration.
+    /// Queries the operational endpoints of a configuration.
     pub(super) async fn find(loaded: &Loaded) -> Option<Self> {
         let url = health::own_url(loaded).ok()?;
         let answer = health::ask(&url).await.ok()?;
@@ -118,12 +122,12 @@ impl RunningServer {
         Some(Self(told))
     }
 
-    /// Returns `true` if it listens at an address.
+    /// Returns `true` if the running server listens at an address.
     pub(super) fn listens_at(&self, addr: &ListenAddr) -> bool {
         self.texts("listeners").any(|text| text == addr.to_string())
     }
 
-    /// Returns the texts of one member of the report.
+    /// Returns the strings of one member of the report.
     fn texts(&self, member: &str) -> impl Iterator<Item = &str> {
         let texts = self.0.get(member).and_then(Value::as_array);
         texts.into_iter().flatten().filter_map(Value::as_str)
@@ -131,10 +135,10 @@ impl RunningServer {
 }
 
 const DAY: u64 = 86_400;
-/// Days before its end from which a certificate causes a warning.
+/// Days before expiry from which a certificate causes a warning.
 ///
-/// One that is valid for less than 42 days does so in the last third of its time, when `listen`
-/// renews those that it orders.
+/// `listen` renews the certificates that it orders earlier: those valid for less than 42 days, in
+/// the last third of their lifetime.
 const WARNING_DAYS: u64 = 14;
 
 pub(super) fn certificates(subject: &Subject<'_>) -> Vec<Check> {
@@ -148,13 +152,13 @@ pub(super) fn certificates(subject: &Subject<'_>) -> Vec<Check> {
 
 fn certificate(state: &CertificateState, now: u64) -> Check {
     const NAME: &str = "certificate";
-    // A certificate may have an address in place of a name, or nothing that is known to us.
+    // A certificate may have an IP address instead of a name, or no name of a known kind.
     let names = match &*state.names.join(", ") {
         "" => state.file.display().to_string(),
         names => names.to_owned(),
     };
     let renew = if state.is_ordered {
-        "the log of `serve` says why it is not renewed"
+        "see the log of `serve` for the reason why it was not renewed"
     } else {
         "renew it"
     };
@@ -163,7 +167,7 @@ fn certificate(state: &CertificateState, now: u64) -> Check {
         not_after,
     }) = state.validity
     else {
-        let text = format!("{names}: not issued yet: `serve` orders it");
+        let text = format!("{names}: not issued yet: `serve` requests it");
         return Check::new(NAME, Ok(text));
     };
     let days = not_after.abs_diff(now) / DAY;
@@ -172,12 +176,12 @@ fn certificate(state: &CertificateState, now: u64) -> Check {
         return Check::new(NAME, Err(text));
     }
     if not_before > now {
-        let text = format!("{names}: not valid yet: look at this machine's clock");
+        let text = format!("{names}: not valid yet: check this machine's clock");
         return Check::new(NAME, Err(text));
     }
     let third = (not_after - not_before) / 3;
     if not_after - now < third.min(WARNING_DAYS * DAY) {
         return Check::warning(NAME, format!("{names}: expires in {days} days: {renew}"));
     }
-    Check::new(NAME, Ok(format!("{names}: good for {days} days")))
+    Check::new(NAME, Ok(format!("{names}: valid for {days} days")))
 }

@@ -1,31 +1,28 @@
-//! Checks the site robots: starting points, login, the last run and the next one.
+//! Checks of the site robots: starting points, login, the last run and the next run.
 
 use std::process::{Command, Stdio};
 
-use super::{
-    check::{Check, ServedSite, sites},
-    run::Subject,
-};
+use super::check::{Check, ServedSite, Subject, sites};
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
 use crate::operations::rfc3339;
 use crate::render::{RenderLimits, Renderer, obstacle};
 use crate::store::{RunCommand, Store, StoreError, StoredRun};
 
-/// Most starting points that are requested.
+/// Maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// Unit of the packages.
+/// systemd unit of the packages.
 const SERVICE: &str = "robot-detection.service";
 
-/// Checks what each site robot would do, and requests its starting points.
+/// Checks the settings of each site robot, and requests its starting points.
 pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
-    // The check of the configuration reports what is wrong.
+    // The check of the configuration reports errors.
     let Ok(robots) = site_robots(subject.loaded) else {
         return Vec::new();
     };
     if robots.is_empty() {
-        let none = "none: site_robot.starting_points names no page to begin at";
+        let none = "not configured: site_robot.starting_points is empty";
         return vec![Check::new("site robot", Ok(none.to_owned()))];
     }
     let mut checks = Vec::from_iter(sandbox(&robots));
@@ -59,14 +56,14 @@ async fn robot_check(site: &ServedSite, robot: &SiteRobotSettings, store: Option
         .map_or_else(|| "no login".to_owned(), |kind| format!("logs in {kind}"));
     let runs = match store {
         Some(store) => runs(site, robot, store).await,
-        None => "its runs are not known".to_owned(),
+        None => "its runs are unknown".to_owned(),
     };
-    let text = format!("begins at {first}{more}; {login}; {runs}");
+    let text = format!("starts at {first}{more}; {login}; {runs}");
     Check::new(site.label("site robot"), Ok(text))
 }
 
-/// Starts the browser that renders pages, where any are to be; what stands in its way is among the
-/// warnings already.
+/// Starts the browser that renders pages, if rendering is on; obstacles are already among the
+/// warnings.
 async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check> {
     let program = robot.renders_by()?.to_owned();
     if obstacle(&program).is_some() {
@@ -78,53 +75,53 @@ async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check
     };
     let started = Renderer::new(limits).start().await;
     let result = started
-        .map(|()| "the browser that renders pages starts, with its sandbox".to_owned())
+        .map(|()| "the rendering browser starts, with its sandbox".to_owned())
         .map_err(|error| format!("pages are not rendered: {error}"));
     Some(Check::new(site.label("site robot"), result))
 }
 
-/// Warns of a service whose sandbox keeps the browser that renders pages from running.
+/// Warns if the sandbox of the systemd service prevents the rendering browser from running.
 fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
     robots.iter().find_map(SiteRobotSettings::renders_by)?;
     let mut asking = Command::new("systemctl");
     asking.args(["show", "--property=MemoryDenyWriteExecute", "--value"]);
     let answer = asking.arg(SERVICE).stdin(Stdio::null()).output();
-    // Without systemd there is no such service.
+    // Without systemd, the service does not exist.
     let is_closed = answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"yes");
     is_closed.then(|| {
         let text = format!(
-            "{SERVICE} renders no pages, as its sandbox keeps the browser of site_robot.render from running: copy \
-             robot-detection-render.conf of the examples to /etc/systemd/system/{SERVICE}.d/render.conf, then \
+            "{SERVICE} cannot render pages, because its sandbox prevents the browser of site_robot.render from running: copy \
+             robot-detection-render.conf from the examples to /etc/systemd/system/{SERVICE}.d/render.conf, then \
              systemctl daemon-reload and systemctl restart robot-detection"
         );
         Check::warning("site robot", text)
     })
 }
 
-/// Returns what the last run did, and when the next one begins.
+/// Returns a summary of the last run and the time of the next run.
 async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> String {
     let (Ok(runs), Ok(described)) = (
         store.frontier().runs(site.name(), 1).await,
         store.descriptions().count(site.name()).await,
     ) else {
-        return "its runs are not known".to_owned();
+        return "its runs are unknown".to_owned();
     };
     let last = runs.first();
     let last_text = last.map_or_else(
         || "it has never run".to_owned(),
-        |run| format!("{}, {described} resources are described", run_text(run)),
+        |run| format!("{}, {described} described resources", run_text(run)),
     );
     let Some(cron) = &site.loaded.settings().site_robot.schedule else {
-        return format!("{last_text}; it runs only when asked (site_robot.schedule is empty)");
+        return format!("{last_text}; runs only on request (site_robot.schedule is empty)");
     };
     let now_ms = Clock::system().now_ms();
     let next = match robot.next_run_ms(last, now_ms) {
-        None => format!("by the schedule {cron} it never runs again"),
+        None => format!("the schedule {cron} has no further run"),
         Some(next_ms) if next_ms <= now_ms => {
-            format!("by the schedule {cron} it is due: a running `serve` begins it")
+            format!("by the schedule {cron} a run is due: a running `serve` starts it")
         }
         Some(next_ms) => format!(
-            "by the schedule {cron} it runs next at {}",
+            "by the schedule {cron} the next run is at {}",
             rfc3339(next_ms)
         ),
     };
@@ -135,11 +132,11 @@ fn run_text(run: &StoredRun) -> String {
     let (id, began) = (run.run_id, rfc3339(run.started_ms));
     let state = match (run.finished_ms, run.wanted) {
         (Some(at_ms), _) => format!("{} at {}", run.state.as_str(), rfc3339(at_ms)),
-        (None, RunCommand::Run) => "goes on, or was cut off".to_owned(),
+        (None, RunCommand::Run) => "is still running, or was interrupted".to_owned(),
         (None, RunCommand::Pause) => "is paused".to_owned(),
-        (None, RunCommand::Stop) => "was stopped; the next one resumes it".to_owned(),
+        (None, RunCommand::Stop) => "was stopped; the next run resumes it".to_owned(),
     };
-    format!("run {id}, begun at {began}, {state}")
+    format!("run {id}, started at {began}, {state}")
 }
 
 /// Requests each starting point as a run would.
@@ -168,7 +165,7 @@ async fn starting_points(
 
 /// Returns a robot that makes requests.
 ///
-/// It signs them with a key of the database: without that, our own sites do not recognise it.
+/// Requests are signed with a key of the database: otherwise our own sites reject the robot.
 async fn robot_runs(
     robot: &SiteRobotSettings,
     store: Option<&Store>,
@@ -181,23 +178,23 @@ async fn robot_runs(
 
 fn starting_point_check(name: &str, url: &str, status: u16, location: Option<&str>) -> Check {
     match (status, location) {
-        (200..=299, _) => Check::new(name, Ok(format!("{url} answers {status}"))),
+        (200..=299, _) => Check::new(name, Ok(format!("{url} returns {status}"))),
         (300..=399, Some(location)) => Check::warning(
             name,
-            format!("{url} is redirected to {location}: begin there, or see to site_robot.login"),
+            format!("{url} redirects to {location}: start there, or check site_robot.login"),
         ),
         (401 | 403, _) => Check::warning(
             name,
-            format!("{url} answers {status}: see to site_robot.login"),
+            format!("{url} returns {status}: check site_robot.login"),
         ),
         _ => Check::warning(
             name,
-            format!("{url} answers {status}: nothing is found there"),
+            format!("{url} returns {status}: no page to start from"),
         ),
     }
 }
 
-/// Checks how the last telling went, and that the key's file is where search engines look for it.
+/// Checks the last IndexNow submission, and that the key file is where search engines look for it.
 pub(super) async fn index_now_checks(
     site: &ServedSite,
     robot: &SiteRobotSettings,
@@ -218,10 +215,10 @@ pub(super) async fn index_now_checks(
         let key = announcer.key(store, site.name()).await;
         checks.push(match key {
             Ok(key) => match announcer.file_fault(&key).await {
-                None => Check::new(&*name, Ok("its key's file is there".to_owned())),
+                None => Check::new(&*name, Ok("the key file is available".to_owned())),
                 Some(fault) => {
                     let advice =
-                        "what is told is not believed: have robot-detection serve answer it";
+                        "search engines will reject submissions: let robot-detection serve the key file";
                     Check::warning(&name, format!("{fault}; {advice}"))
                 }
             },
@@ -231,20 +228,20 @@ pub(super) async fn index_now_checks(
     checks
 }
 
-/// Returns how the last telling went, and why it failed if it did.
+/// Returns a summary of the last IndexNow submission, and the reason if it failed.
 async fn last(store: &Store, site: &str) -> Result<(String, Option<String>), StoreError> {
     let waiting = store.index_now().waiting(site).await?;
     let Some(state) = store.index_now().state(site).await? else {
-        let text = "nobody was told yet: what a run changes is told when it has ended";
+        let text = "nothing was submitted yet: changed URLs are submitted at the end of a run";
         return Ok((text.to_owned(), None));
     };
     let (taken, told) = (state.taken, rfc3339(state.told_ms));
-    let text = format!("{taken} URLs were taken at {told}, {waiting} wait");
+    let text = format!("{taken} URLs accepted at {told}, {waiting} waiting");
     Ok(match state.failure {
         None => (text, None),
         Some(failure) => {
             let next = rfc3339(state.next_ms);
-            (format!("{text} until a run behind {next}"), Some(failure))
+            (format!("{text} until a run after {next}"), Some(failure))
         }
     })
 }

@@ -1,6 +1,10 @@
-//! Registries that are refreshed.
+//! Checks of the registry sources and address lists.
 
-use super::{super::context, check::Check, run::Subject, verification::age};
+use super::{
+    super::context,
+    check::{Check, Subject},
+    verification::age,
+};
 use crate::app;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
@@ -10,7 +14,7 @@ use crate::refresh::{Refresher, SourceSpec};
 use crate::registry::Source;
 use crate::store::RefreshRecord;
 
-/// Probes each source; the check of the configuration reports those that are wrong.
+/// Probes each source; the check of the configuration reports misconfigured sources.
 pub(super) async fn sources(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for spec in app::sources(subject.loaded).unwrap_or_default() {
@@ -20,7 +24,7 @@ pub(super) async fn sources(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Checks whether documents are held back until somebody accepts them.
+/// Checks whether downloaded documents are held for review.
 pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     let (Some(store), Ok(specs), Ok(fetcher)) = (
         &subject.store,
@@ -33,7 +37,7 @@ pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     let refresher = Refresher::new(store.clone(), fetcher, detector, clock, specs);
     let mut checks = Vec::new();
     for spec in refresher.sources() {
-        // The check of the database reports what is wrong with it.
+        // The check of the database reports its errors.
         if let Ok(Some(record)) = refresher.held(&spec).await {
             let text = held_back_text(&spec.source, &record);
             checks.push(Check::warning(&format!("source {}", spec.source), text));
@@ -42,11 +46,11 @@ pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Returns the reason why a document is held back, and how it is accepted.
+/// Returns the reason why a document is held for review, and how to accept it.
 pub(in super::super) fn held_back_text(source: &Source, record: &RefreshRecord) -> String {
     let reason = &record.error;
     format!(
-        "held back: {reason}; the robots of before serve; if that is right, `registry refresh --source {source} --accept` puts it in force"
+        "held for review: {reason}; the previous robots stay in use; to apply the new ones, run `registry refresh --source {source} --accept`"
     )
 }
 
@@ -54,14 +58,14 @@ async fn source(spec: &SourceSpec) -> Result<String, String> {
     let fetcher = Fetcher::new(FetchLimits::default()).map_err(|error| error.to_string())?;
     spec.probe(&fetcher).await.map_err(|error| {
         format!(
-            "{error}; until it answers, the rows of the last refresh and the bundled registry serve"
+            "{error}; until the source is available, the rows of the last refresh and the bundled registry are used"
         )
     })
 }
 
-/// Checks each list and file; a list that was never had is fetched.
+/// Checks each address list and file; a list that was never downloaded is downloaded now.
 pub(super) async fn origins(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
-    // The check of the configuration reports what is wrong with it.
+    // The check of the configuration reports errors.
     if let Err(error) = Box::pin(context::read_origins(subject.loaded, !offline)).await {
         return vec![Check::warning("lists", error.to_string())];
     }
@@ -82,7 +86,7 @@ fn of_list(list: &ListState, now_ms: i64) -> Check {
     let age = if list.has_copy() {
         age(checked_ms, now_ms)
     } else {
-        ", which come with the program".to_owned()
+        ", bundled with the program".to_owned()
     };
     let networks = match list.prefixes() {
         1 => "1 network".to_owned(),

@@ -1,10 +1,13 @@
-//! How robots' claims are proven, and with which lists.
+//! Checks of the verification of robots' claims, its address lists and resolvers.
 
 use crate::app::{self, ClaimProver, Verification};
 use crate::clock::Clock;
 use crate::verify::{Method, RangesState};
 
-use super::{super::context, check::Check, run::Subject};
+use super::{
+    super::context,
+    check::{Check, Subject},
+};
 
 const NAME: &str = "verification";
 
@@ -12,7 +15,7 @@ const RESOLVER: &str = "resolver";
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// Checks the methods of proof, and which lists and resolvers do not help.
+/// Checks the verification methods, and reports unusable lists and resolvers.
 pub(super) async fn verification(
     subject: &Subject<'_>,
     offline: bool,
@@ -37,10 +40,10 @@ pub(super) async fn verification(
             let url = &state.url;
             let text = match (&state.error, state.is_stale) {
                 (Some(error), _) if !state.has_copy() => {
-                    format!("the list {url} was never had: {error}")
+                    format!("the list {url} was never downloaded: {error}")
                 }
                 (Some(error), _) => format!("the list {url} cannot be refreshed: {error}"),
-                (None, true) => format!("the list {url} is too old to contradict anybody"),
+                (None, true) => format!("the list {url} is too old to prove a robot spoofed"),
                 (None, false) => return None,
             };
             Some(Check::warning(NAME, text))
@@ -56,7 +59,7 @@ pub(super) async fn verification(
     Ok(checks)
 }
 
-/// Sends a query to each resolver; those of the system only cause warnings, as nobody chose them.
+/// Queries each resolver; resolvers of the system cause only warnings, as they were not chosen.
 async fn resolvers(verification: &Verification) -> Vec<Check> {
     let is_named = !verification.resolvers().is_empty();
     let failed = |text: String| {
@@ -66,7 +69,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             Check::warning(RESOLVER, text)
         }
     };
-    let advice = "without one that answers, no robot is proven by its host";
+    let advice = "without a working resolver, no robot is verified by its host name";
     let checks = match ClaimProver::check_resolvers(verification).await {
         Ok(checks) => checks,
         Err(error) => {
@@ -80,22 +83,22 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             None if check.is_without_names => Check::warning(
                 RESOLVER,
                 format!(
-                    "{server}{whose} answers, in {took_ms} ms, but not with the names of well-known addresses: robots that are known by their hosts alone are unverifiable; name one with reverse zones in verify.dns_servers"
+                    "{server}{whose} answers in {took_ms} ms, but not with the names of well-known addresses: robots that are verified only by host name are unverifiable; set a resolver with reverse zones in verify.dns_servers"
                 ),
             ),
             None => {
-                let text = format!("{server}{whose} answers, in {took_ms} ms");
+                let text = format!("{server}{whose} answers in {took_ms} ms");
                 Check::new(RESOLVER, Ok(text))
             }
             Some(error) => failed(format!(
-                "{server}{whose} is no help, after {took_ms} ms: {error}; check verify.dns_servers: {advice}"
+                "{server}{whose} failed after {took_ms} ms: {error}; check verify.dns_servers: {advice}"
             )),
         }
     });
     told.collect()
 }
 
-/// Returns how many lists there are, and how long ago the oldest was known to be current.
+/// Returns the number of lists, and the time since the oldest was last checked.
 fn summary(states: &[RangesState], now_ms: i64) -> String {
     let prefixes: usize = states.iter().map(|state| state.prefixes).sum();
     let oldest_ms = states.iter().filter_map(|state| state.checked_ms).min();
@@ -108,7 +111,7 @@ fn summary(states: &[RangesState], now_ms: i64) -> String {
     format!("; {had}{of} lists with {prefixes} address ranges{age}")
 }
 
-/// Returns how long ago a list was known to be current, if it ever was.
+/// Returns the time since a list was last checked, if ever.
 pub(super) fn age(checked_ms: Option<i64>, now_ms: i64) -> String {
     let Some(at_ms) = checked_ms else {
         return String::new();
@@ -137,7 +140,7 @@ mod tests {
     const NOW_MS: i64 = 1_800_000_000_000;
 
     #[test]
-    fn the_age_of_the_oldest_list_is_told() {
+    fn age_of_the_oldest_list_is_shown() {
         assert_eq!(summary(&[], 0), "; 0 lists with 0 address ranges");
         for (ago_ms, text) in [
             (0, "all checked in the last hour"),

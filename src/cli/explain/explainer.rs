@@ -1,4 +1,4 @@
-//! Decides about requests as a server with this configuration would.
+//! Decides on requests as a server with this configuration would.
 
 use std::{fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
 
@@ -31,40 +31,40 @@ use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::report::{ExplainedRequest, print, print_json};
 
-/// Most bytes of a robots.txt that are read.
-// Sixteen times what robots read (RFC 9309 §2.5), so that a file is judged whole.
+/// Maximum number of bytes read from a robots.txt.
+// Sixteen times the amount that robots read (RFC 9309 §2.5), to evaluate the whole file.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Who answers where a page is answered in Markdown.
-const MARKDOWN: &str = "this program, with the page's Markdown, which Accept prefers";
+/// Part of the program that answers with a page's Markdown.
+const MARKDOWN: &str = "this program, with the page's Markdown, which the Accept header prefers";
 
-/// Explainer of decisions: a detector, and the policy of each site.
+/// Explains decisions with a detector and the policy of each site.
 pub(in crate::cli) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
-    /// Made for the first request to the site, as it may fetch the upstream's robots.txt.
+    /// Created for the first request to a site, because creation may download a robots.txt.
     sites: Vec<OnceCell<SiteContext>>,
-    /// Laid over the policy of each site, as a server does.
+    /// Live rules, applied on top of each site's policy as a server does.
     live_rules: LiveRuleSet,
-    /// File that `--robots-txt` names, in place of those of the sites.
+    /// robots.txt given by `--robots-txt`, instead of the sites' own files.
     robots_txt: Option<RobotsTxt>,
-    /// Prover of claims, where there is an address or a signature to prove them by.
+    /// Verifier of claims, if an address or a signature is given.
     prover: Option<ClaimProver>,
-    /// Address that requests come from.
+    /// Client address of the requests.
     client: Option<IpAddr>,
-    /// How they came, where all of their headers are known.
+    /// Transport of the requests, if all of their headers are known.
     transport: Option<Transport>,
     coherence: Coherence,
 }
 
-/// Policy of one site, and the parts of the program that answer on it.
+/// Policy of one site, and the parts of the program that answer its requests.
 struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,
     answers: SiteAnswers,
-    /// Where robots are sent to canonical URLs, and those that are known.
+    /// Settings of redirects to canonical URLs, and the known canonical URLs.
     canonical: Option<(CanonicalSection, Canonicals)>,
-    /// Whether suspects are told, whoever looks for them.
+    /// Whether suspects are detected, by this program or a front proxy.
     finds_suspects: bool,
 }
 
@@ -98,10 +98,10 @@ impl Explainer {
         })
     }
 
-    /// Creates one that knows nothing of who asks but his User-Agent.
+    /// Creates an explainer for requests of which only the User-Agent is known.
     pub(in crate::cli) async fn of(loaded: &Loaded) -> anyhow::Result<Self> {
         let index = SiteIndex::new(loaded)?;
-        // A wrong rule of any site is an error now, not in the middle of a log.
+        // Reports an invalid rule of any site now rather than in the middle of a log.
         for settings in index.settings() {
             app::policy(settings)?;
         }
@@ -118,7 +118,7 @@ impl Explainer {
         })
     }
 
-    /// Prints the decision on a request, with its reasons.
+    /// Prints the decision for a request, with its reasons.
     pub(super) async fn explain(
         &self,
         request: &ExplainedRequest,
@@ -173,7 +173,7 @@ impl Explainer {
             Some((status, text)) => explained.refused(status.as_u16(), text),
             None => explained,
         };
-        // A robot that may fetch nothing may still fetch this (RFC 9309 §2.2.2).
+        // A robot that is refused everything may still fetch robots.txt (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
         let answered_by = answers.then(|| site.answered_by(request, asked.as_ref(), visitor));
         let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
@@ -183,7 +183,7 @@ impl Explainer {
         Ok(request.explanation(claim.as_ref(), decided))
     }
 
-    /// Returns where a request comes from, and what is found of the browser that it names.
+    /// Returns the origin of a request, and the findings about the browser that it claims.
     fn sender<'h>(
         &self,
         site: &SiteContext,
@@ -208,13 +208,13 @@ impl Explainer {
         (sender, findings)
     }
 
-    /// Returns what is found of the browser that a request names, where all of its headers are known.
+    /// Returns the findings about the claimed browser, if all headers of the request are known.
     fn findings(&self, request: &ExplainedRequest, headers: &HeaderMap) -> Option<Findings> {
         let asked = whole(request, headers)?;
         Some(self.coherence.explain(&asked, self.transport?))
     }
 
-    /// Proves a claim by the address and signature of the request, and names an unknown signer.
+    /// Verifies a claim by the request's address and signature, and names an unknown signer.
     async fn prove(
         &self,
         claim: Option<&mut Claim<'_>>,
@@ -265,7 +265,7 @@ fn whole(request: &ExplainedRequest, headers: &HeaderMap) -> Option<http::Reques
     Some(asked)
 }
 
-/// Returns why every door refuses a request, whatever the policy.
+/// Returns the reason why a request is refused before any policy applies.
 fn refusal(
     asked: &http::Request<()>,
     explained: &RequestExplanation<'_>,
@@ -275,23 +275,22 @@ fn refusal(
         IDENTITY_HEADERS.contains(name) || *name == PROBE_HEADER || is_misspelt_identity(name)
     };
     if headers.keys().any(is_identity) {
-        let text =
-            "The request has a header by which only a proxy, or this program, identifies visitors.";
+        let text = "The request has a header with which only a proxy or this program may identify visitors.";
         return Some((StatusCode::BAD_REQUEST, text));
     }
     if withholds(headers.get_all(CONNECTION).iter()) {
-        let text = "Connection names a header that identifies the visitor.";
+        let text = "The Connection header names a header that identifies the visitor.";
         return Some((StatusCode::BAD_REQUEST, text));
     }
     let status = proxy::refusal(asked).filter(|_| explained.passes())?;
     Some((
         status,
-        "The method, the target or the host is not one that a proxy forwards.",
+        "The method, target or host is not one that a proxy forwards.",
     ))
 }
 
 impl SiteContext {
-    /// Returns why a robot that passes is sent to a page's canonical URL, or is not, and where.
+    /// Returns the reason for a robot's canonical redirect or for its absence, and the target.
     fn canonical(
         &self,
         visitor: Option<Visitor<'_>>,
@@ -303,7 +302,7 @@ impl SiteContext {
         if visitor.claim.kind().is_of_people() {
             return None;
         }
-        // A rule that lets pass where nothing else is done decides nothing.
+        // A pass rule that changes nothing is not the cause of the decision.
         let is_let_pass = self.policy.lets_pass(&request.of_policy(), visitor);
         let passes = if is_let_pass {
             PassReason::Rule
@@ -314,8 +313,8 @@ impl SiteContext {
             .verdicts(section.verdicts.iter().copied());
         if !redirects.are_for(visitor, passes) {
             let text = format!(
-                "Not sent to a canonical URL: the purpose is {}, the verdict {}, and it passes as {}; canonical.redirect and \
-                 canonical.verdicts say who is sent.",
+                "Not redirected to a canonical URL: the purpose is {}, the verdict {}, and the robot passes as {}; canonical.redirect and \
+                 canonical.verdicts select the robots to redirect.",
                 visitor.claim.purpose(),
                 visitor.verdict,
                 passes.as_str()
@@ -327,12 +326,12 @@ impl SiteContext {
         let found = found.and_then(|found| Some(found.to_str().ok()?.to_owned()));
         let text = match &found {
             Some(found) => format!("The page's canonical URL is {found}."),
-            None => "No canonical URL of this page is known.".to_owned(),
+            None => "This page has no known canonical URL.".to_owned(),
         };
         Some((text, found))
     }
 
-    /// Returns which part of this program answers a request that passes.
+    /// Returns the part of this program that answers a request that passes.
     fn answered_by(
         &self,
         request: &ExplainedRequest,

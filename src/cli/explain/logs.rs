@@ -17,14 +17,14 @@ use crate::cli::output::WrongUsage;
 
 use super::{explainer::Explainer, report::ExplainedRequest};
 
-/// Explains one line that was given as an argument.
+/// Explains one log line given as an argument.
 pub(super) async fn explain_line(
     explainer: &Explainer,
     args: &ExplainArgs,
     line: &str,
 ) -> anyhow::Result<ExitCode> {
     let Some(logged) = LoggedRequest::read(line.trim().as_bytes()) else {
-        let usage = "--log-line tells of no request; give a whole line of the common, combined or JSON form";
+        let usage = "--log-line contains no request; give a whole line in the common, combined or JSON format";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
     explainer
@@ -33,7 +33,7 @@ pub(super) async fn explain_line(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Explains each line of a file, plain or gzip; `-` is standard input.
+/// Explains each line of a file, plain or gzip; `-` reads standard input.
 pub(super) async fn explain_file(
     explainer: &Explainer,
     args: &ExplainArgs,
@@ -62,24 +62,24 @@ pub(super) async fn explain_file(
     }
     if unreadable > 0 {
         output::note(&format!(
-            "{unreadable} of {number} lines tell of no request in the common, combined or JSON form"
+            "{unreadable} of {number} lines contain no request in the common, combined or JSON format"
         ));
     }
-    // An empty log is no failure: nothing was there to be explained.
+    // An empty log is not an error.
     let is_explained = unreadable < number || number == 0;
     Ok(ExitCode::from(u8::from(!is_explained)))
 }
 
-/// Returns the request of a line; what it does not say is filled in from the arguments.
+/// Returns the request of a line; missing parts are filled in from the arguments.
 fn request(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> ExplainedRequest {
     ExplainedRequest {
         line: Some(number),
         method: logged.method.unwrap_or_else(|| args.method.clone()),
         host: logged.host.or_else(|| args.host.clone()),
         target: logged.target,
-        // The layer takes an absent header for an empty one, too.
+        // The layer treats an absent header like an empty one.
         user_agent: logged.user_agent.unwrap_or_default(),
-        // No log format has the headers of a signature.
+        // No log format includes signature headers.
         headers: HeaderMap::new(),
     }
 }

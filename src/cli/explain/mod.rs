@@ -1,4 +1,4 @@
-//! `explain`: the decision on a request or on each line of a log, with the reason of each step.
+//! `explain`: the decision for a request or each line of a log, with the reason of each step.
 
 mod explainer;
 mod logs;

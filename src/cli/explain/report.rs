@@ -1,4 +1,4 @@
-//! The report on a request, as text and JSON.
+//! Report about a request, as text and JSON.
 
 use std::io;
 
@@ -9,17 +9,17 @@ use crate::operations::decisions::{ClaimView, DecisionView, Explanation};
 use crate::policy::Request;
 use http::{HeaderMap, HeaderValue, header::USER_AGENT};
 
-/// Request that is explained.
+/// Request to explain.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ExplainedRequest {
-    /// Number of its line in the log, from 1.
+    /// Number of the request's line in the log, from 1.
     pub(super) line: Option<u64>,
     pub(super) method: String,
     pub(super) host: Option<String>,
     /// Path with its query.
     pub(super) target: String,
     pub(super) user_agent: Vec<u8>,
-    /// Headers of its signature, if any.
+    /// Signature headers of the request, if any.
     pub(super) headers: HeaderMap,
 }
 
@@ -28,7 +28,7 @@ impl ExplainedRequest {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// Returns what the policy looks at.
+    /// Returns the parts of the request that the policy evaluates.
     pub(super) fn of_policy(&self) -> Request<'_> {
         Request {
             method: &self.method,
@@ -37,13 +37,13 @@ impl ExplainedRequest {
         }
     }
 
-    /// Returns what the request claims, as the layer finds it.
+    /// Returns the request's claim as determined by the layer.
     pub(super) fn claim<'d>(&self, detector: &'d Detector) -> Option<Claim<'d>> {
         let claim = detector.claim(&self.user_agent);
         signed_claim(detector, &self.headers, claim)
     }
 
-    /// Returns all headers, the User-Agent among them.
+    /// Returns all headers, including the User-Agent.
     pub(super) fn all_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
         if let Ok(user_agent) = HeaderValue::from_bytes(&self.user_agent) {
@@ -52,7 +52,7 @@ impl ExplainedRequest {
         headers
     }
 
-    /// Returns the answer about the request.
+    /// Returns the explanation of the decision for the request.
     pub(super) fn explanation(
         &self,
         claim: Option<&Claim<'_>>,
@@ -70,7 +70,7 @@ impl ExplainedRequest {
     }
 }
 
-/// Prints a row for each step; for a line of a log, its request first and an empty line last.
+/// Prints a row for each step; for a log line, its request first and an empty line last.
 pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     let decided = &explained.decided;
     if let Some(number) = explained.line {
@@ -79,7 +79,7 @@ pub(super) fn print(explained: &Explanation) -> io::Result<()> {
             (&explained.method, &explained.path, &explained.user_agent);
         row(
             "line",
-            &format!("{number}: {method} {host}{path} by {user_agent:?}"),
+            &format!("{number}: {method} {host}{path} from {user_agent:?}"),
         )?;
     }
     if let Some(claim) = &explained.claim {
@@ -100,7 +100,7 @@ pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     }
 }
 
-/// Prints one object, indented; for a line of a log, on one line (JSON lines).
+/// Prints the explanation as an indented JSON object; for a log line, on one line (JSON Lines).
 pub(super) fn print_json(explained: &Explanation) -> io::Result<()> {
     match explained.line {
         None => output::json(explained),

@@ -1,4 +1,4 @@
-//! What a robot gets that asks for a page.
+//! The response to a robot that requests a page.
 
 use http::HeaderMap;
 use url::{Position, Url};
@@ -13,10 +13,10 @@ use super::{Explainer, report::ExplainedRequest};
 pub(in crate::cli) const GOOGLEBOT: &str =
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
 
-/// Most descriptions that are searched for a filtered page.
+/// Maximum number of descriptions searched for a filtered page.
 const LOOKED_THROUGH: u32 = 100;
 
-/// Returns why a decision does not lead a robot to heaven.
+/// Returns the reason why a decision does not redirect a robot to heaven.
 pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<String> {
     let to = decided.location.as_deref().unwrap_or_default();
     let is_heaven = |to: &str| {
@@ -26,10 +26,10 @@ pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<S
     };
     match decided.action {
         Action::Redirect | Action::Serve if !is_heaven(to) => Some(format!(
-            "it is sent to {to}, which is not {heaven}: see to redirect_url"
+            "the robot is redirected to {to}, not to {heaven}: check redirect_url"
         )),
         Action::Redirect | Action::Serve if decided.is_dry_run => Some(format!(
-            "mode is report; set it to on, and it is led to {to}"
+            "mode is report; set it to on to redirect the robot to {to}"
         )),
         Action::Redirect | Action::Serve => None,
         _ => {
@@ -38,13 +38,13 @@ pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<S
             let reasons: Vec<_> = reasons.map(|step| step.text.as_str()).collect();
             let reasons = reasons.join(" ");
             Some(format!(
-                "{reasons} `robot-detection explain` tells each step"
+                "{reasons} `robot-detection explain` shows each step"
             ))
         }
     }
 }
 
-/// Chooses a stored page that robots are kept from, or else any; returns its URL and title.
+/// Chooses a stored page, preferring filtered pages; returns its URL and title.
 pub(in crate::cli) async fn example_page(
     store: &Store,
     site: &str,
@@ -62,7 +62,7 @@ pub(in crate::cli) async fn example_page(
 }
 
 impl Explainer {
-    /// Returns what a robot gets from a server that asks for a page and proves nothing.
+    /// Returns a server's decision for a robot that requests a page without proof of its claim.
     pub(in crate::cli) async fn robot_answer(
         &self,
         url: &Url,

@@ -31,12 +31,12 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result
     }
     let (Some(path), Some(user_agent)) = (&args.path, &args.user_agent) else {
         let usage =
-            "say what is asked for: --path and --user-agent, --request, --log-line, or --from-log";
+            "specify a request: --path and --user-agent, --request, --log-line, or --from-log";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
     if !path.starts_with('/') {
         anyhow::bail!(WrongUsage(format!(
-            "--path {path:?} does not start with /; write it as it stands in the request"
+            "--path {path:?} does not start with /; write it as in the request line"
         )));
     }
     let request = ExplainedRequest {
@@ -53,7 +53,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Parses headers as they stand in a request.
+/// Parses request headers given as `NAME: VALUE`.
 fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     for line in lines {
@@ -63,7 +63,7 @@ fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
         });
         let Some((name, value)) = read else {
             anyhow::bail!(WrongUsage(format!(
-                "--header {line:?} is no header; write it as it stands in the request, such as 'Signature-Agent: \"https://agent.example\"'"
+                "--header {line:?} is not a header; write it as in the request, such as 'Signature-Agent: \"https://agent.example\"'"
             )));
         };
         headers.append(name, value);
@@ -71,11 +71,11 @@ fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Most bytes of a head that are read, and most headers.
+/// Maximum number of bytes read from a request head, and of headers.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_HEADERS: usize = 1_000;
 
-/// Reads the head of a request of HTTP/1.1; `-` is standard input.
+/// Reads the head of an HTTP/1.1 request; `-` reads standard input.
 pub(super) fn read(file: &Path) -> anyhow::Result<ExplainedRequest> {
     let name = || format!("cannot read {}", file.display());
     let mut input: Box<dyn Read> = if file == Path::new("-") {
@@ -91,7 +91,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<ExplainedRequest> {
         .with_context(name)?;
     parse(bytes).map_err(|reason| {
         let text = format!(
-            "{} is no request such as \"GET /a HTTP/1.1\" and its headers: {reason}",
+            "{} is not a request such as \"GET /a HTTP/1.1\" with its headers: {reason}",
             file.display()
         );
         WrongUsage(text).into()
@@ -99,13 +99,13 @@ pub(super) fn read(file: &Path) -> anyhow::Result<ExplainedRequest> {
 }
 
 fn parse(mut bytes: Vec<u8>) -> Result<ExplainedRequest, String> {
-    // Who copies a head leaves the empty line at its end.
+    // A copied head may lack the empty line at its end.
     bytes.extend_from_slice(b"\r\n\r\n");
     let mut lines = vec![httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut lines);
     request.parse(&bytes).map_err(|error| error.to_string())?;
     let (Some(method), Some(target)) = (request.method, request.path) else {
-        return Err("it has no first line".to_owned());
+        return Err("it has no request line".to_owned());
     };
     let mut headers = HeaderMap::new();
     for line in request.headers {
@@ -117,11 +117,11 @@ fn parse(mut bytes: Vec<u8>) -> Result<ExplainedRequest, String> {
     }
     let uri: http::Uri = target
         .parse()
-        .map_err(|_| format!("{target:?} is no target"))?;
+        .map_err(|_| format!("{target:?} is not a valid target"))?;
     let told = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
-    // The target counts before Host (RFC 9112 §3.2.2).
+    // The target takes precedence over Host (RFC 9112 §3.2.2).
     let host = uri.authority().map(http::uri::Authority::as_str).or(told);
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let user_agent = headers.get(header::USER_AGENT).map(HeaderValue::as_bytes);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_read_with_and_without_its_end() {
+    fn request_head_is_read_with_and_without_final_empty_line() {
         for text in [
             "POST /a?b HTTP/1.1\r\nHost: a.example:81\r\nUser-Agent: x/1\r\nAccept: */*\r\n\r\nbody",
             "POST /a?b HTTP/1.1\nHost: a.example:81\nUser-Agent: x/1\nAccept: */*",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_told() {
+    fn input_without_a_request_is_an_error() {
         for text in ["", "hello", "GET", "GET / HTTP/9", "GET / HTTP/1.1\na b: c"] {
             assert!(parse(text.as_bytes().to_vec()).is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! The configuration file before and after: what differs, and how the new one takes its place.
+//! Comparison and replacement of the configuration file by `heaven start`.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::output;
 use crate::cli::output::write_file;
 
-/// Text of a configuration file, and the one that is to take its place.
+/// Old and new text of a configuration file.
 #[derive(Clone, Debug)]
 pub(super) struct Rewrite {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Rewrite {
     new: String,
 }
 
-/// Line that goes or comes, with its number in the text that it is of.
+/// Removed or added line, with its line number in the old or new text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum DiffLine<'t> {
     Removed(usize, &'t str),
@@ -48,7 +48,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Returns the lines that differ, for programs.
+    /// Returns the differing lines as JSON.
     pub(super) fn value(&self) -> Value {
         let lines = diff(&self.old, &self.new);
         let lines = lines.iter().map(|line| match line {
@@ -58,37 +58,37 @@ impl Rewrite {
         lines.collect()
     }
 
-    /// Puts the new text in the place of the old one, as a whole.
+    /// Replaces the old text of the file by the new text, as a whole.
     ///
     /// # Errors
     ///
-    /// Fails where somebody has changed the file meanwhile, or it cannot be written; it is as it was
-    /// then.
+    /// Fails if the file was changed in the meantime or cannot be written; the file is then
+    /// unchanged.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let shown = self.path.display();
-        // Where a link names it, the file itself is written.
+        // Resolves symbolic links, so that the target file is written instead of the link.
         let path = fs::canonicalize(&self.path).with_context(|| format!("cannot find {shown}"))?;
         let now = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
         if now != self.old {
             anyhow::bail!(
-                "{shown} was changed meanwhile, and is left as it is: run the command again"
+                "{shown} was changed in the meantime and was not overwritten: run the command again"
             );
         }
         write_file(&path, &self.new).context(
-            "the configuration is as it was: run the command as a user who may write it, or write \
-             what it shows with --dry-run by hand",
+            "the configuration was not changed: run the command as a user with write permission, or add \
+             the lines shown by --dry-run by hand",
         )
     }
 }
 
-/// Returns the lines that differ between a text and one in which lines were added or replaced.
+/// Returns the lines that differ between a text and a copy with added or replaced lines.
 fn diff<'t>(old: &'t str, new: &'t str) -> Vec<DiffLine<'t>> {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let mut lines = Vec::new();
     let (mut before, mut after) = (0, 0);
     while let (Some(line), true) = (old.get(before), after <= new.len()) {
         let rest = new.get(after..).unwrap_or_default();
-        // No more lines can have come than the new text has in excess of those that are left.
+        // The new text cannot have more added lines than its surplus over the remaining old lines.
         let most = rest.len().saturating_sub(old.len() - before);
         match rest.iter().take(most + 1).position(|it| it == line) {
             Some(added) => {
@@ -122,7 +122,7 @@ mod tests {
     use DiffLine::{Added, Removed};
 
     #[test]
-    fn what_was_added_or_replaced_is_told_and_nothing_else() {
+    fn diff_reports_only_added_and_replaced_lines() {
         for (old, new, expected) in [
             ("", "a\n", vec![Added(1, "a")]),
             ("a\nb\n", "a\nx\nb\n", vec![Added(2, "x")]),

@@ -1,7 +1,7 @@
-//! `heaven start`: from a site that is proxied to robots that read its heaven.
+//! `heaven start`: sets up robot heaven for a proxied site.
 //!
-//! What a heaven lacks stands in `plan`, which only decides; `trial` asks the site, `config_file`
-//! writes, `proof` asks the server as a robot would.
+//! `plan` only decides which settings are missing; `trial` requests the site, `config_file` writes
+//! the settings, and `proof` queries the server as a robot would.
 
 mod config_file;
 mod plan;

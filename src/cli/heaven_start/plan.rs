@@ -1,4 +1,4 @@
-//! What a site lacks for a heaven of its own.
+//! The settings that a site's robot heaven still needs.
 
 use std::path::{Path, absolute};
 
@@ -16,7 +16,7 @@ use crate::config::{
     ServerSection, Settings, SiteRobotSection, StartingPoint, Value, is_host_of,
 };
 
-/// Settings that a heaven lacks, and what is to be said of those that are there.
+/// Missing settings of a robot heaven, and remarks about the existing settings.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
@@ -25,11 +25,11 @@ pub(super) struct Plan {
     pub(super) left_out: Option<Value>,
 }
 
-/// Wishes of the command.
+/// Arguments of the command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes<'a> {
     pub(super) urls: &'a [String],
-    /// Who may read the pages.
+    /// Visitors that may read the pages.
     pub(super) open_to: Option<&'a str>,
     /// Whether robots are redirected away from public pages.
     pub(super) filters: bool,
@@ -41,16 +41,16 @@ struct Subject<'a> {
     settings: &'a Settings,
     whole: &'a Loaded,
     given: Vec<Url>,
-    /// URL of the site as visitors know it, as far as anything says so.
+    /// URL of the site for visitors, if any setting specifies it.
     base: Option<Url>,
 }
 
-/// Returns what is to be written so that robots read a site's heaven.
+/// Returns the settings to add so that robots read a site's heaven.
 ///
 /// # Errors
 ///
-/// Fails with what to write by hand, where somebody has decided otherwise or nothing says where
-/// the site is.
+/// Fails with a setting to change by hand if an existing setting contradicts the plan, or if the
+/// URL of the site is unknown.
 pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Result<Plan, String> {
     let subject = Subject::new(site, whole, wishes.urls)?;
     let mut plan = Plan::default();
@@ -62,22 +62,22 @@ pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Res
     Ok(plan)
 }
 
-/// Chooses the site that a command is about.
+/// Chooses the site for a command.
 ///
 /// # Errors
 ///
-/// Fails with the names of those that there are.
+/// Fails with the names of the existing sites.
 pub(super) fn choose(sites: Vec<ServedSite>, name: Option<&str>) -> Result<ServedSite, String> {
     let names: Vec<_> = sites.iter().map(|site| site.name().to_owned()).collect();
     let names = names.join(", ");
     match name {
         None if sites.len() > 1 => Err(format!(
-            "there are several sites: choose one by --site: {names}"
+            "there are several sites: choose one with --site: {names}"
         )),
         name => {
             let is_meant = |site: &ServedSite| name.is_none_or(|name| name == site.name());
             let found = sites.into_iter().find(is_meant);
-            found.ok_or_else(|| format!("--site: there is no such site; there are: {names}"))
+            found.ok_or_else(|| format!("--site: no such site; configured sites: {names}"))
         }
     }
 }
@@ -108,7 +108,7 @@ impl<'a> Subject<'a> {
         Ok(subject)
     }
 
-    /// A slip in a name would describe somebody else's site.
+    /// Checks the host of a URL: a typing error would describe somebody else's site.
     fn check_host(&self, url: &Url) -> Result<(), String> {
         let hosts = &self.settings.server.hosts;
         let host = url.host_str().unwrap_or_default();
@@ -126,7 +126,7 @@ impl<'a> Subject<'a> {
             return Ok(());
         }
         Err(format!(
-            "{host} is none of server.hosts, which are {}",
+            "{host} is not in server.hosts, which are {}",
             hosts.join(", ")
         ))
     }
@@ -142,7 +142,7 @@ impl<'a> Subject<'a> {
             .filter(|url| matches!(url.scheme(), "http" | "https"))
     }
 
-    /// Returns the URL that `heaven.url` says the site has.
+    /// Returns the URL of the site according to `heaven.url`.
     fn set_url(&self) -> Option<Url> {
         let url = &self.settings.heaven.url;
         self.is_own(&HeavenSection::KEY.url)
@@ -177,8 +177,8 @@ impl<'a> Subject<'a> {
 
     fn base(&self) -> Result<&Url, String> {
         self.base.as_ref().ok_or_else(|| {
-            "where the site answers is not known: write server.upstream into the configuration file, \
-             or say --upstream URL as `serve` was told"
+            "the URL of the site is unknown: set server.upstream in the configuration file, \
+             or use --upstream URL as for `serve`"
                 .to_owned()
         })
     }
@@ -194,7 +194,7 @@ impl<'a> Subject<'a> {
         self.site.loaded.origin(key)
     }
 
-    /// Whoever names an area, and has named none before, means that robots cannot use it.
+    /// Adds filter patterns for a newly named area, which robots presumably cannot use.
     fn add_patterns(&self, plan: &mut Plan, filters: bool) -> Result<(), String> {
         let keys = &GeneralSection::KEY;
         let (general, heaven) = (&self.settings.general, &self.settings.heaven.path);
@@ -203,7 +203,7 @@ impl<'a> Subject<'a> {
         if general.redirect_url.is_empty() && !has_rules {
             let origin = self.origin(&keys.redirect_url);
             return Err(format!(
-                "no robot is sent anywhere, as redirect_url is empty ({origin}): write redirect_url = \"{heaven}\""
+                "no robot is redirected, because redirect_url is empty ({origin}): set redirect_url = \"{heaven}\""
             ));
         }
         let has_patterns = !general.filter_patterns.is_empty();
@@ -216,7 +216,7 @@ impl<'a> Subject<'a> {
         if is_said || self.given.iter().any(|url| is_filtered(&url)) {
             let others = self.given.iter().filter(|url| !is_filtered(url));
             plan.notes.extend(others.map(|url| {
-                format!("robots may read {url} themselves: no filter_pattern is about it")
+                format!("robots may read {url} themselves: no filter_pattern matches it")
             }));
             return Ok(());
         }
@@ -229,8 +229,8 @@ impl<'a> Subject<'a> {
                 .push((&keys.filter_patterns, Value::List(patterns)));
         } else if !self.given.is_empty() || !has_patterns {
             return Err(
-                "which part of the site robots cannot use is not said: name it, as in `heaven start \
-                 /members/`, or write filter_pattern"
+                "the area that robots cannot use is unknown: name it, as in `heaven start \
+                 /members/`, or set filter_pattern"
                     .to_owned(),
             );
         }
@@ -246,7 +246,7 @@ impl<'a> Subject<'a> {
             return match new {
                 None => Ok(()),
                 Some(url) => Err(format!(
-                    "site_robot.starting_points ({}) does not name {url}: write it there too",
+                    "site_robot.starting_points ({}) does not contain {url}: add it there",
                     self.origin(&keys.starting_points)
                 )),
             };
@@ -278,7 +278,7 @@ impl<'a> Subject<'a> {
             }
         }
         if starts.is_empty() {
-            return Err("where the site robot begins is not known: name a URL".to_owned());
+            return Err("the site robot has no starting point: name a URL".to_owned());
         }
         Ok(starts)
     }
@@ -287,8 +287,8 @@ impl<'a> Subject<'a> {
         let (keys, heaven) = (&HeavenSection::KEY, &self.settings.heaven);
         if !heaven.serve {
             return Err(format!(
-                "heaven.serve is false ({}), and so the upstream answers for {}: take that line out, and \
-                 a rule that refuses robots there",
+                "heaven.serve is false ({}), so the upstream serves {}: remove that line and \
+                 any rule that refuses robots there",
                 self.origin(&keys.serve),
                 heaven.path
             ));
@@ -298,9 +298,9 @@ impl<'a> Subject<'a> {
         if heaven.source != HeavenSource::Database && !is_published {
             if !heaven.directory.is_empty() {
                 return Err(format!(
-                    "robot heaven has pages already, those of heaven.directory ({}): write \
-                     heaven.source = \"database\" to have them made of the site in their place, or \
-                     site_robot.publish = {:?} to have them written there",
+                    "robot heaven already has pages, those of heaven.directory ({}): set \
+                     heaven.source = \"database\" to generate pages from the site instead, or \
+                     site_robot.publish = {:?} to write the generated pages there",
                     self.origin(&keys.directory),
                     heaven.directory
                 ));
@@ -314,8 +314,8 @@ impl<'a> Subject<'a> {
             plan.changes.push((&keys.url, Value::Text(url.to_owned())));
             if self.is_upstream(base) {
                 plan.notes.push(format!(
-                    "{url} is where the upstream answers: set server.hosts and heaven.url once visitors \
-                     know the site by a name"
+                    "{url} is the upstream's address: set server.hosts and heaven.url once visitors \
+                     reach the site by a host name"
                 ));
             }
         }
@@ -331,7 +331,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Checks that the file is where the changes count, and for this site alone.
+    /// Checks that the changes take effect in the file, and only for this site.
     fn check_places(&self, plan: &Plan) -> Result<(), String> {
         if plan.changes.is_empty() || self.site.number.is_some() {
             return Ok(());
@@ -339,7 +339,7 @@ impl<'a> Subject<'a> {
         if !self.whole.sites().is_empty() {
             let hosts = ServerSection::KEY.hosts.name_in_site();
             return Err(format!(
-                "what is set for {} counts for every [[site]]: make it a [[site]] with {hosts} of its own",
+                "the settings of {} apply to every [[site]]: make it a [[site]] with its own {hosts}",
                 self.site.name()
             ));
         }
@@ -350,7 +350,7 @@ impl<'a> Subject<'a> {
         match plan.changes.iter().find(|(key, _)| !is_in_file(key)) {
             None => Ok(()),
             Some((key, value)) => Err(format!(
-                "{} is set by {}, which counts before the file: set it there to {value}",
+                "{} is set by {}, which overrides the file: set it there to {value}",
                 key.name,
                 output::clean(self.origin(key))
             )),
@@ -358,7 +358,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns the patterns for all below a URL; for a whole site there are none.
+/// Returns the patterns for all paths below a URL; none for a whole site.
 fn patterns(url: &Url) -> Vec<String> {
     match url.path() {
         "/" => Vec::new(),
@@ -367,7 +367,7 @@ fn patterns(url: &Url) -> Vec<String> {
     }
 }
 
-/// Compares directories by their spelling, as neither need be there yet.
+/// Compares directories by spelling, because they may not exist yet.
 fn is_same(into: &Path, directory: &str) -> bool {
     !directory.is_empty() && absolute(into).ok() == absolute(directory).ok()
 }

@@ -1,4 +1,4 @@
-//! Whether robots are led to heaven: a running server is asked as a robot would ask it.
+//! Checks whether robots are redirected to heaven by querying a running server as a robot would.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -18,34 +18,34 @@ use crate::operations::decisions::DecisionView;
 use crate::policy::{Action, Policy};
 use crate::store::Store;
 
-/// Longest time for one answer.
+/// Timeout for one response.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Largest page of heaven that is read, in bytes.
+/// Maximum size of a heaven page, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How often a server is asked that has not seen the new pages yet, and how long it has in between.
+/// Number of requests to a server that has not loaded the new pages yet, and the pause in between.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What a robot gets at one page.
+/// Result of a robot's request for one page.
 #[derive(Debug)]
 pub(super) struct Proof {
-    /// Page that it asks for, with its title.
+    /// Requested page, with its title.
     page: Option<(Url, String)>,
-    /// Where it is led.
+    /// Redirect target.
     location: Option<String>,
-    /// Server that was asked; `None`: none answers.
+    /// Queried server; `None` if no server answers.
     server: Option<SocketAddr>,
-    /// Whether any has an address at which it could be asked.
+    /// Whether any server has an address for queries.
     can_ask: bool,
-    /// Whether it is not led there, as it can read the page itself.
+    /// Whether the robot is not redirected, because it can read the page itself.
     reads_itself: bool,
-    /// Why it is not led to heaven, if it is not.
+    /// Reason why the robot is not redirected to heaven, if it is not.
     failure: Option<String>,
 }
 
-/// What a server has answered.
+/// Response of a server.
 struct ServerAnswer {
     server: SocketAddr,
     status: u16,
@@ -53,7 +53,7 @@ struct ServerAnswer {
 }
 
 impl Proof {
-    /// Returns `true` if a robot is led to heaven, will be once a server runs, or need not be.
+    /// Returns `true` if the robot is redirected, will be once a server runs, or need not be.
     pub(super) fn is_good(&self) -> bool {
         self.failure.is_none()
     }
@@ -62,14 +62,14 @@ impl Proof {
         let page = self.page.as_ref();
         let at = page.map_or_else(String::new, |(url, _)| format!(" at {url}"));
         if let Some(failure) = &self.failure {
-            let text = format!("error: Googlebot{at} is not led to robot heaven: {failure}");
+            let text = format!("error: Googlebot{at} is not redirected to robot heaven: {failure}");
             output::note(&output::clean(&text));
             return Ok(());
         }
         if self.reads_itself {
             let text = format!(
-                "Googlebot{at} reads the page itself, as no filter_pattern names it; robot heaven has a \
-                 page of it too"
+                "Googlebot{at} reads the page itself, because no filter_pattern matches it; robot heaven has a \
+                 page for it too"
             );
             return output::line(&output::clean(&text));
         }
@@ -79,14 +79,14 @@ impl Proof {
             Some(_) => ("is", ""),
             None if self.can_ask => (
                 "will be",
-                "\nno server answers here: `robot-detection serve` starts it",
+                "\nno server is running: start it with `robot-detection serve`",
             ),
             None => (
                 "will be",
-                "\nno server was asked: no listener without TLS has an address",
+                "\nno server was queried: no listener without TLS has an address",
             ),
         };
-        let text = format!("Googlebot{at} {is_led} led to {to}: «{title}»");
+        let text = format!("Googlebot{at} {is_led} redirected to {to}: «{title}»");
         output::line(&format!("{}{next}", output::clean(&text)))
     }
 
@@ -102,7 +102,7 @@ impl Proof {
     }
 }
 
-/// Looks where a robot is led that asks for a page of a site.
+/// Checks the redirect of a robot that requests a page of a site.
 pub(super) async fn prove(
     (loaded, store): (&Loaded, &Store),
     (site, of_site): (&str, &Loaded),
@@ -117,7 +117,7 @@ pub(super) async fn prove(
         failure: None,
     };
     let Some((url, title)) = example_page(store, site, policy).await? else {
-        proof.failure = Some("no page of the site is described".to_owned());
+        proof.failure = Some("no page of the site has been described".to_owned());
         return Ok(proof);
     };
     let expected = Explainer::of(loaded)
@@ -142,7 +142,7 @@ pub(super) async fn prove(
     Ok(proof)
 }
 
-/// What asks the servers of this machine for one page.
+/// Client that requests one page from the servers of this machine.
 struct Asker<'a> {
     client: DirectClient,
     loaded: &'a Loaded,
@@ -167,12 +167,12 @@ impl<'a> Asker<'a> {
         })
     }
 
-    /// Asks until the answer is as expected; `None` where nobody answers.
+    /// Repeats the request until the response is as expected; `None` if no server answers.
     async fn ask(&self) -> Option<ServerAnswer> {
         let mut last = None;
         for _ in 0..TRIES {
             last = self.ask_once().await;
-            // A server that runs sees new pages within a moment.
+            // A running server loads new pages within a moment.
             match &last {
                 Some(answer) if !self.is_expected(answer) => sleep(PAUSE).await,
                 _ => break,
@@ -215,32 +215,32 @@ impl<'a> Asker<'a> {
         answer.location.is_some() && answer.location == self.expected.location
     }
 
-    /// Returns what is wrong with a server that answers so.
+    /// Returns the reason why a server's response is wrong, if it is.
     async fn judge(&self, answer: &ServerAnswer) -> Option<String> {
         let (server, status) = (answer.server, answer.status);
         if !self.is_expected(answer) {
             return Some(if health::is_ready(self.loaded).await {
                 format!(
-                    "the server at {server} answers {status}, as it has not taken this configuration: reload \
-                     it by `systemctl reload robot-detection` or kill -HUP, and run the command again"
+                    "the server at {server} returns {status}, because it has not loaded this configuration: reload \
+                     it with `systemctl reload robot-detection` or kill -HUP, and run the command again"
                 )
             } else {
                 format!(
-                    "what answers {status} at {server} is no robot-detection with this configuration: say \
-                     --listen ADDRESS as `serve` was told"
+                    "the program that returns {status} at {server} is not robot-detection with this configuration: use \
+                     --listen ADDRESS as for `serve`"
                 )
             });
         }
         let to = self.url.join(answer.location.as_deref()?).ok()?;
         match self.ask_at(server, &to).await {
             Some(page) if page.status == 200 => None,
-            Some(page) => Some(format!("{to} answers {}", page.status)),
+            Some(page) => Some(format!("{to} returns {}", page.status)),
             None => Some(format!("{to} does not answer")),
         }
     }
 }
 
-/// Returns where this machine reaches the visitors' side of a server without TLS.
+/// Returns the addresses at which this machine reaches the server's public listeners without TLS.
 fn addresses(loaded: &Loaded) -> impl Iterator<Item = SocketAddr> {
     plain_addresses(loaded).filter_map(health::address)
 }

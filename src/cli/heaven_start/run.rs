@@ -1,4 +1,4 @@
-//! Writes what a heaven lacks, has the site robot run, and proves that robots are led to its pages.
+//! Adds missing settings, runs the site robot, and checks that robots are redirected to heaven.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::cli::output::WrongUsage;
 use crate::cli::site_robot::{
     CommandContext, INTERRUPTED, Manner, object, print, reasons, run_anywhere, tell_troubles,
 };
-use crate::cli::{Cli, context, output, serve};
+use crate::cli::{Cli, context, output, serve_settings};
 use crate::config::{GeneralSection, Loaded, Value, with_settings};
 use crate::store::{Store, StoreError};
 
@@ -26,44 +26,44 @@ use super::{
 
 /// Arguments of `heaven start`.
 #[derive(Args, Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
+#[expect(clippy::struct_excessive_bools, reason = "command-line flags")]
 pub(in crate::cli) struct StartArgs {
-    /// Where the area begins that robots cannot use: URLs, or paths of the site [default:
-    /// `site_robot.starting_points`, else the beginnings of `filter_pattern`]
+    /// Start of the area that robots cannot use: URLs, or paths of the site [default:
+    /// `site_robot.starting_points`, else the prefixes of `filter_pattern`]
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// Name of the site, where there are several
+    /// Name of the site, if there are several
     #[arg(long, value_name = "NAME")]
     site: Option<String>,
-    /// Where visitors reach the server, as `serve --listen` has it
+    /// Addresses of the server, as for `serve --listen`
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Server behind the proxy, as `serve --upstream` has it; may be repeated
+    /// Upstream server, as for `serve --upstream`; may be repeated
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
-    /// Who may read the whole texts of the pages, as `heaven.open_to` has it; needed where the site robot
-    /// logs in and nobody can be asked
+    /// Visitors that may read full texts, as in `heaven.open_to`; required if the site robot logs
+    /// in and no terminal is available
     #[arg(long, value_name = "WHO", value_parser = READERS)]
     open_to: Option<String>,
-    /// Leads robots to heaven from the named area also where everybody can read it (`filter_pattern`)
+    /// Redirect robots from the named area to heaven even if it is public (sets `filter_pattern`)
     #[arg(long)]
     filter: bool,
-    /// Shows what would be written, and does nothing
+    /// Show the changes without applying them
     #[arg(long)]
     dry_run: bool,
-    /// Writes it without asking
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// The site, and the configuration with all that its heaven needs.
+/// The site, and the configuration with all settings for its heaven.
 struct Prepared {
     loaded: Loaded,
     site: ServedSite,
-    /// What is to be written; `None`: nothing is missing.
+    /// Changes to the configuration file; `None` if no settings are missing.
     rewrite: Option<Rewrite>,
 }
 
@@ -78,7 +78,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     if !args.json {
         match &rewrite {
             Some(rewrite) => rewrite.print()?,
-            None => output::line("the configuration has all that robot heaven needs")?,
+            None => output::line("the configuration already has all settings for robot heaven")?,
         }
     }
     if args.dry_run {
@@ -89,7 +89,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     }
     if let Some(rewrite) = &rewrite {
         let file = output::clean(&context::file(cli).display().to_string());
-        if !is_confirmed(&format!("These lines are written into {file}."), args.yes)? {
+        if !is_confirmed(&format!("These lines will be written to {file}."), args.yes)? {
             output::note("nothing was written");
             return Ok(ExitCode::FAILURE);
         }
@@ -97,7 +97,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     }
     let context = CommandContext::of(loaded).await?;
     let store = context.store.clone();
-    // Not `?`: the database is closed in any case.
+    // Not `?`, so that the database is closed in any case.
     let code = Box::pin(visit(cli, args, (context, site), rewrite)).await;
     store.close().await;
     code
@@ -113,11 +113,11 @@ fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result
         return Ok(());
     }
     Err(WrongUsage(format!(
-        "{question}; say --open-to with one of these"
+        "{question}; use --open-to with one of these"
     )))
 }
 
-/// Decides what is to be written, and proves that it can be loaded.
+/// Determines the changes to the configuration file, and checks that the result can be loaded.
 fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     let text = context::file_text(cli)?;
     let load = |text: Option<&str>| {
@@ -126,7 +126,7 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
             upstream: args.upstream.clone(),
             demo: false,
         };
-        let loaded = serve::load_from(context::loader_of(cli, text), &flags)?;
+        let loaded = serve_settings::load_from(context::loader_of(cli, text), &flags)?;
         validate(&loaded)?;
         app::site_robots(&loaded)?;
         anyhow::Ok(loaded)
@@ -158,8 +158,8 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     let shown = output::clean(&file.display().to_string());
     let Some(old) = text else {
         return Err(WrongUsage(format!(
-            "there is no {shown} here to write into: name the file of the server by --config FILE, or \
-             have `robot-detection init --interactive` write one"
+            "{shown} does not exist: name the server's configuration file with --config FILE, or \
+             create one with `robot-detection init --interactive`"
         ))
         .into());
     };
@@ -174,16 +174,16 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     })
 }
 
-/// Asks for the starting points before anything is written.
+/// Requests the starting points before anything is written.
 async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> {
     let Some(robot) = site.robot(loaded) else {
         return Ok(());
     };
     if let Some(failure) = try_upstream(loaded, site.name()).await? {
         let failure = output::clean(&failure);
-        anyhow::bail!("nothing was written, as the upstream does not answer: {failure}");
+        anyhow::bail!("nothing was written, because the upstream does not respond: {failure}");
     }
-    // One in memory where there is none yet: what only asks makes no file.
+    // In memory if no database exists: a trial creates no file.
     let store = context::store(loaded).await?;
     let starts: Vec<_> = robot.starting_points().cloned().collect();
     let tried = async {
@@ -198,7 +198,9 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
     } = tried?;
     if is_in_vain {
         let failures = output::clean(&failures.join("; "));
-        anyhow::bail!("nothing was written, as the site robot would find nothing: {failures}");
+        anyhow::bail!(
+            "nothing was written, because the site robot would find no pages: {failures}"
+        );
     }
     for failure in failures {
         output::note(&format!("warning: {}", output::clean(&failure)));
@@ -210,19 +212,19 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
 fn leads_away(patterns: &Value, args: &StartArgs) -> anyhow::Result<bool> {
     let key = GeneralSection::KEY.filter_patterns.name;
     let question = format!(
-        "Robots can read these pages. {key} = {patterns} would send them to robot heaven instead."
+        "Robots can read these pages. {key} = {patterns} would redirect them to robot heaven instead."
     );
     let is_asked = can_ask() && !args.yes && !args.dry_run;
     let leads = is_asked && is_confirmed(&question, false)?;
     if !leads {
         output::note(&output::clean(&format!(
-            "note: left out: {key} = {patterns}, as robots can read these pages themselves; --filter writes it"
+            "note: not written: {key} = {patterns}, because robots can read these pages themselves; use --filter to write it"
         )));
     }
     Ok(leads)
 }
 
-/// Has the site robot run, and proves what came of it.
+/// Runs the site robot and checks the result.
 async fn visit(
     cli: &Cli,
     args: &StartArgs,
@@ -307,12 +309,12 @@ async fn report_run(
     })
 }
 
-/// Says that only one server has taken the new configuration, where there are more.
+/// Warns if other servers use the database that have not loaded the new configuration.
 async fn tell_others(store: &Store) -> Result<(), StoreError> {
     let servers = store.instances().list().await?.len();
     if servers > 1 {
         output::note(&format!(
-            "warning: {servers} servers use this database: give each that runs the new configuration, and \
+            "warning: {servers} servers use this database: copy the new configuration to each of them, and \
              reload it"
         ));
     }

@@ -1,4 +1,4 @@
-//! Whether the site robot would find anything where it is to begin.
+//! Checks whether the site robot would find pages at its starting points.
 
 use url::Url;
 
@@ -6,21 +6,21 @@ use crate::app::{ServerSettings, SiteRobotRuns};
 use crate::config::Loaded;
 use crate::site_robot::Step;
 
-/// Most starting points that are asked for.
+/// Maximum number of starting points requested.
 const MAX_REQUESTS: usize = 10;
 
-/// What came of asking for the starting points.
+/// Results of requesting the starting points.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    /// Why nothing is found at those that answer otherwise than with a page.
+    /// Reasons why starting points do not return a page.
     pub(super) failures: Vec<String>,
-    /// Whether all are so.
+    /// Whether all starting points failed.
     pub(super) is_in_vain: bool,
 }
 
-/// Connects to the upstream of a site; returns why none of its servers can be reached.
+/// Connects to the upstream of a site; returns the reason if no server can be reached.
 ///
-/// The site robot would try each of them for a while.
+/// The site robot would retry each server for a while.
 pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<Option<String>> {
     let server = ServerSettings::new(loaded, false)?;
     let mut last = None;
@@ -34,7 +34,7 @@ pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<
     Ok(last)
 }
 
-/// Asks for each starting point as a run would.
+/// Requests each starting point as a run would.
 pub(super) async fn try_starts(runs: &SiteRobotRuns, starts: &[Url]) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
     let starts = starts.iter().filter(|url| url.has_host());
@@ -52,7 +52,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     let explained = runs.robot().explain(url.as_str()).await?;
     if let Some(step) = explained.steps.iter().find(|step| !step.goes_on) {
         let advice = if step.step == Step::RobotsTxt {
-            "; see to that file, or to site_robot.robots_txt_of"
+            "; change that file, or set site_robot.robots_txt_of"
         } else {
             ""
         };
@@ -61,30 +61,29 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     }
     Ok(match runs.ask(url).await {
         Ok(answer) => meaning(url, answer.status, answer.location().as_deref()),
-        Err(error) => Err(format!("does not answer: {error}")),
+        Err(error) => Err(format!("does not respond: {error}")),
     })
 }
 
-/// Returns why nothing comes of an answer.
+/// Returns an error if a response does not lead to pages.
 fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String> {
-    const LOGIN: &str =
-        "say how the site robot logs in by site_robot.login or site_robot.login_form";
+    const LOGIN: &str = "configure the login with site_robot.login or site_robot.login_form";
     match (status, location) {
         (200..=299, _) => Ok(()),
         (300..=399, Some(to)) if is_below(url, to) => Ok(()),
         (300..=399, Some(to)) => Err(format!(
-            "is redirected to {}: begin there, or where that is a login, {LOGIN}",
+            "redirects to {}: start there, or, if it is a login page, {LOGIN}",
             to.escape_debug()
         )),
-        (401 | 403, _) => Err(format!("answers {status}: {LOGIN}")),
+        (401 | 403, _) => Err(format!("returns {status}: {LOGIN}")),
         (404 | 410, _) => Err(format!(
-            "answers {status}: name the URL of the area that robots cannot use"
+            "returns {status}: name the URL of the area that robots cannot use"
         )),
-        _ => Err(format!("answers {status}")),
+        _ => Err(format!("returns {status}")),
     }
 }
 
-/// Returns `true` if a redirect leads to a page at or below the one asked for, as with a slash.
+/// Returns `true` if a redirect leads to a URL at or below the requested one, as with a slash.
 fn is_below(url: &Url, location: &str) -> bool {
     url.join(location)
         .is_ok_and(|to| to.host() == url.host() && to.path().starts_with(url.path()))
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_says_what_is_missing() {
+    fn responses_are_turned_into_advice() {
         let url: Url = "http://h/a/members".parse().unwrap();
         for (status, location, expected) in [
             (200, None, None),
@@ -109,7 +108,7 @@ mod tests {
             (
                 302,
                 Some("http://other/a/members/"),
-                Some("redirected to http://other/"),
+                Some("redirects to http://other/"),
             ),
             (302, Some("/\u{1b}[2J"), Some("\\u{1b}")),
             (403, None, Some("site_robot.login_form")),

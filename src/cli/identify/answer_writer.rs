@@ -1,4 +1,4 @@
-//! One line of output for each User-Agent.
+//! Writes one line of output for each User-Agent.
 
 use std::io::{self, Write};
 
@@ -10,20 +10,20 @@ use crate::operations::decisions::ClaimView;
 
 use super::{input::EntrySink, proving_sink::VerdictSink};
 
-/// Verdict of a line that claims nothing.
+/// Verdict of a line without a claim.
 const NO_VERDICT: &str = "-";
 
-/// Writer of answers: the robot's id, `-` for none, `?` for an unreadable line.
+/// Writer of results: the robot's id, `-` if no robot is known, `?` for an unreadable line.
 #[derive(Debug)]
 pub(super) struct AnswerWriter<'d, W> {
     detector: &'d Detector,
     out: W,
     is_json: bool,
-    /// Verdict on the next line's claim, where claims are proven.
+    /// Verdict on the next line's claim, if claims are verified.
     verdict: Option<&'static str>,
 }
 
-/// Line of JSON.
+/// JSON object of a result.
 #[derive(Serialize)]
 struct Answer {
     claim: Option<ClaimView>,

@@ -1,4 +1,4 @@
-//! Arguments of the command.
+//! Arguments of `identify`.
 
 use std::path::PathBuf;
 
@@ -19,28 +19,28 @@ Example: tail -f access.log | robot-detection identify --format combined"
 )]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
+    reason = "each one is a command-line flag"
 )]
 pub(in crate::cli) struct IdentifyArgs {
-    /// User agents; without any, lines are read
+    /// User-Agents; reads lines of --input if none are given
     #[arg(value_name = "UA", conflicts_with_all = ["input", "format", "summary"])]
     pub(super) user_agents: Vec<String>,
-    /// Form of the lines
+    /// Input format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub(super) format: LogFormat,
-    /// Files to read, gzip or not; `-` is standard input [default: standard input]
+    /// Files to read, plain or gzip; `-` reads standard input [default: standard input]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(super) input: Vec<PathBuf>,
-    /// User-Agent's field in JSON lines, such as `request.headers.User-Agent` [default: the usual names]
+    /// User-Agent field in JSON lines, such as `request.headers.User-Agent` [default: common names]
     #[arg(long, value_name = "NAME")]
     pub(super) field: Option<FieldPath>,
-    /// Field of the bytes sent in JSON lines [default: the usual names]
+    /// Response size field in JSON lines [default: common names]
     #[arg(long, value_name = "NAME")]
     pub(super) bytes_field: Option<FieldPath>,
-    /// Prints hits, bytes and shares instead of a line for each line; table where no form is named
+    /// Print hits, bytes and shares instead of a result for each line [default format: table]
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     pub(super) summary: Option<SummaryForm>,
-    /// What the summary adds up by [default: robot, operator and purpose; csv: robot; json: all]
+    /// Group the summary by [default: robot, operator and purpose; csv: robot; json: all]
     #[arg(
         long,
         value_enum,
@@ -49,40 +49,40 @@ pub(in crate::cli) struct IdentifyArgs {
         requires = "summary"
     )]
     pub(super) by: Vec<By>,
-    /// Rows of each table, 0 for all [default: 20; csv and json: 0]
+    /// Maximum rows of each table, 0 for all [default: 20; csv and json: 0]
     #[arg(long, value_name = "N", requires = "summary")]
     pub(super) top: Option<usize>,
-    /// Prints one JSON object a line: id, name, purpose, pattern, where it matched; or the summary as JSON
+    /// Print a JSON object for each line (id, name, purpose, pattern, position), or a JSON summary
     #[arg(long)]
     pub(super) json: bool,
-    /// Proves by the addresses of the log that robots are who they say; adds the verdict
+    /// Verify claims by the client addresses of the log and add the verdicts
     #[arg(long, conflicts_with = "user_agents")]
     pub(super) verify: bool,
-    /// Judges the people of a log: fleets of robots that say they are browsers, and who behaves like none
+    /// List suspects in the log: fleets of robots that claim to be browsers, and automated clients
     #[arg(long, conflicts_with_all = ["user_agents", "format", "summary", "verify", "field", "bytes_field"])]
     pub(super) suspects: bool,
-    /// File of the robots.txt that was in force, for those who ask for what it closes
+    /// robots.txt at the time of the log, to detect clients that request disallowed paths
     #[arg(long, value_name = "FILE", requires = "suspects")]
     pub(super) robots_txt: Option<PathBuf>,
-    /// Uses the registry that comes with the program, not the database's
+    /// Use the bundled registry instead of the database
     #[arg(long)]
     pub(super) bundled: bool,
 }
 
-/// Form of the lines that `identify` reads.
+/// Input format of `identify`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum LogFormat {
-    /// A User-Agent a line
+    /// One User-Agent per line
     #[default]
     UserAgents,
-    /// Common and combined logs of Apache and nginx, with a virtual host or without
+    /// Common and combined logs of Apache and nginx, with or without a virtual host
     Combined,
-    /// A JSON object a line, as of nginx, Caddy and Traefik
+    /// One JSON object per line, as written by nginx, Caddy and Traefik
     Json,
 }
 
 impl LogFormat {
-    /// Returns the word for it.
+    /// Returns the name of the format.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::UserAgents => "user-agents",
@@ -92,22 +92,22 @@ impl LogFormat {
     }
 }
 
-/// What the summary adds up by.
+/// Grouping of the summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum By {
     /// Robots
     Robot,
-    /// Companies and projects that run them
+    /// Companies and projects that operate robots
     Operator,
-    /// What they are for
+    /// Purposes of robots
     Purpose,
-    /// Registries that they are known from
+    /// Registries that list the robots
     Source,
     /// User-Agents of unlisted robots, the first 10,000
     Unlisted,
-    /// Robots and the verdicts on their claims, with --verify
+    /// Robots and verdicts, with --verify
     Verdict,
-    /// People, robots, unlisted robots, lines without User-Agent, unreadable lines
+    /// Human visitors, robots, unlisted robots, lines without User-Agent, unreadable lines
     Total,
 }
 

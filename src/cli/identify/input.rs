@@ -1,4 +1,4 @@
-//! Files and standard input, one after the other.
+//! Reads files and standard input, one after the other.
 
 use std::fmt;
 use std::fs::File;
@@ -11,18 +11,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::access_log::{Entry, Lines, Parser, open};
 use crate::cli::output;
 
-/// Consumer of the entries of logs.
+/// Consumer of log entries.
 pub(super) trait EntrySink {
-    /// Handles one line; `None` is a line that is not of the log's form.
+    /// Handles one line; `None` is a line that does not match the log's format.
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()>;
 
-    /// Handles a pause: reading the next line may take a while.
+    /// Handles a pause before a read that may block.
     ///
-    /// What is buffered is written then, so that `tail -f access.log | identify` answers at once.
+    /// Buffered results are written then, so that `tail -f access.log | identify` has no delay.
     fn pause(&mut self) -> io::Result<()>;
 }
 
-/// Counts of the lines that were read.
+/// Counts of the lines read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadCounts {
     pub(super) lines: u64,
@@ -40,7 +40,7 @@ pub(in crate::cli) enum Input {
 }
 
 impl Input {
-    /// Returns the inputs that arguments name: `-` and none are standard input.
+    /// Returns the inputs for file arguments; `-` and an empty list mean standard input.
     pub(in crate::cli) fn named(files: &[PathBuf]) -> Vec<Self> {
         if files.is_empty() {
             return vec![Self::Stdin];
@@ -52,7 +52,7 @@ impl Input {
         files.iter().map(named).collect()
     }
 
-    /// Returns the bytes of a regular file.
+    /// Returns the size of a regular file in bytes.
     pub(super) fn size_bytes(&self) -> Option<u64> {
         let Self::File(path) = self else {
             return None;
@@ -78,7 +78,7 @@ impl fmt::Display for Input {
     }
 }
 
-/// Reads all inputs; one that fails is reported, and the next is read.
+/// Reads all inputs; reports an input that fails and continues with the next.
 pub(super) fn read_all(
     inputs: &[Input],
     parser: &mut Parser,
@@ -93,14 +93,14 @@ pub(super) fn read_all(
         };
         if let Some(error) = failure {
             counts.failed += 1;
-            // The bar would otherwise be drawn over the line.
+            // The progress bar would otherwise be drawn over the line.
             bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
         }
     }
     Ok(counts)
 }
 
-/// Reads one input; returns the error that ended it, fails where the sink does.
+/// Reads one input; returns the error that ended it, and fails if the sink fails.
 fn read(
     reader: impl Read,
     parser: &mut Parser,
@@ -119,7 +119,7 @@ fn read(
             }
             sink.entry(entry)?;
         }
-        // Before more is read, which for a pipe may take for ever.
+        // Called before the next read, which may block for ever on a pipe.
         sink.pause()?;
         match lines.fill() {
             Ok(true) => {}
@@ -129,14 +129,14 @@ fn read(
     }
 }
 
-/// Returns a bar, hidden where nobody sees it or where answers are printed to the same terminal.
+/// Returns a progress bar, hidden without a terminal or if results are printed to the terminal.
 pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
-    // Bar and answers on one terminal would take turns in overwriting each other.
+    // A bar and results on the same terminal would overwrite each other.
     let is_free = is_summary || !io::stdout().is_terminal();
     if !is_free || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    // One input of unknown size, such as a pipe, leaves the whole without a percentage.
+    // With an input of unknown size, such as a pipe, the bar shows no percentage.
     let sizes: Option<u64> = inputs.iter().map(Input::size_bytes).sum();
     let (bar, style) = match sizes {
         Some(bytes) => (
@@ -155,10 +155,10 @@ pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     bar
 }
 
-/// Progress of proofs: how many of the claims that were found are proven.
+/// Progress of verification: the number of verified claims among those found.
 ///
-/// Each robot and address counts once. Reading stops while claims are proven, so that a bar of
-/// bytes alone would seem to hang.
+/// Each robot and address counts once. Reading pauses during verification, so a bar that only shows
+/// bytes would seem to hang.
 #[derive(Debug)]
 pub(super) struct ProofProgress {
     bar: ProgressBar,
@@ -175,13 +175,13 @@ impl ProofProgress {
         }
     }
 
-    /// Adds claims that are to be proven.
+    /// Adds claims to verify.
     pub(super) fn found(&mut self, more: usize) {
         self.found += more;
         self.show();
     }
 
-    /// Adds a claim that is proven, or of which nothing can be said.
+    /// Counts a claim as finished, whatever its verdict.
     pub(super) fn proven(&mut self) {
         self.proven += 1;
         self.show();
@@ -189,7 +189,7 @@ impl ProofProgress {
 
     fn show(&self) {
         let Self { bar, found, proven } = self;
-        bar.set_message(format!("{proven} of {found} robots' addresses proven"));
+        bar.set_message(format!("{proven} of {found} robot addresses verified"));
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_gets_one_line() {
+    fn each_input_line_gives_one_output_line() {
         let input =
             b"Mozilla/5.0 (compatible; Googlebot/2.1)\r\n\nMozilla/5.0 (X11)\nGooglebot/2.1";
         assert_eq!(user_agents(input), "googlebot\n-\n-\ngooglebot\n");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_not_kept_in_memory() {
+    fn unterminated_line_is_not_kept_in_memory() {
         let mut input = vec![b'x'; 30 * MAX_LINE_BYTES];
         input.extend(b"\nGooglebot/2.1\n");
         assert_eq!(user_agents(&input), "-\ngooglebot\n");
@@ -251,7 +251,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn any_bytes_give_a_line_for_a_line(
+        fn arbitrary_bytes_give_one_output_line_per_input_line(
             input in proptest::collection::vec(
                 prop_oneof![Just(b'\n'), Just(b'"'), Just(b'\\'), Just(b' '), any::<u8>()],
                 0..400,
@@ -279,15 +279,15 @@ mod progress_tests {
     use super::*;
 
     #[test]
-    fn the_bar_tells_how_many_of_the_claims_found_are_proven() {
+    fn progress_bar_shows_verified_and_found_claims() {
         let bar = ProgressBar::hidden();
         let mut claims = ProofProgress::new(&bar);
         assert_eq!(bar.message(), "");
         claims.found(3);
-        assert_eq!(bar.message(), "0 of 3 robots' addresses proven");
+        assert_eq!(bar.message(), "0 of 3 robot addresses verified");
         claims.proven();
         claims.found(2);
         claims.proven();
-        assert_eq!(bar.message(), "2 of 5 robots' addresses proven");
+        assert_eq!(bar.message(), "2 of 5 robot addresses verified");
     }
 }

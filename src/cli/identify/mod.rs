@@ -1,9 +1,8 @@
-//! `identify`: the robot behind a User-Agent or a line of a log, and sums of whole logs.
+//! `identify`: identifies the robot of a User-Agent or log line, and summarizes whole logs.
 //!
-//! Without `--summary` each line of the input gives one line: the robot's id,
-//! `-` where no robot is known, `?` where the line is not of its form. An input
-//! that cannot be read is reported and the others are read; the exit code is 1 then. With
-//! `--suspects` all lines together are judged: who of those who seem to be people is a fleet.
+//! Without `--summary`, each input line gives one output line: the robot's id, `-` if no robot is
+//! known, `?` if the line does not match the format. An unreadable input is reported and skipped;
+//! the exit code is then 1. With `--suspects`, all lines are evaluated together to find suspects.
 
 mod answer_writer;
 mod args;

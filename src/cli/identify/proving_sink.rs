@@ -1,4 +1,4 @@
-//! Proves the claims of a log's lines by their addresses: each robot and address once.
+//! Verifies the claims of log lines by their addresses, once for each robot and address.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,30 +16,30 @@ use crate::registry::Robot;
 
 use super::input::{EntrySink, ProofProgress};
 
-/// Most proofs that run at the same time.
-// A proof mostly waits for the DNS; without a limit a large log would flood the resolver.
+/// Maximum number of concurrent verifications.
+// A verification mostly waits for DNS; without a limit, a large log would flood the resolver.
 const MAX_PROOFS: usize = 64;
 
-/// Most verdicts that are remembered; beyond it all are forgotten and proven again.
-// Of a log with many addresses a table of all would grow with the log.
+/// Maximum number of cached verdicts; beyond the limit the cache is cleared.
+// Without a limit, the cache would grow with the number of addresses in the log.
 const MAX_VERDICTS: usize = 500_000;
 
-/// Consumer of entries that receives the verdict on each of them first.
+/// Consumer of entries that also receives the verdict on each entry.
 pub(super) trait VerdictSink: EntrySink {
-    /// Receives the verdict on the claim of the next line; none where it claims nothing.
+    /// Receives the verdict on the claim of the next line; `None` if the line has no claim.
     fn verdict(&mut self, verdict: Option<Verdict>);
 }
 
-/// Sink that proves the claims of a block of lines, then forwards the lines to another sink.
+/// Sink that verifies the claims of a block of lines, then forwards the lines to another sink.
 ///
-/// A block is what is read until the next pause: its claims are proven side by side, while line by
-/// line each would wait for the DNS.
+/// A block extends to the next pause. Its claims are verified concurrently, because verifying each
+/// line by itself would wait for DNS every time.
 pub(super) struct ProvingSink<'d, S> {
     detector: &'d Detector,
     prover: ClaimProver,
     runtime: &'d Runtime,
     inner: S,
-    /// Lines whose claims are still to be proven.
+    /// Lines whose claims have not been verified yet.
     lines: Vec<Option<BufferedLine>>,
     verdicts: HashMap<(&'d str, IpAddr), Verdict>,
     progress: ProofProgress,
@@ -78,7 +78,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         self.inner
     }
 
-    /// Proves the claims of the lines.
+    /// Verifies the claims of the lines.
     fn prove(&mut self) {
         if self.verdicts.len() >= MAX_VERDICTS {
             self.verdicts.clear();
@@ -103,7 +103,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         let progress = &mut self.progress;
         progress.found(unknown.len());
         let verdicts = runtime.block_on(async {
-            // Each list is fetched once, before the proofs, which then wait for none of them.
+            // Each list is downloaded once, so that no verification has to wait for a download.
             prover.refresh(&lists, false).await;
             prove_all(&prover.offline(true), unknown, progress).await
         });
@@ -129,14 +129,14 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         Some(verdict.copied().unwrap_or_default())
     }
 
-    /// Returns the listed robot that a line names, and where it comes from.
+    /// Returns the listed robot of a line, and the client address.
     fn robot_and_client(&self, line: &BufferedLine) -> Option<(&'d Arc<Robot>, IpAddr)> {
         let claim: Claim<'d> = self.detector.identify(line.user_agent.as_deref()?)?;
         Some((claim.robot()?, line.client?))
     }
 }
 
-/// Proves claims, at most [`MAX_PROOFS`] at a time.
+/// Verifies claims, at most [`MAX_PROOFS`] at a time.
 async fn prove_all<'d>(
     prover: &ClaimProver,
     claims: HashMap<(&'d str, IpAddr), &'d Arc<Robot>>,
@@ -147,7 +147,7 @@ async fn prove_all<'d>(
     let keys: Vec<_> = claims.keys().copied().collect();
     let mut done = |ended: Option<Result<(usize, Verdict), _>>| {
         progress.proven();
-        // A proof that panics proves nothing: its claim stays unverifiable.
+        // A verification that panics leaves its claim unverifiable.
         if let Some(Ok::<_, tokio::task::JoinError>((number, verdict))) = ended
             && let Some(key) = keys.get(number)
         {

@@ -1,4 +1,4 @@
-//! From the arguments to answers or a summary.
+//! Runs `identify`: reads the inputs and prints results or a summary.
 
 use std::{
     io::{self, BufWriter, Write as _},
@@ -26,7 +26,7 @@ use super::{
     usage,
 };
 
-/// Bytes of answers that are written with one system call.
+/// Number of output bytes written with one system call.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<ExitCode> {
@@ -63,12 +63,12 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
         reader.read(&mut parser, answers)?.0
     };
     out.flush()?;
-    // After the output is flushed, so that a hint does not stand among the answers.
+    // Printed after the output is flushed, so that no hint appears among the results.
     usage::hint(args, &counts, form.is_some());
     Ok(exit_code(&counts))
 }
 
-/// Reader of the inputs that the arguments name.
+/// Reader of the inputs named by the arguments.
 struct LogReader<'r> {
     cli: &'r Cli,
     args: &'r IdentifyArgs,
@@ -78,7 +78,7 @@ struct LogReader<'r> {
 }
 
 impl LogReader<'_> {
-    /// Reads all lines into a sink; with `--verify` their claims are proven first.
+    /// Reads all lines into a sink; with `--verify`, verifies their claims first.
     fn read<S: VerdictSink>(
         &self,
         parser: &mut Parser,

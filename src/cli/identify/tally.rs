@@ -1,4 +1,4 @@
-//! Hits and bytes by robot: the figures of every summary.
+//! Counts hits and bytes by robot, for every summary.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,28 +13,28 @@ use crate::registry::{Purpose, Robot};
 use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
 use crate::summary::{Count, Row, Rows, Summary};
 
-/// Most User-Agents of unlisted robots that are counted apart; later ones are counted together.
+/// Maximum number of User-Agents of unlisted robots counted separately; later ones share one count.
 ///
-/// A scanner may send a new one with each request: without a limit the log decides how much memory
-/// is used.
+/// A scanner may send a new User-Agent with each request: without a limit, memory use would grow
+/// with the log.
 const MAX_UNLISTED: usize = 10_000;
 
-/// Bytes of a User-Agent by which it is distinguished from others.
+/// Number of bytes by which User-Agents are distinguished.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
-/// Counter that grows with the registry, not with the log.
+/// Counter whose memory use depends on the registry, not on the log.
 #[derive(Debug)]
 pub(in crate::cli) struct Tally<'d> {
     detector: &'d Detector,
-    /// By id, which unlisted robots lack, and purpose.
+    /// Counts by id, which unlisted robots lack, and purpose.
     claims: HashMap<(Option<&'d str>, Purpose), RobotCount<'d>>,
     unlisted: UnlistedUserAgents,
-    /// By id and verdict, where claims are proven.
+    /// Counts by id and verdict, if claims are verified.
     verdicts: BTreeMap<(&'d str, &'static str), Count>,
     /// Verdict on the claim of the next line.
     verdict: Option<Verdict>,
     people: Count,
-    /// People whose User-Agent stands for many.
+    /// Requests with a User-Agent shared by many people.
     shared: Count,
     no_user_agent: Count,
     unreadable: Count,
@@ -43,7 +43,7 @@ pub(in crate::cli) struct Tally<'d> {
 /// Count of one robot.
 #[derive(Debug)]
 struct RobotCount<'d> {
-    /// `None` for robots that no registry lists.
+    /// `None` for unlisted robots.
     robot: Option<&'d Robot>,
     purpose: Purpose,
     count: Count,
@@ -119,7 +119,7 @@ impl<'d> Tally<'d> {
 impl Summary for Tally<'_> {
     type By = By;
 
-    /// Every line is of one kind, read or not.
+    /// Returns the totals by kind; every line, readable or not, has exactly one kind.
     fn totals(&self) -> Vec<(&'static str, Count)> {
         let (mut robots, mut unlisted) = (Count::default(), Count::default());
         for robot_count in self.claims.values() {
@@ -161,7 +161,7 @@ impl Summary for Tally<'_> {
             By::Total => (["total"].as_slice(), self.total_rows()),
         };
         let mut rows = Rows { columns, rows };
-        // Totals keep the order in which they add up.
+        // Totals keep their order, in which they add up.
         if by != By::Total {
             rows.sort();
         }
@@ -233,7 +233,7 @@ impl UnlistedUserAgents {
         }
     }
 
-    /// Returns a row for each, and one without a name for all others.
+    /// Returns a row for each User-Agent, and one without a name for all others.
     pub(super) fn rows(&self) -> Vec<Row> {
         let named = self.names.iter().map(|(name, count)| Row {
             cells: vec![Some(String::from_utf8_lossy(name).into_owned())],
@@ -247,7 +247,7 @@ impl UnlistedUserAgents {
     }
 }
 
-/// Detector and log of which every figure is known.
+/// Detector and log with known figures.
 #[cfg(test)]
 pub(in crate::cli) mod sample {
     use super::*;

@@ -1,4 +1,4 @@
-//! Checks that arguments fit each other, and hints where the log does not fit them.
+//! Checks combinations of arguments, and prints hints if the log does not match them.
 
 use crate::access_log::{FieldPath, Parser};
 use crate::cli::output;
@@ -10,24 +10,24 @@ use super::{
     input::ReadCounts,
 };
 
-/// Returns the form of the summary, if one is asked for.
+/// Returns the format of the summary, if requested.
 pub(super) fn summary_form(args: &IdentifyArgs) -> Result<Option<SummaryForm>, WrongUsage> {
     let Some(form) = args.summary else {
         return Ok(None);
     };
-    // Without a value `--summary` is a table, unless `--json` asks for JSON.
+    // Without a value, `--summary` is a table unless `--json` selects JSON.
     if form == SummaryForm::Csv && args.json {
-        let text = "--json asks for a JSON summary, --summary=csv for another; leave one out";
+        let text = "--json selects a JSON summary and --summary=csv a CSV summary; omit one";
         return Err(WrongUsage(text.to_owned()));
     }
     if form == SummaryForm::Csv && args.by.len() > 1 {
-        let text = "--summary=csv prints one table; name one with --by, or use --summary=json";
+        let text = "--summary=csv prints one table; select it with --by, or use --summary=json";
         return Err(WrongUsage(text.to_owned()));
     }
     Ok(Some(if args.json { SummaryForm::Json } else { form }))
 }
 
-/// Returns the parser that the arguments describe.
+/// Returns the parser described by the arguments.
 pub(super) fn parser(args: &IdentifyArgs) -> Result<Parser, WrongUsage> {
     let names_field = args.field.is_some() || args.bytes_field.is_some();
     if names_field && args.format != LogFormat::Json {
@@ -57,13 +57,13 @@ fn paths(named: Option<&FieldPath>, usual: fn() -> Vec<FieldPath>) -> Vec<FieldP
     named.map_or_else(usual, |path| vec![path.clone()])
 }
 
-/// Prints hints on standard error where the log does not seem to be of the named form.
+/// Prints hints on standard error if the log does not seem to have the given format.
 pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
     let readable = counts.lines - counts.unreadable;
-    // A log of the right form has odd lines too; when most are odd it is the wrong form.
+    // A log in the right format has odd lines too; if most are odd, the format is wrong.
     if counts.unreadable > readable {
         output::note(&format!(
-            "{} of {} lines cannot be read as --format {}: is it another?",
+            "{} of {} lines cannot be read as --format {}: try another format",
             counts.unreadable,
             counts.lines,
             args.format.as_str()
@@ -73,12 +73,12 @@ pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
         && counts.without_user_agent == readable
     {
         let next = match args.format {
-            LogFormat::Json => "name its field with --field",
-            _ => "the common form has none, the combined form has",
+            LogFormat::Json => "set its field with --field",
+            _ => "the common format has none, the combined format does",
         };
         output::note(&format!("no line has a User-Agent: {next}"));
     }
     if is_summary && counts.failed > 0 {
-        output::note("the figures leave out what could not be read");
+        output::note("the figures do not include unreadable input");
     }
 }

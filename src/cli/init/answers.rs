@@ -1,14 +1,14 @@
-//! What `init --interactive` asks, and the configuration that the answers make.
+//! The questions of `init --interactive`, and the configuration made from the answers.
 
 use std::fmt::Write as _;
 
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loader, OpenTo, Value};
 
-/// When the site robot runs where nobody says otherwise: each night, in UTC.
+/// Default schedule of the site robot: each night, in UTC.
 pub(in crate::cli) const SCHEDULE: &str = "30 3 * * *";
 
-/// One thing that is asked.
+/// Question of `init --interactive`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd)]
 pub(super) enum Question {
     Upstream,
@@ -16,39 +16,39 @@ pub(super) enum Question {
     Protected,
     AiRobots,
     Heaven,
-    /// Only with robot heaven.
+    /// Asked only with robot heaven.
     Readers,
     Certificates,
-    /// Only where certificates are files.
+    /// Asked only if certificates are files.
     Files,
-    /// Only where certificates are ordered.
+    /// Asked only if certificates are requested from an authority.
     Contact,
     Listen,
-    /// Only with certificates.
+    /// Asked only with certificates.
     ListenTls,
 }
 
-/// Answers so far; those that are missing are as by default.
+/// Answers so far; missing answers have their defaults.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     upstream: String,
-    /// Setting for the way in which the upstream reads paths.
+    /// Setting for the way in which the upstream normalizes paths.
     pub(super) path_setting: Option<&'static str>,
     hosts: Vec<String>,
     protected: Vec<String>,
     ai_robots: AiRobots,
     has_heaven: bool,
-    /// Who may read it; nothing: that was not answered yet.
+    /// Visitors that may read heaven; `None` before the question is answered.
     readers: Option<OpenTo>,
     certificates: Certificates,
-    /// Certificate and key.
+    /// Files of the certificate and its key.
     files: [String; 2],
     contact: String,
-    /// Addresses for plain HTTP and for HTTPS.
+    /// Addresses for HTTP and for HTTPS.
     listen: [String; 2],
 }
 
-/// What is done about robots that collect pages to train models.
+/// Treatment of robots that collect pages to train models.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AiRobots {
     Pass,
@@ -56,7 +56,7 @@ enum AiRobots {
     Refuse,
 }
 
-/// Where encryption ends.
+/// Place where TLS ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Certificates {
     Elsewhere,
@@ -70,18 +70,18 @@ const AI_ROBOTS: [(&str, AiRobots); 3] = [
     ("refuse", AiRobots::Refuse),
 ];
 
-/// Words for certificates; the last is for programs that can order them.
+/// Answers about certificates; the last one requires the feature `acme`.
 const CERTIFICATES: [(&str, Certificates); 3] = [
     ("none", Certificates::Elsewhere),
     ("files", Certificates::Files),
     ("acme", Certificates::Ordered),
 ];
 
-/// Name by which the configuration that is tried calls itself.
+/// Name of the tested configuration in error messages.
 const TRIED: &str = "answers";
 
 impl Question {
-    /// All of them, in their order.
+    /// All questions, in order.
     pub(super) const ALL: [Self; 11] = [
         Self::Upstream,
         Self::Hosts,
@@ -96,46 +96,48 @@ impl Question {
         Self::ListenTls,
     ];
 
-    /// Returns what is asked, with what may be answered.
+    /// Returns the text of the question with its possible answers.
     pub(super) fn text(self) -> &'static str {
         match self {
-            Self::Upstream => "Where does the site answer now, behind robot-detection? A URL.",
+            Self::Upstream => "URL of the site behind robot-detection (upstream)?",
             Self::Hosts => {
-                "By which names do visitors ask for it? Several with commas between them; \
-                 - for any name."
+                "Host names of the site, separated by commas? \
+                 - accepts any name."
             }
             Self::Protected => {
-                "Which paths can robots not use, such as those behind a login? Globs with commas \
-                 between them; - for none."
+                "Paths that robots cannot use, such as those behind a login? Globs separated \
+                 by commas; - for none."
             }
             Self::AiRobots => {
-                "Robots that train AI models: pass (let them read), ask (robots.txt asks them to \
-                 stay away) or refuse (it asks, and who comes is refused)?"
+                "Robots that train AI models: pass (allow), ask (robots.txt asks them to \
+                 stay away) or refuse (robots.txt asks, and their requests are refused)?"
             }
             Self::Heaven => {
-                "Shall robots read pages that are made from those paths (robot heaven)? yes, or no: \
-                 they are refused there."
+                "Generate pages from those paths for robots (robot heaven)? yes, or no: robots \
+                 are refused on those paths."
             }
             Self::Readers => {
-                "Who may read the whole texts there, those behind a login too? everybody, robots (people \
-                 are sent to the site) or verified (robots that are proven; others get titles and leads)."
+                "Who may read the full texts in robot heaven, including those behind a login? everybody, robots (human visitors \
+                 are redirected to the site) or verified (verified robots; others get titles and summaries)?"
             }
             Self::Certificates if cfg!(feature = "acme") => {
-                "HTTPS: none (plain HTTP, or somebody else ends it), files (certificate and key) or \
-                 acme (certificates are ordered from Let's Encrypt, whose terms you agree to)?"
+                "HTTPS: none (plain HTTP, or TLS ends elsewhere), files (certificate and key) or \
+                 acme (certificates from Let's Encrypt; you agree to its terms)?"
             }
             Self::Certificates => {
-                "HTTPS: none (plain HTTP, or somebody else ends it) or files (certificate and key)?"
+                "HTTPS: none (plain HTTP, or TLS ends elsewhere) or files (certificate and key)?"
             }
             Self::Files => {
-                "File of the certificate and its chain, a comma, file of its key; in PEM."
+                "PEM files of the certificate chain and of the key, separated by a comma?"
             }
-            Self::Contact => "Address that the authority may write to, such as you@example.com.",
+            Self::Contact => {
+                "Contact e-mail address for the certificate authority, such as you@example.com?"
+            }
             Self::Listen => {
-                "At which address and port do visitors reach robot-detection? 0.0.0.0 stands for every \
+                "Address and port to listen on? 0.0.0.0 listens on every \
                  IPv4 address of this machine."
             }
-            Self::ListenTls => "And by HTTPS?",
+            Self::ListenTls => "Address and port to listen on for HTTPS?",
         }
     }
 }
@@ -159,7 +161,7 @@ impl Default for Answers {
 }
 
 impl Answers {
-    /// Returns `true` if a question is to be asked after those before it.
+    /// Returns `true` if the earlier answers require a question.
     pub(super) fn wants(&self, question: Question) -> bool {
         match question {
             Question::Heaven => !self.protected.is_empty(),
@@ -171,7 +173,7 @@ impl Answers {
         }
     }
 
-    /// Returns what Enter answers; empty where nothing is meant by it.
+    /// Returns the answer used for Enter; empty if the question has no default.
     pub(super) fn default_of(&self, question: Question) -> String {
         let listed = |items: &[String]| match items {
             [] => "-".to_owned(),
@@ -203,15 +205,15 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong with it; then nothing has changed.
+    /// Fails with the reason why the answer is wrong; the answers are then unchanged.
     pub(super) fn take(&mut self, question: Question, answer: &str) -> Result<(), String> {
         if answer.chars().any(char::is_control) {
-            return Err("it has control characters".to_owned());
+            return Err("the answer contains control characters".to_owned());
         }
         let mut tried = self.clone();
         tried.set(question, answer.trim())?;
         if question != Question::Certificates {
-            // What is asked later must not be what is wrong.
+            // Settings of later questions must not make this answer wrong.
             let mut judged = tried.clone();
             judged.has_heaven &= question >= Question::Heaven;
             judged.check()?;
@@ -240,7 +242,7 @@ impl Answers {
             Question::Contact => {
                 let address = text()?;
                 if !address.contains('@') {
-                    return Err(format!("{address:?} is no mail address"));
+                    return Err(format!("{address:?} is not an e-mail address"));
                 }
                 self.contact = address;
             }
@@ -264,12 +266,12 @@ impl Answers {
             certificates => certificates?,
         };
         if certificates == Certificates::Ordered && self.hosts.is_empty() {
-            return Err("a certificate needs names, and any name was answered".to_owned());
+            return Err("a certificate needs host names, but any name is accepted".to_owned());
         }
         Ok(certificates)
     }
 
-    /// Has the configuration judged that the answers make.
+    /// Checks the configuration made from the answers.
     fn check(&self) -> Result<(), String> {
         let judge = || {
             let loaded = Loader::new().file(TRIED, &self.configuration()).load()?;
@@ -282,7 +284,7 @@ impl Answers {
         })
     }
 
-    /// Connects to the upstream; returns why it does not answer.
+    /// Connects to the upstream; returns the reason if the connection fails.
     pub(super) async fn upstream_failure(&self) -> Result<Option<String>, ConfigErrors> {
         let loaded = Loader::new().file(TRIED, &self.configuration()).load()?;
         let server = ServerSettings::new(&loaded, false)?;
@@ -295,11 +297,11 @@ impl Answers {
         &self.upstream
     }
 
-    /// Returns the configuration that the answers make.
+    /// Returns the configuration made from the answers.
     pub(super) fn configuration(&self) -> String {
         let mut text = String::from(
-            "# Configuration of robot-detection, as answered to `init --interactive`.\n\
-             # `robot-detection init --stdout` shows every other key with its meaning.\n\n",
+            "# Configuration of robot-detection, written by `init --interactive`.\n\
+             # `robot-detection init --stdout` prints all settings with comments.\n\n",
         );
         let protected = Value::List(self.protected.clone());
         let _ = writeln!(text, "filter_pattern = {protected}");
@@ -330,7 +332,7 @@ impl Answers {
         text
     }
 
-    /// The site robot visits the site where visitors do, as the names are.
+    /// Returns the heaven settings; the site robot visits the site under its public name, if known.
     fn heaven(&self) -> String {
         let scheme = match self.certificates {
             Certificates::Elsewhere => "http",
@@ -379,7 +381,7 @@ impl Answers {
     }
 }
 
-/// Where robots have nothing to read in its place, a protected path is closed to them.
+/// Rule that refuses robots on protected paths without robot heaven.
 const CLOSED: &str = "
 [heaven]
 serve = false
@@ -394,10 +396,10 @@ serve = \"merge\"
 refuse_purposes = [\"ai-training\"]
 ";
 
-/// Stands behind what is asked for, in its table.
+/// Setting appended to its table if robots.txt is enforced.
 const ENFORCED: &str = "enforce = \"on\"\n";
 
-/// Returns a glob's first part that is a path as it stands.
+/// Returns the leading part of a glob without wildcards.
 pub(in crate::cli) fn fixed_beginning(glob: &str) -> &str {
     let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
     let end = plain.rfind('/').map_or(0, |slash| slash + 1);
@@ -428,7 +430,7 @@ fn one_of<T: Copy>(words: &[(&str, T)], answer: &str) -> Result<T, String> {
     let found = found.find(|(word, _)| word.eq_ignore_ascii_case(answer));
     found.map(|(_, meant)| *meant).ok_or_else(|| {
         let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-        format!("{answer:?} is none of {}", words.join(", "))
+        format!("{answer:?} is not one of {}", words.join(", "))
     })
 }
 
@@ -443,14 +445,14 @@ mod tests {
     use super::*;
     use crate::config::Loaded;
 
-    /// Answers what is asked, in order; what is not named is answered by Enter.
+    /// Answers the questions in order; questions without a given answer are answered by Enter.
     fn answered(given: &[(Question, &str)]) -> Result<Answers, String> {
         let mut answers = Answers::default();
         for question in Question::ALL {
             if answers.wants(question) {
                 let mut found = given.iter().filter(|(about, _)| *about == question);
                 let default = match question {
-                    // Nothing stands for an answer to this.
+                    // This question has no default.
                     Question::Readers => "robots".to_owned(),
                     _ => answers.default_of(question),
                 };
@@ -467,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_makes_a_short_file_that_serves() {
+    fn default_answers_make_a_short_working_file() {
         let text = answered(&[]).unwrap().configuration();
         let expected = "filter_pattern = [\"/members-only-stuff/*\"]\n\n\
             [server]\nupstream = \"http://127.0.0.1:3000\"\nlisten = \"0.0.0.0:80\"\n\n\
@@ -477,7 +479,7 @@ mod tests {
         assert_eq!(text.split_once("\n\n").unwrap().1, expected);
     }
 
-    /// Files of a certificate, as they are answered.
+    /// Certificate files as an answer.
     fn files(directory: &std::path::Path) -> String {
         let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
         let files = [
@@ -493,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_goes_with_every_other() {
+    fn all_combinations_of_answers_are_valid() {
         let directory = tempfile::tempdir().unwrap();
         let files = files(directory.path());
         let hosts = "www.example.com, example.com";
@@ -526,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn robots_read_where_visitors_do() {
+    fn heaven_url_matches_the_public_host() {
         let directory = tempfile::tempdir().unwrap();
         let answers = answered(&[
             (Question::Hosts, "example.com,www.example.com"),
@@ -544,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_wrong_is_told_and_changes_nothing() {
+    fn wrong_answer_is_reported_and_changes_nothing() {
         for (question, answer, expected) in [
             (Question::Upstream, "gopher://a/", "gopher"),
             (Question::Upstream, "http://a\u{7}", "control characters"),
@@ -554,13 +556,17 @@ mod tests {
             (Question::Hosts, "\"]#", "host"),
             (Question::Hosts, "bücher.example", "xn--"),
             (Question::Protected, "/a/[b", "[b"),
-            (Question::AiRobots, "maybe", "none of pass, ask, refuse"),
+            (Question::AiRobots, "maybe", "not one of pass, ask, refuse"),
             (Question::Heaven, "1", "neither yes nor no"),
-            (Question::Readers, "", "none of everybody, robots, verified"),
+            (
+                Question::Readers,
+                "",
+                "not one of everybody, robots, verified",
+            ),
             (Question::Listen, "80", "80"),
             (Question::Certificates, "acme", ""),
             (Question::Files, "/nowhere/a.pem", "two files"),
-            (Question::Contact, "nobody", "no mail address"),
+            (Question::Contact, "nobody", "not an e-mail address"),
         ] {
             let mut answers = Answers::default();
             let before = answers.configuration();
@@ -571,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_answers_are_read_as_they_were_given() {
+    fn unusual_answers_are_kept_verbatim() {
         let odd = "/a\"b\\c/*";
         let answers = answered(&[
             (Question::Upstream, "http://[::1]:3000"),

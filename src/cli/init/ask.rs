@@ -1,4 +1,4 @@
-//! Asks on standard output, and reads the answers from standard input.
+//! Asks questions on standard output, and reads the answers from standard input.
 
 use std::io::{self, BufRead as _, Read as _};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use super::{
 };
 use crate::fetch::{DirectClient, DirectSettings};
 
-/// Bytes of an answer at most.
+/// Maximum length of an answer, in bytes.
 const MAX_BYTES: u64 = 8 * 1024;
 
 /// Asks all questions, except for the readers of robot heaven if a flag names them.
 ///
 /// # Errors
 ///
-/// Fails where standard input ends before, or gives wrong answers only.
+/// Fails if standard input ends early, or after too many wrong answers.
 pub(super) fn ask(readers: Option<&str>) -> anyhow::Result<Answers> {
     let mut answers = Answers::default();
-    output::line("Enter takes what stands in brackets.")?;
+    output::line("Press Enter to accept the value in brackets.")?;
     for question in Question::ALL {
         if !answers.wants(question) {
             continue;
@@ -47,7 +47,7 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
         output::text(&format!("[{default}] "))?;
         let Some(line) = read_line()? else {
             if question == Question::Readers {
-                let text = "heaven.open_to: nobody says who may read the pages: say --open-to \
+                let text = "heaven.open_to: the readers of the pages are not set: use --open-to \
                             everybody, robots or verified";
                 return Err(WrongUsage(text.to_owned()).into());
             }
@@ -65,7 +65,7 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
     anyhow::bail!("{MAX_WRONG} answers were wrong; nothing was written")
 }
 
-/// Takes an answer, unless it is wrong or nothing answers there.
+/// Sets an answer, unless it is wrong or names an upstream that does not respond.
 fn take(question: Question, answer: &str, answers: &mut Answers) -> io::Result<Result<(), String>> {
     let mut tried = answers.clone();
     if let Err(wrong) = tried.take(question, answer) {
@@ -81,11 +81,13 @@ fn take(question: Question, answer: &str, answers: &mut Answers) -> io::Result<R
                 tried.path_setting = found.map(|(setting, _)| setting);
                 if let Some((setting, word)) = found {
                     output::line(&format!(
-                        "{word} answers there: server.{setting} is set, so that paths are read as it does."
+                        "The upstream is {word}: server.{setting} is set to normalize paths in the same way."
                     ))?;
                 }
             }
-            Ok(Some(failure)) => return Ok(Err(format!("nothing answers there: {failure}"))),
+            Ok(Some(failure)) => {
+                return Ok(Err(format!("the upstream does not respond: {failure}")));
+            }
             Err(errors) => return Ok(Err(errors.to_string())),
         }
     }
@@ -93,7 +95,7 @@ fn take(question: Question, answer: &str, answers: &mut Answers) -> io::Result<R
     Ok(Ok(()))
 }
 
-/// Reads a line; nothing where standard input has ended.
+/// Reads a line; returns `None` at the end of standard input.
 fn read_line() -> anyhow::Result<Option<String>> {
     let mut line = Vec::new();
     let stdin = io::stdin().lock();
@@ -102,16 +104,16 @@ fn read_line() -> anyhow::Result<Option<String>> {
     Ok(is_whole.then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// How long a server has to answer.
+/// Timeout of the upstream's response.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a page that are received: only the headers matter.
+/// Maximum bytes read of a page; only the headers matter.
 const MAX_PAGE_BYTES: u64 = 1024;
 
-/// Names of headers, each with words that servers of a kind write into it.
+/// Header names, each with words that a kind of server uses in the header.
 type Signs = &'static [(&'static str, &'static [&'static str])];
 
-/// Setting for each kind of server, and the signs of the kind.
+/// Setting for each kind of server, with the headers that identify the kind.
 const KINDS: [(&str, Signs); 2] = [
     (
         "path_parameters",
@@ -142,7 +144,7 @@ const KINDS: [(&str, Signs); 2] = [
     ),
 ];
 
-/// Returns the setting for paths that a server needs, and the word by which the server is recognised.
+/// Returns the path setting for an upstream server, and the name of the recognised server.
 pub(super) async fn path_setting(upstream: &str) -> Option<(&'static str, &'static str)> {
     let url = Url::parse(upstream).ok()?;
     let client = DirectClient::new(DirectSettings {
@@ -151,7 +153,7 @@ pub(super) async fn path_setting(upstream: &str) -> Option<(&'static str, &'stat
     });
     let sent = client.ok()?;
     let sent = sent.send_beginning(Method::GET, &url, HeaderMap::new(), MAX_PAGE_BYTES);
-    // A server without an HTTP answer is not recognised.
+    // A server without an HTTP response is not recognised.
     let headers = sent.await.ok()?.headers;
     KINDS.into_iter().find_map(|(setting, signs)| {
         let mut signs = signs.iter();

@@ -1,6 +1,6 @@
-//! `init` and `completions`: a configuration file to begin with.
+//! `init` and `completions`: write an initial configuration file and shell completions.
 //!
-//! What is asked and what the answers make stands in `answers`, and knows no terminal.
+//! Questions and answers are in `answers`, which does not depend on a terminal.
 
 mod answers;
 mod ask;

@@ -3,15 +3,14 @@
 use std::{fs, io, process::ExitCode};
 
 use anyhow::Context as _;
-use clap::CommandFactory as _;
 
+use crate::cli;
 use crate::config::{commented_configuration, publisher_configuration};
 use crate::policy::HostName;
 
 use super::{
     super::{
         args::{CompletionsArgs, InitArgs, PresetArg},
-        command_line::CommandLine,
         output::{self, WrongUsage},
     },
     ask::ask,
@@ -19,7 +18,7 @@ use super::{
 
 pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.interactive && !args.force && args.file.exists() {
-        // Told before anybody answers for nothing.
+        // Reported before any questions are asked.
         return Err(is_there(args));
     }
     let text = match args.preset {
@@ -37,7 +36,7 @@ pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.force {
         options.create(true).truncate(true);
     } else {
-        // One system call: a file made by another process in between is not overwritten.
+        // Created atomically, so that a file just made by another process is not overwritten.
         options.create_new(true);
     }
     let mut file = match options.open(&args.file) {
@@ -61,25 +60,25 @@ pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
 
 fn is_there(args: &InitArgs) -> anyhow::Error {
     let name = args.file.display();
-    anyhow::anyhow!("{name} is there already; --force writes over it")
+    anyhow::anyhow!("{name} already exists; use --force to overwrite it")
 }
 
-/// Returns a host as it may stand in the file.
+/// Returns a host name in the spelling for the file.
 fn host(name: &str) -> Result<&str, WrongUsage> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:".contains(c);
     if HostName::parse(name).is_ok() && name.chars().all(is_plain) {
         return Ok(name);
     }
     Err(WrongUsage(format!(
-        "--host {name:?} is no host such as www.example.com"
+        "--host {name:?} is not a host name such as www.example.com"
     )))
 }
 
 pub(in crate::cli) fn completions(args: &CompletionsArgs) -> io::Result<()> {
-    // clap_complete panics where it cannot write, so it writes into memory and a closed pipe is
-    // handled by our own printing.
+    // clap_complete panics on write errors, so it writes into memory, and `output` handles a closed
+    // pipe.
     let mut text = Vec::new();
-    let mut command = CommandLine::command();
+    let mut command = cli::command();
     clap_complete::generate(args.shell, &mut command, "robot-detection", &mut text);
     output::text(&String::from_utf8_lossy(&text))
 }

@@ -1,4 +1,4 @@
-//! `registry export`: robots in the formats of other programs.
+//! `registry export`: prints robots in the formats of other programs.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -17,7 +17,7 @@ use super::{
     show::{NO_ROBOT, detector},
 };
 
-/// Format that is no format of a registry: what `--json` prints everywhere.
+/// Name of the JSON format that `--json` prints, in addition to the registry formats.
 const JSON: &str = "json";
 
 pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {
@@ -29,13 +29,13 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
         ..args.select.request()
     };
     let rows = select(rows, &request, &detector)?;
-    // An empty map would let every robot pass: the old file stays where nothing matches.
+    // An empty map would let every robot pass, so the old file is kept if no robot matches.
     if rows.is_empty() && (format.is_some() || args.output.is_some()) {
         output::note(NO_ROBOT);
         let Some(file) = &args.output else {
             return Ok(ExitCode::SUCCESS);
         };
-        output::note(&format!("{} stays as it is", file.display()));
+        output::note(&format!("{} was not changed", file.display()));
         return Ok(ExitCode::FAILURE);
     }
     let text = if let Some(format) = format {
@@ -68,12 +68,12 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     Ok(Some(format))
 }
 
-/// Most ids that are listed of robots left out for the same reason; a file with comments lists all
-/// of them itself.
+/// Maximum number of ids printed for robots omitted for the same reason; a file with comments lists
+/// all of them.
 const MAX_IDS: usize = 10;
 const MAX_IDS_WITHOUT_COMMENTS: usize = 100;
 
-/// Returns the text, and prints a note about robots that are left out.
+/// Returns the exported text, and prints a note about omitted robots.
 fn text(format: ExportFormat, rows: Vec<Row>) -> String {
     let robots: Vec<Arc<_>> = rows.into_iter().map(|row| row.robot).collect();
     let exported = detect::export(format, &robots);
@@ -90,7 +90,7 @@ fn text(format: ExportFormat, rows: Vec<Row>) -> String {
         let count = ids.len();
         let ids = ids.into_iter().take(max).collect::<Vec<_>>();
         let ids = output::clean(&ids.join(", "));
-        output::note(&format!("left out, {reason}: {count}: {ids}{more}"));
+        output::note(&format!("omitted, {reason}: {count}: {ids}{more}"));
     }
     exported.text
 }

@@ -1,4 +1,4 @@
-//! `registry refresh`: downloads and parses sources again, one after the other.
+//! `registry refresh`: downloads and parses sources, one after the other.
 
 use std::{io::IsTerminal as _, path::Path, process::ExitCode, time::Duration};
 
@@ -15,9 +15,8 @@ use crate::store::{RefreshOutcome, RefreshRecord};
 
 use super::args::RefreshArgs;
 
-/// Advice after the reason for which a document is held back.
-const HELD_ADVICE: &str =
-    "; the robots stay as they are; if that is right, --accept puts it in force";
+/// Advice printed after the reason why a document is held for review.
+const HELD_ADVICE: &str = "; the previous robots stay in use; use --accept to apply the document";
 
 pub(super) async fn refresh(
     robots: &RobotDetection,
@@ -47,7 +46,7 @@ pub(super) async fn refresh(
                 records.push(record_object(&record));
             }
             Err(error) => {
-                // The other sources are refreshed all the same: none depends on another.
+                // Other sources are refreshed anyway, because sources are independent.
                 code = ExitCode::FAILURE;
                 let reason = output::clean(&error.to_string());
                 let is_held = matches!(error, RefreshError::Held(_));
@@ -64,7 +63,7 @@ pub(super) async fn refresh(
     Ok(code)
 }
 
-/// Returns the sources to refresh; of those to accept, only such with something held back.
+/// Returns the sources to refresh; with `--accept`, only those with a document held for review.
 async fn with_options(
     robots: &RobotDetection,
     specs: Vec<SourceSpec>,
@@ -81,13 +80,15 @@ async fn with_options(
             let Some(document) = held.and_then(|record| record.held_sha256) else {
                 continue;
             };
-            // By its digest: a document that has changed since it was held back is not accepted.
+            // Identified by digest: a document changed since is not accepted.
             options.accept = Some(document);
         }
         refreshes.push((spec, options));
     }
     if refreshes.is_empty() {
-        anyhow::bail!("nothing is held back: `registry refresh` reads the sources anew");
+        anyhow::bail!(
+            "no document is held for review; download the sources with `registry refresh`"
+        );
     }
     Ok(refreshes)
 }
@@ -129,7 +130,7 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         .map_err(|error| WrongUsage(format!("--source {source:?}: {error}")))?;
     if source == Source::manual() || source == Source::bundled() {
         anyhow::bail!(WrongUsage(format!(
-            "--source {source}: the name is taken by the program itself"
+            "--source {source}: the name is reserved"
         )));
     }
     // A source is a URL, an absolute path, or a path that begins with `./`.
@@ -143,7 +144,7 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         source,
         url,
         format,
-        // Of no effect: the schedule is the server's, and has only configured sources.
+        // Unused, because the server schedules only configured sources.
         interval_days: 30,
     })
 }
@@ -166,7 +167,7 @@ async fn refresh_one(
                 }
                 return result;
             }
-            // When the sender is gone the branch is off, and only the work is waited for.
+            // After the sender is dropped, this branch is disabled and only the refresh is awaited.
             Ok(()) = progress.changed() => {
                 if let Some(bar) = &bar {
                     show_progress(bar, &progress.borrow_and_update());

@@ -1,4 +1,4 @@
-//! Opens the database and runs the command.
+//! Opens the database and runs a `registry` command.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     }
     let loaded = context::load(cli)?;
     context::check_database(loaded.settings())?;
-    // A refresh prints its result, and its log lines would repeat it.
+    // The result of a refresh is printed, so its log lines are suppressed.
     start_log("error", LogFormat::Text, wants_colours())?;
     let robots = app::assemble(&loaded)?.build_idle().await?;
     let code = table(&robots, command).await;
@@ -61,11 +61,11 @@ async fn table(detection: &RobotDetection, command: &RegistryCommand) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints on standard error which documents wait for somebody to accept them.
+/// Prints documents held for review on standard error.
 async fn note_held_back(robots: &RobotDetection) {
     let refresher = robots.refresher();
     for spec in refresher.sources() {
-        // The command itself reports a database that does not answer.
+        // The command itself reports an unavailable database.
         if let Ok(Some(record)) = refresher.held(&spec).await {
             let text = held_back_text(&spec.source, &record);
             output::note(&format!("{}: {}", spec.source, output::clean(&text)));

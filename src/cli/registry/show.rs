@@ -1,4 +1,4 @@
-//! `registry show`: everything that is known about one robot.
+//! `registry show`: prints all data about one robot.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) fn show(rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitC
     let listed = list_robots(rows, &request, None, &detector, Clock::system().now_ms())?;
     if listed.robots.is_empty() {
         output::note(&format!(
-            "error: no robot has the id {id:?}; `registry list WORD` searches"
+            "error: no robot has the id {id:?}; search with `registry list WORD`"
         ));
         return Ok(ExitCode::FAILURE);
     }
@@ -35,7 +35,7 @@ pub(super) fn show(rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the detector that marks duplicates.
+/// Returns the detector that finds duplicates.
 pub(super) fn detector(rows: &[Row]) -> anyhow::Result<Detector> {
     let robots = rows.iter().map(|row| Arc::clone(&row.robot));
     Ok(Detector::new(robots)?)
@@ -46,7 +46,7 @@ fn lines(robot: &RobotView) -> Vec<(&'static str, String)> {
     let robots_txt = match (&robot.product_token, robot.product_token_origin) {
         (Some(token), Some("derived")) => format!("{token}, derived from its name"),
         (Some(token), _) => token.clone(),
-        (None, _) => "has no name for it".to_owned(),
+        (None, _) => "has no name for the robot".to_owned(),
     };
     let patterns = robot.patterns.iter();
     let patterns = patterns.map(|pattern| format!("{} {:?}", pattern.kind, pattern.text));
@@ -89,7 +89,8 @@ pub(super) fn patterns(robot: &RobotView) -> String {
     patterns.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) const NO_ROBOT: &str = "no robot is found; `robot-detection registry list` shows all";
+pub(super) const NO_ROBOT: &str =
+    "no robot matches; list all robots with `robot-detection registry list`";
 
 pub(super) fn list(rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let now_ms = Clock::system().now_ms();
@@ -105,7 +106,7 @@ pub(super) fn list(rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the robots; what they are duplicates of only where one is.
+/// Prints the robots, with a column for duplicates only if there are any.
 fn print_table(robots: &[RobotView]) -> std::io::Result<()> {
     let has_duplicates = robots.iter().any(|robot| robot.duplicate_of.is_some());
     let mut header = vec!["ID", "SOURCE", "PURPOSE", "STATUS", "NAME", "PATTERNS"];

@@ -1,4 +1,4 @@
-//! `robots-txt eval`: prints an object for each line of standard input.
+//! `robots-txt eval`: prints a JSON object for each line of standard input.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::evaluator::Evaluator;
 
-/// Octets that are read or written with one system call.
+/// Number of bytes read or written with one system call.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
@@ -22,7 +22,7 @@ fn eval<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Res
     let mut evaluator = Evaluator::default();
     let mut line = Vec::new();
     loop {
-        // A program that waits for each answer before it asks again must not wait for ever.
+        // Flushed, because the program may wait for the answer before it sends the next query.
         if input.buffer().is_empty() {
             output.flush()?;
         }
@@ -40,20 +40,20 @@ fn write(output: &mut impl Write, answer: &Value) -> io::Result<()> {
     output.write_all(b"\n")
 }
 
-/// Longest line; a longer one is skipped, so that no input fills memory.
+/// Maximum length of a line; longer lines are skipped to limit memory use.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Outcome of reading a line.
+/// Result of reading a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NextLine {
-    /// A line, in the buffer that was passed.
+    /// A line was read into the buffer.
     Line,
-    /// A line that is longer than 64 MiB and was skipped.
+    /// A line was longer than 64 MiB and was skipped.
     TooLong,
     End,
 }
 
-/// Clears a buffer and reads a line without its newline into it.
+/// Clears the buffer and reads a line without its newline into it.
 pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
     line.clear();
     let mut is_too_long = false;
@@ -70,7 +70,7 @@ pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         is_empty = false;
         let end = memchr(b'\n', read);
         let part = read.get(..end.unwrap_or(read.len())).unwrap_or_default();
-        // It stays so until the line ends: what is left of it must not pass for a line of its own.
+        // Stays set until the line ends, so that the rest of the line is not read as a new line.
         is_too_long |= line.len() + part.len() > MAX_LINE_BYTES;
         if is_too_long {
             line.clear();
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_read_and_one_too_long_is_skipped() {
+    fn all_lines_are_read_and_too_long_lines_are_skipped() {
         let mut input = b"a\n\n".to_vec();
         input.resize(input.len() + MAX_LINE_BYTES + 1, b'x');
         input.extend(b"\nb\r\nc");

@@ -9,24 +9,24 @@ use super::question::Question;
 use crate::robots_txt::meta::{ImagePreview, Limit, PageMeta, RobotsDirectives, UnavailableAfter};
 use crate::robots_txt::{Access, Dialect, Escapes, ForRobot, RobotsTxt};
 
-/// Most robots that are cached for one file.
+/// Maximum number of robots cached for one file.
 const MAX_ROBOTS: usize = 256;
 
-/// Evaluator of lines that remembers the file of the line before.
+/// Evaluator of lines that caches the file of the previous line.
 #[derive(Debug, Default)]
 pub(super) struct Evaluator {
     cached: Option<CachedFile>,
 }
 
 impl Evaluator {
-    /// Returns the answer to a line: an object with an `error` where the line is no question.
+    /// Returns the answer to a line: an object with an `error` if the line is not a query.
     pub(super) fn answer(&mut self, line: &[u8]) -> Value {
         if line.trim_ascii().is_empty() {
             return error("the line is empty; write a JSON object");
         }
         let question = match serde_json::from_slice::<Question>(line) {
             Ok(question) => question,
-            Err(cause) => return error(&format!("the line is no question: {cause}")),
+            Err(cause) => return error(&format!("the line is not a query: {cause}")),
         };
         self.answer_question(question)
             .unwrap_or_else(|cause| error(&cause))
@@ -40,7 +40,8 @@ impl Evaluator {
         let requested = question.requested();
         if requested.fields.is_empty() && !requested.has_unknown {
             return Err(
-                "nothing is asked; give url, queries, status, html, headers or want".to_owned(),
+                "the line queries nothing; give url, queries, status, html, headers or want"
+                    .to_owned(),
             );
         }
         let access = question
@@ -65,7 +66,7 @@ impl Evaluator {
     }
 }
 
-/// Evaluation of a question about a file.
+/// Evaluation of a query about a file.
 struct Evaluation<'a> {
     question: &'a Question,
     access: Option<Access>,
@@ -88,8 +89,8 @@ impl Evaluation<'_> {
             };
             match value {
                 Some(value) => drop(answer.insert(field.name().to_owned(), value)),
-                // Said and not refused: a suite that runs over many parsers skips what one of them
-                // lacks.
+                // Reported instead of refused, because a test suite that runs on many parsers skips
+                // unsupported features.
                 None => is_unsupported = true,
             }
         }
@@ -123,7 +124,7 @@ impl Evaluation<'_> {
             Field::Host => json!(self.cached.file.host()),
             Field::Access => match self.access {
                 Some(access) => json!(access.as_str()),
-                None => return Err("access needs status, 0 for no answer".to_owned()),
+                None => return Err("access needs status, 0 for no response".to_owned()),
             },
             Field::Meta(_) => Value::Null,
         })
@@ -137,13 +138,13 @@ impl Evaluation<'_> {
             return Ok(answers.map(Value::from).collect());
         }
         let Some(url) = &self.question.url else {
-            return Err("allowed needs url, or queries".to_owned());
+            return Err("allowed needs url or queries".to_owned());
         };
         let user_agent = self.question.user_agent.as_deref().unwrap_or_default();
         Ok(Value::from(self.is_allowed(user_agent, url)))
     }
 
-    /// Returns `None` where the file is of another site, in a dialect that distinguishes sites.
+    /// Returns whether the URL is allowed; `None` if the dialect checks sites and the site differs.
     fn is_allowed(&mut self, user_agent: &str, url: &str) -> Option<bool> {
         let is_site_specific = self.dialect.escapes == Escapes::Resolved && has_robots_txt(url);
         if is_site_specific && !self.cached.file.covers(url) {
@@ -163,7 +164,7 @@ impl Evaluation<'_> {
             (None, Some(queries)) => {
                 Ok(queries.iter().map(|(_, url)| changed(file, url)).collect())
             }
-            (None, None) => Err(format!("{} needs url, or queries", field.name())),
+            (None, None) => Err(format!("{} needs url or queries", field.name())),
         }
     }
 
@@ -176,7 +177,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns `true` for URLs whose sites have a robots.txt: those of http and https.
+/// Returns `true` for URLs of sites that have a robots.txt: those with http and https.
 fn has_robots_txt(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
@@ -188,7 +189,7 @@ fn error(text: &str) -> Value {
     json!({ "error": text })
 }
 
-/// Returns seconds, whole ones as an integer.
+/// Returns seconds as a number, whole seconds as an integer.
 fn seconds(duration: Duration) -> Value {
     if duration.subsec_nanos() == 0 {
         return json!(duration.as_secs());
@@ -196,9 +197,9 @@ fn seconds(duration: Duration) -> Value {
     json!(duration.as_secs_f64())
 }
 
-/// File of the line before, with the rules of the robots that have asked about it.
+/// File of the previous line, with the rules for the robots queried so far.
 ///
-/// Test suites ask many lines in a row about one file, which is parsed once.
+/// Test suites send many lines in a row about one file, which is parsed once.
 #[derive(Debug)]
 struct CachedFile {
     pub(super) file: RobotsTxt,
@@ -219,16 +220,16 @@ impl CachedFile {
         }
     }
 
-    /// Returns `true` if parsing would give the same file again.
+    /// Returns `true` if parsing these inputs would give the same file again.
     pub(super) fn is(&self, url: Option<&str>, body: &[u8], dialect: &Dialect) -> bool {
         self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
     }
 
-    /// Returns the rules of the file for a robot.
+    /// Returns the file's rules for a robot.
     pub(super) fn robot(&mut self, name: &str) -> &ForRobot {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
-            // A suite asks about few robots: to forget all is simpler than to find the oldest, and
-            // as good.
+            // A suite queries few robots: clearing the cache is simpler than evicting the oldest
+            // entry.
             self.robots.clear();
         }
         match self.robots.entry(name.to_owned()) {
@@ -238,7 +239,7 @@ impl CachedFile {
     }
 }
 
-/// Returns the value of each field of [`META`](META), the same in every dialect.
+/// Returns the values of the fields in [`META`](META), the same in every dialect.
 pub(super) fn meta(
     html: &str,
     headers: &[(String, String)],
@@ -262,7 +263,7 @@ fn values(it: &RobotsDirectives) -> [(&'static str, Value); 11] {
         ("translate", json!(it.translate())),
         ("imageindex", json!(it.imageindex())),
         ("indexifembedded", json!(it.indexifembedded())),
-        // `nosnippet` beats `max-snippet`.
+        // `nosnippet` takes precedence over `max-snippet`.
         (
             "max_snippet",
             json!(it.max_snippet().map(|_| it.snippet_limit().number())),
@@ -282,7 +283,7 @@ fn values(it: &RobotsDirectives) -> [(&'static str, Value); 11] {
     ]
 }
 
-/// Field of an answer that is about a file or how it was answered.
+/// Field of an answer about a file or its response status.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     Allowed,
@@ -293,11 +294,11 @@ pub(super) enum Field {
     EffectiveUrl,
     CleanUrl,
     Access,
-    /// Field of META tags and headers, by its name.
+    /// Field about META tags and headers, by name.
     Meta(&'static str),
 }
 
-/// Fields that META tags and `X-Robots-Tag` headers answer.
+/// Fields about META tags and `X-Robots-Tag` headers.
 pub(super) const META: [&str; 11] = [
     "index",
     "follow",
@@ -313,7 +314,7 @@ pub(super) const META: [&str; 11] = [
 ];
 
 impl Field {
-    /// Fields that a file answers without a URL.
+    /// Fields about a file that need no URL.
     pub(super) const ABOUT_FILE: [Self; 4] = [
         Self::CrawlDelay,
         Self::RequestRate,
@@ -321,7 +322,7 @@ impl Field {
         Self::Host,
     ];
 
-    /// Returns the field of a name.
+    /// Returns the field with the given name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "allowed" => Self::Allowed,

@@ -1,8 +1,7 @@
 //! `robots-txt`: checks, lints and evaluates robots.txt files.
 //!
-//! `check` and `lint` answer with the exit code as well: 0 where all URLs are
-//! allowed or nothing is to be warned of, 1 where one is not or something is,
-//! 2 where the file cannot be read. `eval` ends with 0 whatever its lines say.
+//! The exit code of `check` and `lint` is 0 if all URLs are allowed or there are no warnings, 1 if
+//! not, and 2 if the file cannot be read. `eval` ends with 0 even after lines with errors.
 
 mod args;
 mod eval;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::evaluator::Field;
 
-/// Base64 (RFC 4648 §4) that needs no padding (§3.2) and ignores unused last bits (§3.5).
+/// Base64 decoder (RFC 4648 §4); padding is optional (§3.2), unused bits are ignored (§3.5).
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -17,7 +17,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// Question of one line; every field may be left out.
+/// Query of one line; every field is optional.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Question {
@@ -35,7 +35,7 @@ pub(super) struct Question {
     want: Option<Vec<String>>,
 }
 
-/// Fields that a question asks for, and whether it asks for unknown ones.
+/// Fields requested by a query, and whether it requests unknown fields.
 #[derive(Debug, Default)]
 pub(super) struct RequestedFields {
     pub(super) fields: Vec<Field>,
@@ -43,21 +43,19 @@ pub(super) struct RequestedFields {
 }
 
 impl Question {
-    /// Returns the octets of the file, which are none where the question has no file.
+    /// Returns the bytes of the file, which are empty if the query has no file.
     pub(super) fn take_body(&mut self) -> Result<Vec<u8>, &'static str> {
         match (self.robots_txt.take(), self.robots_txt_b64.take()) {
-            (Some(_), Some(_)) => {
-                Err("robots_txt and robots_txt_b64 are both there; leave one out")
-            }
+            (Some(_), Some(_)) => Err("both robots_txt and robots_txt_b64 are given; omit one"),
             (Some(text), None) => Ok(text.into_bytes()),
             (None, Some(text)) => {
-                decode(&text).ok_or("robots_txt_b64 is no base64; encode the octets of the file")
+                decode(&text).ok_or("robots_txt_b64 is not base64; encode the bytes of the file")
             }
             (None, None) => Ok(Vec::new()),
         }
     }
 
-    /// Returns the fields named by `want`; without it, those that the rest is about.
+    /// Returns the fields named by `want`; without it, the fields that the other inputs allow.
     pub(super) fn requested(&self) -> RequestedFields {
         let Some(names) = &self.want else {
             return RequestedFields {
@@ -91,7 +89,7 @@ impl Question {
     }
 }
 
-/// Returns the octets of base64, with or without white space and padding.
+/// Decodes base64 with or without white space and padding.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end().trim_end_matches('=');
     let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
@@ -102,9 +100,9 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// The test vectors of RFC 4648 §10.
+    /// Test vectors of RFC 4648 §10.
     #[test]
-    fn the_vectors_of_the_standard_are_decoded() {
+    fn test_vectors_of_rfc_4648_are_decoded() {
         for (text, octets) in [
             ("", ""),
             ("Zg==", "f"),
@@ -121,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base64_is_none() {
+    fn invalid_base64_is_rejected() {
         for text in ["Z", "Zm9vY", "Zm9*", "Zm=9", "Zmé9"] {
             assert_eq!(decode(text), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Runs the command.
+//! Runs a `robots-txt` command.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -24,20 +24,20 @@ pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Resu
     }
 }
 
-/// Largest file that is read: far more than any robot reads.
+/// Maximum size of a file, far more than any robot reads.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Returns the name of a file as messages print it; without one, that of standard input.
+/// Returns the name of a file for messages; `None` is standard input.
 fn name(file: Option<&Path>) -> String {
     input::name(or_standard_input(file))
 }
 
-/// Reads a file; without one, standard input.
+/// Reads a file; `None` is standard input.
 fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
     input::read(
         or_standard_input(file),
         MAX_BYTES,
-        "is larger than 16 MiB, robots read 500 KiB; is it a robots.txt?",
+        "is larger than 16 MiB, but robots read only 500 KiB; is the file a robots.txt?",
     )
 }
 
@@ -66,15 +66,15 @@ fn lint(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns the warnings but those about names that robots of the registry use.
+/// Returns the warnings about a file, except about names of robots in the registry.
 fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     let warnings = file.warnings();
-    // Only warnings about names need the registry: other files are linted without a database.
+    // Only warnings about names need the registry: other files are checked without a database.
     let is_name = |warning: &Warning| warning.kind == WarningKind::BadAgent;
     if !warnings.iter().any(is_name) {
         return warnings;
     }
-    // A file can be linted where there is no configuration, or one that is wrong.
+    // A file can be checked without a configuration or with an invalid one.
     let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
     let tokens = robots
         .iter()
@@ -83,7 +83,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     file.warnings_but_for(|name| tokens.contains(&name.to_ascii_lowercase()))
 }
 
-/// Returns the robots of the database, else the bundled ones.
+/// Returns the robots of the database, or the bundled robots.
 fn robots(cli: &Cli) -> anyhow::Result<Vec<Robot>> {
     let loaded = context::load(cli)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -130,7 +130,7 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Where names are compared as a whole, the name is looked for in a header.
+/// Returns the rules for a robot, whose name is extracted if the dialect compares whole names.
 fn robot(file: &RobotsTxt, user_agent: &str) -> ForRobot {
     if is_header(user_agent, file.dialect()) {
         file.for_header(user_agent)
@@ -140,14 +140,14 @@ fn robot(file: &RobotsTxt, user_agent: &str) -> ForRobot {
 }
 
 fn is_header(user_agent: &str, dialect: &Dialect) -> bool {
-    // The other dialects look for the group's name in whatever the robot sends.
+    // Other dialects search the User-Agent for the group's name.
     matches!(dialect.names, Naming::Equal | Naming::TokenPrefix)
         && user_agent.contains(['/', ' ', '(', ';'])
 }
 
 fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
     let Some(permission) = permission else {
-        return format!("unknown  {url}  the file is about another site");
+        return format!("unknown  {url}  the file belongs to another site");
     };
     let word = if permission.allowed() {
         "allowed"
@@ -158,7 +158,7 @@ fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
         (Some(rule), _) if rule.is_implied() => "a Host line names another site".to_owned(),
         (Some(rule), _) => format!("line {}: {rule}", rule.line()),
         (None, Some(_)) => "no rule matches".to_owned(),
-        (None, None) => "no group is about the robot".to_owned(),
+        (None, None) => "no group applies to the robot".to_owned(),
     };
     let group = match permission.group_line() {
         Some(line) if permission.is_fallback() => {

@@ -1,4 +1,4 @@
-//! Arguments of the commands.
+//! Arguments of `rules`.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use crate::live_rules::RuleFields;
 /// Commands of `rules`.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum RulesCommand {
-    /// Lists the rules in the order in which they are asked, live ones first
+    /// List all rules in order of evaluation, live rules first
     #[command(after_help = "Example: robot-detection rules list --json")]
     List(JsonArgs),
-    /// Puts a rule in force on every instance, before those of the configuration
+    /// Add a live rule on every instance, evaluated before the rules of the configuration
     #[command(
-        after_help = "First it is told what the rule would have touched in the last 24 hours.
-A rule that lets pass is about verified robots alone, where a registry says how they are proven.
+        after_help = "First prints the requests that the rule would have affected in the last 24 hours.
+A pass rule applies only to verified robots if a registry specifies how to verify them.
 
-Exit codes: 0 done, 1 there are too many rules, or they are turned off, 2 the rule is wrong
+Exit codes: 0 done, 1 there are too many rules or live rules are turned off, 2 the rule is wrong
 
 Example: robot-detection rules add slow --robot gptbot --requests 10 --per-seconds 60
 Example: robot-detection rules add refuse --purpose seo --path '/shop/*' --status 429 --ends 4w
@@ -25,36 +25,36 @@ Example: robot-detection rules add pass --operator Google --ends never --dry-run
 Example: robot-detection rules add slow --addresses 203.0.113.0/24 --people"
     )]
     Add(Box<AddArgs>),
-    /// Adds, replaces and keeps live rules so that those of a file are in force
+    /// Apply the live rules of a file: add new rules, replace changed rules
     #[command(
-        after_help = "Running it again changes nothing. A rule without `ends` does not expire.
+        after_help = "Running the command again changes nothing. A rule without `ends` does not expire.
 
-Exit codes: 0 done, 1 there are too many rules, or they are turned off, 2 a rule is wrong and nothing was changed
+Exit codes: 0 done, 1 there are too many rules or live rules are turned off, 2 a rule is wrong and nothing was changed
 
 Example: robot-detection rules apply rules.toml --prune --dry-run"
     )]
     Apply(ApplyArgs),
-    /// Removes a live rule at once
+    /// Remove a live rule immediately
     #[command(after_help = "Example: robot-detection rules remove 12")]
     Remove(RuleArgs),
-    /// Restores a live rule that was removed
+    /// Restore a removed live rule
     #[command(after_help = "Example: robot-detection rules restore 12")]
     Restore(RestoreArgs),
-    /// Prints the live rules as [[rule]] tables of the configuration
+    /// Export the live rules as [[rule]] tables for the configuration
     #[command(after_help = "Example: robot-detection rules export >> robot-detection.toml")]
     Export,
-    /// Pauses all enforcement on every instance; what would be done is noted
+    /// Pause enforcement on every instance; decisions are logged but not applied
     #[command(after_help = "Example: robot-detection rules pause --for 30m")]
     Pause(PauseArgs),
-    /// Ends the pause
+    /// End the pause of enforcement
     #[command(after_help = "Example: robot-detection rules resume")]
     Resume(JsonArgs),
 }
 
-/// Form of the output.
+/// Output options.
 #[derive(Args, Clone, Copy, Debug)]
 pub(in crate::cli) struct JsonArgs {
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -62,10 +62,10 @@ pub(in crate::cli) struct JsonArgs {
 /// Arguments of `rules remove`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct RuleArgs {
-    /// ID or name of the rule, as in `rules list`
+    /// Id or name of the rule, as in `rules list`
     #[arg(value_name = "RULE")]
     pub(super) rule: String,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -73,10 +73,10 @@ pub(in crate::cli) struct RuleArgs {
 /// Arguments of `rules restore`.
 #[derive(Args, Clone, Copy, Debug)]
 pub(in crate::cli) struct RestoreArgs {
-    /// ID of the rule
+    /// Id of the rule
     #[arg(value_name = "ID")]
     pub(super) id: i64,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -84,15 +84,15 @@ pub(in crate::cli) struct RestoreArgs {
 /// Arguments of `rules apply`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ApplyArgs {
-    /// TOML file with a [[rule]] table for each rule: name, and the fields that `rules list --json` shows as `definition`
+    /// TOML file with [[rule]] tables: name, and the `definition` fields of `rules list --json`
     pub(super) file: PathBuf,
-    /// Removes live rules that have a name and are not in the file
+    /// Remove named live rules that are not in the file
     #[arg(long)]
     pub(super) prune: bool,
-    /// Shows what would be done, and changes nothing
+    /// Show the changes without applying them
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -100,10 +100,10 @@ pub(in crate::cli) struct ApplyArgs {
 /// Arguments of `rules pause`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct PauseArgs {
-    /// How long: 30m, 12h, 7d
+    /// Length of the pause: 30m, 12h, 7d
     #[arg(long = "for", value_name = "TIME", default_value = "1h")]
     pub(super) length: String,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -113,10 +113,10 @@ pub(in crate::cli) struct PauseArgs {
 pub(in crate::cli) struct AddArgs {
     #[command(flatten)]
     pub(super) rule: RuleFields,
-    /// Shows what the rule would have touched, and changes nothing
+    /// Show the requests that the rule would have affected without adding the rule
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }

@@ -1,4 +1,4 @@
-//! `rules`: live rules, and the pause of all enforcement.
+//! `rules`: manages live rules, and the pause of enforcement.
 
 mod args;
 mod run;

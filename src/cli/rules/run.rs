@@ -1,4 +1,4 @@
-//! Carries the commands out.
+//! Runs a `rules` command.
 
 use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
@@ -26,7 +26,7 @@ struct Changed {
     state: &'static str,
 }
 
-/// File of rules that are to be in force.
+/// File with rules to apply.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
@@ -58,7 +58,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// State of the commands.
+/// State shared by the commands.
 struct Commands<'c> {
     loaded: &'c Loaded,
     caller: Caller<'c>,
@@ -76,19 +76,19 @@ impl Commands<'_> {
                     args.json,
                     Some(id),
                     "removed",
-                    &format!("live rule {id} is removed"),
+                    &format!("live rule {id} was removed"),
                 )
             }
             RulesCommand::Restore(RestoreArgs { id, json }) => {
                 live_rules::restore(&self.caller, *id).await?;
-                let text = format!("live rule {id} is in force again");
+                let text = format!("live rule {id} was restored");
                 changed(*json, Some(*id), "in force", &text)
             }
             RulesCommand::Export => Ok(output::text(&to_toml(&self.live().await?.rules, rfc3339))?),
             RulesCommand::Pause(args) => self.pause(args).await,
             RulesCommand::Resume(args) => {
                 let text = if live_rules::resume(&self.caller).await? {
-                    "enforcement is resumed"
+                    "enforcement was resumed"
                 } else {
                     "enforcement was not paused"
                 };
@@ -112,14 +112,14 @@ impl Commands<'_> {
                 .as_ref()
                 .map_or(rule.rule.clone(), |name| format!("{} ({name})", rule.rule));
             let ends = rule.ends.as_ref().map_or("never", |ends| &ends.iso);
-            let made = format!("made by {} at {}", rule.by, rule.made.iso);
+            let made = format!("created by {} at {}", rule.by, rule.made.iso);
             [label, rule.does.clone(), ends.to_owned(), made]
         });
         let is_live = |label: &str| rules.live_rules.iter().any(|live| live.rule == label);
         let of_settings = rules.rules.iter().filter(|rule| !is_live(&rule.rule));
         let of_settings = of_settings.map(|rule| {
             let conditions = rule.conditions.join("; ");
-            let does = format!("{} {conditions} of the site {}", rule.action, rule.site);
+            let does = format!("{} {conditions} on the site {}", rule.action, rule.site);
             [rule.rule.clone(), does, String::new(), rule.origin.clone()]
         });
         let rows = live.chain(of_settings);
@@ -127,13 +127,10 @@ impl Commands<'_> {
             .map(|cells| cells.map(|cell| output::clean(&cell)).to_vec())
             .collect();
         if rows.is_empty() {
-            output::note("there is no rule; `robot-detection rules add` makes one");
+            output::note("there are no rules; add one with `robot-detection rules add`");
             return Ok(());
         }
-        Ok(output::table(
-            &["rule", "does", "ends", "comes from"],
-            &rows,
-        )?)
+        Ok(output::table(&["rule", "does", "ends", "origin"], &rows)?)
     }
 
     async fn add(&self, args: &AddArgs) -> anyhow::Result<()> {
@@ -154,7 +151,7 @@ impl Commands<'_> {
         let wanted = read_rules(&args.file)?;
         let set = self.live().await?;
         let among = self.among(&set).await?;
-        // All are judged before the first is changed.
+        // All rules are checked before any rule is changed.
         for rule in &wanted {
             let name = rule.name.as_deref().unwrap_or_default();
             live_rules::put(&among, name, rule, true)
@@ -216,13 +213,13 @@ impl Commands<'_> {
         let rules = self.caller.store.live_rules();
         let set = LiveRuleSet::read(rules.list(self.caller.now_ms).await?);
         for (id, reason) in &set.unreadable {
-            let text = format!("live rule {id} is left out: {reason}");
+            let text = format!("live rule {id} is ignored: {reason}");
             output::note(&output::clean(&text));
         }
         Ok(set)
     }
 
-    /// Returns what rules are judged by, with the live rules in force.
+    /// Returns the context in which rules are checked, with the current live rules.
     async fn among(&self, set: &LiveRuleSet) -> anyhow::Result<Surroundings<'_>> {
         let index = SiteIndex::new(self.loaded)?;
         let sites = index.names().iter().zip(index.settings());
@@ -249,7 +246,7 @@ fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleFields>> {
     for rule in &file.rule {
         let name = rule.name.as_deref().unwrap_or_default();
         if name.is_empty() || names.contains(&name) {
-            let text = format!("{shown}: each rule needs a name of its own; found {name:?}");
+            let text = format!("{shown}: each rule needs a unique name; found {name:?}");
             return Err(WrongUsage(text).into());
         }
         names.push(name);
@@ -277,6 +274,6 @@ fn changed(json: bool, id: Option<i64>, state: &'static str, text: &str) -> anyh
 fn pause_text(pause: &Pause) -> String {
     let (ends, by) = (&pause.ends.iso, &pause.by);
     output::clean(&format!(
-        "paused until {ends}, by {by}: everything passes, and what would be done is noted"
+        "paused until {ends} by {by}: all requests pass, and the decisions are only logged"
     ))
 }

@@ -1,4 +1,4 @@
-//! Arguments of the commands.
+//! Arguments of `site-robot`.
 
 use std::path::PathBuf;
 
@@ -7,78 +7,80 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Commands of `site-robot`.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum SiteRobotCommand {
-    /// Visits a site and describes its pages; a run that was cut off is resumed
+    /// Visit a site and describe its pages; resumes an interrupted run
     #[command(
-        after_help = "Without a URL it begins at site_robot.starting_points. Descriptions go to the database;
-pages that are as they were are not fetched again. What the run brings is in force when it
-has ended: pages that say so (noindex, robots.txt, 410) are hidden, those seen to be gone are
-withdrawn, those that do not answer stay. Where more than ten pages and a fifth of heaven would
-go, a login answers, or a starting point has moved, the results are held back: --accept puts
-them in force. Ctrl-C stops, a second one at once; the same command resumes.
-A server that runs on the same database does the visits, unless files are named here; robot
-heaven is in force there as soon as the run has ended.
+        after_help = "Without a URL, the run starts at site_robot.starting_points. Descriptions are stored in the database;
+unchanged pages are not downloaded again. The results are published when the run has ended: pages
+that forbid it (noindex, robots.txt, 410) are hidden, deleted pages are withdrawn, and pages that
+do not respond stay. If more than ten pages and a fifth of heaven would be removed, a page leads to
+a login, or a starting point has moved, the results are held for review: --accept publishes them.
+Ctrl-C stops the run, a second one immediately; the same command resumes it.
+A server that uses the same database makes the visits, unless files are named here, and serves
+the new heaven as soon as the run has ended.
 
-Exit code: 0 finished, 1 held back, stopped or failed, 2 wrong usage
+Exit code: 0 finished, 1 held for review, stopped or failed, 2 wrong usage
 
 Example: robot-detection site-robot run http://127.0.0.1:3000/docs/ --depth 5 --publish heaven"
     )]
     Run(Box<VisitArgs>),
-    /// Asks for single pages again, as soon as they have changed; all others stay as they are
+    /// Visit changed pages again immediately, without a run over the whole site
     #[command(
-        after_help = "URLs lie within site_robot.starting_points; links are not followed. A server that runs on the
-same database does it, as with `run`.
+        after_help = "URLs must be below site_robot.starting_points; links are not followed. A server that uses the
+same database makes the visits, as with `run`.
 
-Exit code: 0 finished, 1 held back, stopped or failed, 2 wrong usage
+Exit code: 0 finished, 1 held for review, stopped or failed, 2 wrong usage
 
 Example: robot-detection site-robot refresh https://www.example.com/members-only-stuff/a"
     )]
     Refresh(RefreshPagesArgs),
-    /// Tells what the last run of each site does or did
+    /// Show the current or last run of each site
     Status(StatusArgs),
-    /// Has a run begin no more visits until it is resumed, in whatever process it goes on
+    /// Pause a run in any process until it is resumed
     Pause(SiteArgs),
-    /// Has a run go on that was paused
+    /// Resume a paused run
     Resume(SiteArgs),
-    /// Has a run finish what it has begun and end; the next one resumes it
+    /// Stop a run after its current visits; the next run resumes it
     Stop(SiteArgs),
-    /// Takes a page out of heaven, its lists and exports, at once
-    #[command(after_help = "The next run brings it back, unless --for-good.
+    /// Remove a page from heaven, its lists and exports immediately
+    #[command(
+        after_help = "The next run adds the page again, unless --for-good is given.
 
-Exit code: 0 done, 1 there was no such page
+Exit code: 0 done, 1 no such page
 
-Example: robot-detection site-robot withdraw https://www.example.com/members/a --for-good")]
+Example: robot-detection site-robot withdraw https://www.example.com/members/a --for-good"
+    )]
     Withdraw(WithdrawArgs),
-    /// Forgets descriptions, URLs and runs of a site
+    /// Delete the descriptions, URLs and runs of a site
     Clear(ClearArgs),
-    /// Tells step by step whether a URL would be visited, and what became of it
-    #[command(after_help = "Exit code: 0 it would be visited, 1 it would not
+    /// Explain step by step whether a URL would be visited, and the result of its last visit
+    #[command(after_help = "Exit code: 0 the URL would be visited, 1 it would not
 
 Example: robot-detection site-robot explain https://www.example.com/members-only-stuff/a")]
     Explain(ExplainUrlArgs),
-    /// Compares the pages of heaven with the human pages as they are now
+    /// Compare heaven pages with the current original pages
     #[command(
-        after_help = "Exit code: 0 each sentence of heaven stands on the human page, 1 one does not
+        after_help = "Exit code: 0 each sentence of the heaven pages is on the original page, 1 a sentence is not
 
 Example: robot-detection site-robot parity --sample 100"
     )]
     Parity(ParityArgs),
-    /// Prints the descriptions as SOIF or JSON lines
+    /// Export descriptions as SOIF or JSON Lines
     Export(ExportDescriptionsArgs),
-    /// Reads descriptions, SOIF or JSON lines, into the database
+    /// Import descriptions from SOIF or JSON Lines
     Import(ImportArgs),
-    /// Tells what is in filter.conf, robot.conf and their like, and what is wrong with them
+    /// Check filter.conf, robot.conf and similar files, and show their contents and errors
     #[command(
         after_help = "Files: filter.conf, robot.conf, filterrules.conf, classification.conf, mime.types;
-which of them a file is, its name or else its content says.
+the kind of a file is determined by its name or else by its content.
 
-Exit code: 0 all can be used, 1 one cannot, 2 wrong usage or unreadable file
+Exit code: 0 all files are valid, 1 a file is invalid, 2 wrong usage or unreadable file
 
 Example: robot-detection site-robot check config/filter.conf config/robot.conf"
     )]
     Check(CheckArgs),
-    /// Writes a file in its normal form: all that `check` repairs is put right
+    /// Format a configuration file and repair errors that `check` can repair
     #[command(
-        after_help = "Exit code: 0 done, 1 the file has errors or, with --check, another form; 2 wrong usage or
+        after_help = "Exit code: 0 done, 1 the file has errors or, with --check, is not formatted; 2 wrong usage or
 unreadable file
 
 Example: robot-detection site-robot fmt filter.conf --write"
@@ -87,7 +89,7 @@ Example: robot-detection site-robot fmt filter.conf --write"
 }
 
 impl SiteRobotCommand {
-    /// Returns the robot.conf that a command names.
+    /// Returns the robot.conf that the command names.
     pub(in crate::cli) fn robot_conf(&self) -> Option<&str> {
         match self {
             Self::Run(args) => args.robot_conf.as_deref(),
@@ -99,38 +101,38 @@ impl SiteRobotCommand {
 /// Arguments of `site-robot run`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct VisitArgs {
-    /// Starting points; without any, those of the configuration
+    /// Starting points [default: site_robot.starting_points]
     #[arg(value_name = "URL")]
     pub(super) urls: Vec<String>,
-    /// Links that are followed from a starting point, -1 for any number
+    /// Maximum number of links to follow from a starting point, -1 for no limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) depth: Option<i64>,
-    /// Seconds between two visits of a host; a longer Crawl-delay counts
+    /// Minimum seconds between two visits of a host; a longer Crawl-delay takes precedence
     #[arg(long, value_name = "SECONDS")]
     pub(super) delay: Option<f64>,
-    /// Visits only paths that begin so, may be repeated
+    /// Visit only paths with this prefix, may be repeated
     #[arg(long, value_name = "PATH")]
     pub(super) only_below: Vec<String>,
-    /// Name of the site: of a [[site]], or under which descriptions are kept
+    /// Name of the [[site]], or name under which descriptions are stored
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
     /// robot.conf with all other settings
     #[arg(long, value_name = "FILE", alias = "conf")]
     pub(super) robot_conf: Option<String>,
-    /// filter.conf; without it, the configured one or the filters that ship
+    /// filter.conf [default: the configured file, or the bundled filters]
     #[arg(long, value_name = "FILE")]
     pub(super) filter_conf: Option<String>,
-    /// Directory that heaven is published into at the end
+    /// Directory to publish heaven to at the end of the run
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) publish: Option<PathBuf>,
-    /// Puts the results in force that the last run held back, without another one; else those of
-    /// this run, whatever they are
+    /// Publish the results that the last run held for review, without a new run; if there are none,
+    /// the results of this run
     #[arg(long, conflicts_with = "fresh")]
     pub(super) accept: bool,
-    /// Gives up a run that was cut off, and begins another one
+    /// Discard an interrupted run and start a new one
     #[arg(long)]
     pub(super) fresh: bool,
-    /// Prints the summary as JSON
+    /// Print the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -144,7 +146,7 @@ pub(in crate::cli) struct RefreshPagesArgs {
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
-    /// Prints the summary as JSON
+    /// Print the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -155,7 +157,7 @@ pub(in crate::cli) struct StatusArgs {
     /// Name of the site [default: all]
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -171,13 +173,13 @@ pub(in crate::cli) struct SiteArgs {
 /// Arguments of `site-robot withdraw`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct WithdrawArgs {
-    /// URL of the page that heaven's is made from
+    /// URL of the original page
     #[arg(value_name = "URL")]
     pub(super) url: String,
-    /// Keeps the next runs from bringing it back
+    /// Keep the next runs from adding the page again
     #[arg(long)]
     pub(super) for_good: bool,
-    /// Takes the withdrawal back
+    /// Undo a withdrawal
     #[arg(long, conflicts_with = "for_good")]
     pub(super) again: bool,
     /// Name of the site
@@ -191,7 +193,7 @@ pub(in crate::cli) struct ClearArgs {
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
-    /// Does not ask first
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(super) yes: bool,
 }
@@ -205,7 +207,7 @@ pub(in crate::cli) struct ExplainUrlArgs {
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -213,13 +215,13 @@ pub(in crate::cli) struct ExplainUrlArgs {
 /// Arguments of `site-robot parity`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ParityArgs {
-    /// Compares only so many pages, evenly chosen
+    /// Compare only this many pages, evenly chosen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) sample: Option<u64>,
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -233,7 +235,7 @@ pub(in crate::cli) struct ExportDescriptionsArgs {
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
-    /// File to write in place of printing
+    /// Output file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 }
@@ -241,7 +243,7 @@ pub(in crate::cli) struct ExportDescriptionsArgs {
 /// Arguments of `site-robot import`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
-    /// File; `-` is standard input
+    /// File; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     /// Name of the site
@@ -249,22 +251,22 @@ pub(in crate::cli) struct ImportArgs {
     pub(super) site: String,
 }
 
-/// Format of descriptions.
+/// File format of descriptions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum DescriptionFormat {
     /// Summary Object Interchange Format
     Soif,
-    /// A JSON object a line
+    /// One JSON object per line
     Jsonl,
 }
 
 /// Arguments of `site-robot check`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct CheckArgs {
-    /// Files; `-` is standard input
+    /// Files; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -272,13 +274,13 @@ pub(in crate::cli) struct CheckArgs {
 /// Arguments of `site-robot fmt`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct FmtArgs {
-    /// File; `-` is standard input
+    /// File; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
-    /// Writes the file in place of printing it
+    /// Write the file instead of printing it
     #[arg(long, conflicts_with = "check")]
     pub(super) write: bool,
-    /// Prints nothing; tells by the exit code whether the file has its normal form
+    /// Print nothing; the exit code shows whether the file is formatted
     #[arg(long)]
     pub(super) check: bool,
 }

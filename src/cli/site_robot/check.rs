@@ -1,4 +1,4 @@
-//! `site-robot check`: lists what the files hold, and what is wrong with them.
+//! `site-robot check`: shows the contents and errors of the site robot's configuration files.
 
 use std::{io, process::ExitCode};
 

@@ -1,4 +1,4 @@
-//! Configuration and database of the commands.
+//! Configuration and database of `site-robot` commands.
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 use crate::assembly::robot_conf;
@@ -26,7 +26,7 @@ impl CommandContext {
         let settings = loaded.settings();
         let conf = robot_conf(&loaded, settings).map(|(conf, ..)| conf);
         let is_told = conf.is_ok_and(|conf| conf.has_own("loglevel") && conf.loglevel > 0);
-        // A run prints its result, and its log lines would repeat it; who sets `loglevel` wants them.
+        // The result of a run is printed, so its log lines are suppressed unless `loglevel` is set.
         let level = if is_told {
             "error,robot_detection_site_robot=info,robot_detection::site_robots=info"
         } else {
@@ -37,7 +37,7 @@ impl CommandContext {
         Ok(Self { loaded, store })
     }
 
-    /// Returns the robot of a site, and prints warnings about settings that are not used.
+    /// Returns the robot of a site, and prints warnings about unused settings.
     pub(in crate::cli) async fn runs(
         &self,
         site: &str,
@@ -66,7 +66,7 @@ impl CommandContext {
         }
     }
 
-    /// Returns the robot of a site for a question; where none is configured, `url` is its start.
+    /// Returns the robot of a site for a query; if none is configured, `url` is its starting point.
     pub(super) async fn runs_for(&self, site: &str, url: &str) -> anyhow::Result<SiteRobotRuns> {
         let none = SiteRobotChanges::default();
         if SiteRobotSettings::new(&self.loaded, site, &none)?.is_some() {

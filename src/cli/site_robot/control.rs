@@ -1,6 +1,6 @@
 //! `site-robot status`, `pause`, `resume`, `stop` and `clear`.
 //!
-//! All work through the database, so that they reach a run in whatever process it goes on.
+//! All commands act on the database, so that they control a run in any process.
 
 use std::{
     collections::BTreeSet,
@@ -64,20 +64,22 @@ pub(super) async fn status(
                 }
                 if let Some(held) = &run.held {
                     let held = output::clean(held);
-                    output::line(&format!("  held back: {held}; --accept puts it in force"))?;
+                    output::line(&format!(
+                        "  held for review: {held}; --accept publishes the results"
+                    ))?;
                 }
             }
         }
         if *states != DescriptionStates::default() {
             output::line(&format!(
-                "  {} more are hidden, {} did not answer and stay, {} are kept out for good",
+                "  {} more are hidden, {} did not respond and stay, {} are withdrawn for good",
                 states.hidden, states.missing, states.kept_out,
             ))?;
         }
         output::line(&output::clean(&format!("  descriptions: {heaven}")))?;
     }
     if sites.is_empty() {
-        output::note("no site robot has run, and none is configured");
+        output::note("no site robot has run or is configured");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,25 +97,25 @@ pub(super) async fn request(
         .set_run_command(&args.site, wanted)
         .await?
     {
-        output::note(&format!("error: no run of {site} goes on"));
+        output::note(&format!("error: no run of {site} is in progress"));
         return Ok(ExitCode::FAILURE);
     }
     output::line(&match wanted {
-        RunCommand::Run => format!("{site}: resumed, where a process runs it"),
+        RunCommand::Run => format!("{site}: resumed, if a process runs it"),
         RunCommand::Pause => format!("{site}: paused"),
         RunCommand::Stop => format!("{site}: stopped; the next run resumes it"),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Forgets everything about a site, descriptions included.
+/// Deletes all site robot data of a site, including descriptions.
 pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
     if !args.yes && !is_confirmed(&site)? {
         output::note("nothing was cleared");
         return Ok(ExitCode::FAILURE);
     }
-    // A robot that still runs would write what is deleted here once more.
+    // A robot that is still running would write the deleted data again.
     context
         .store
         .frontier()
@@ -125,19 +127,17 @@ pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow:
         .abandon_run(&args.site, CommandContext::now_ms())
         .await?;
     let cleared = context.store.frontier().clear_site(&args.site).await?;
-    output::line(&format!(
-        "{site}: cleared, {cleared} descriptions forgotten"
-    ))?;
+    output::line(&format!("{site}: cleared, {cleared} descriptions deleted"))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn is_confirmed(site: &str) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        let text = "clear asks first, and nobody is there to answer: add --yes";
+        let text = "clear needs confirmation, but there is no terminal: add --yes";
         return Err(WrongUsage(text.to_owned()).into());
     }
     output::note(&format!(
-        "forget all descriptions, URLs and runs of {site}? yes or no"
+        "Delete all descriptions, URLs and runs of {site}? yes or no"
     ));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
@@ -152,7 +152,7 @@ async fn known_sites(
         return Ok([site.to_owned()].into());
     }
     let mut sites = BTreeSet::from_iter(context.store.descriptions().sites().await?);
-    // A run that was cut off early has described nothing yet, and is the one that is asked about.
+    // A run that was interrupted early may have no descriptions yet.
     sites.extend(context.store.frontier().run_sites().await?);
     let configured = crate::app::site_robots(&context.loaded)?;
     sites.extend(configured.iter().map(|settings| settings.site().to_owned()));
@@ -163,7 +163,7 @@ async fn known_sites(
 fn word(run: &StoredRun) -> &'static str {
     match (run.finished_ms, run.wanted) {
         (Some(_), _) => run.state.as_str(),
-        (None, RunCommand::Run) => "running, or was cut off",
+        (None, RunCommand::Run) => "running, or was interrupted",
         (None, RunCommand::Pause) => "paused",
         (None, RunCommand::Stop) => "stopped",
     }

@@ -1,4 +1,4 @@
-//! `site-robot export` and `import`: descriptions in SOIF and JSON lines.
+//! `site-robot export` and `import`: descriptions in SOIF and JSON Lines.
 
 use std::{
     fs::File,
@@ -19,7 +19,7 @@ use super::{
     file_kind::{is_standard_input, name},
 };
 
-/// Descriptions that are in memory at the same time.
+/// Number of descriptions held in memory at a time.
 const BATCH_SIZE: u32 = 100;
 
 /// Run id of imported descriptions, which belong to no run.
@@ -33,7 +33,7 @@ pub(super) async fn export(
         Some(path) => Box::new(BufWriter::new(File::create(path)?)),
         None => Box::new(BufWriter::new(io::stdout().lock())),
     };
-    // By cursor and in batches: a site may have more descriptions than fit into memory.
+    // Read in batches by cursor, because the descriptions of a site may not fit into memory.
     let mut after = None;
     loop {
         let query = DescriptionQuery::new(&*args.site)
@@ -66,7 +66,7 @@ pub(super) async fn import(
         Box::new(BufReader::new(file))
     };
     let mut reader = reader;
-    // A SOIF object begins with `@`, a JSON line never does: no option has to name the format.
+    // A SOIF object begins with `@`, a JSON line never does, so no option for the format is needed.
     let is_soif = reader
         .fill_buf()?
         .iter()
@@ -106,7 +106,7 @@ pub(super) async fn import(
 
 type Found = dyn Iterator<Item = Result<ResourceDescription, String>>;
 
-/// Returns the next descriptions, and the errors of those that cannot be read; `None` at the end.
+/// Returns the next descriptions and the errors of unreadable ones; `None` at the end.
 fn next_batch(found: &mut Found) -> Option<(Vec<ResourceDescription>, Vec<String>)> {
     let (mut batch, mut unreadable) = (Vec::new(), Vec::new());
     for description in found.take(BATCH_SIZE as usize) {
@@ -115,7 +115,7 @@ fn next_batch(found: &mut Found) -> Option<(Vec<ResourceDescription>, Vec<String
             Err(error) => unreadable.push(error),
         }
     }
-    // Only the end of the input gives neither: a hundred errors in a row may be followed by more.
+    // Only the end of the input yields neither: a batch of errors may be followed by more input.
     let is_over = batch.is_empty() && unreadable.is_empty();
     (!is_over).then_some((batch, unreadable))
 }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_that_cannot_be_read_does_not_hide_the_next() {
+    fn unreadable_batch_does_not_hide_the_next() {
         let wrong = "none\n".repeat(BATCH_SIZE as usize);
         let lines = format!("{wrong}{{\"url\":\"u\"}}\n");
         let reader = JsonLinesReader::new(io::Cursor::new(lines));

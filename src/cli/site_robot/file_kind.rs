@@ -1,4 +1,4 @@
-//! Recognises a configuration file by its name or its content.
+//! Detects the kind of a configuration file by name or content.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ impl FileKind {
         Self::MimeTypes,
     ];
 
-    /// Returns the name of such a file.
+    /// Returns the usual name of this kind of file.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Filter => "filter.conf",
@@ -41,7 +41,7 @@ impl FileKind {
         }
     }
 
-    /// Recognises a file by its name, else by the first line that only such a file has.
+    /// Detects the kind of a file by name, or else by its first characteristic line.
     pub(super) fn of(file: &Path, text: &str) -> Option<Self> {
         let name = file.file_name().map(|name| name.to_string_lossy());
         let by_name = |kind: &Self| name.as_deref() == Some(kind.as_str());
@@ -63,7 +63,7 @@ fn of_line(line: &str) -> Option<FileKind> {
         Some(FileKind::FilterRules)
     } else if is("class") || is("<classes") {
         Some(FileKind::Classification)
-    // mime.types has `text/html html` in Apache's form and `type=text/html` in Sun's.
+    // mime.types has `text/html html` in Apache's format and `type=text/html` in Sun's.
     } else if is("type") || (!rest.starts_with('=') && word.split('/').count() == 2) {
         Some(FileKind::MimeTypes)
     } else if rest.trim_start().starts_with('=') && (is("seed") || RobotKey::find(word).is_some()) {
@@ -75,7 +75,7 @@ fn of_line(line: &str) -> Option<FileKind> {
 
 pub(super) use crate::cli::input::{is_standard_input, name};
 
-/// Largest file that is read.
+/// Maximum size of a file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Reads a file or standard input as UTF-8.
@@ -93,7 +93,7 @@ pub(super) fn read(file: &Path) -> Result<String, WrongUsage> {
 pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
     let text = read(&args.file)?;
     let (normal, notes) = normal(&args.file, &text)?;
-    // Writing a file that was not understood as a whole could lose what was not.
+    // Rewriting a file with errors could lose the parts that were not understood.
     if has_error(&notes) {
         let name = name(&args.file);
         for note in notes.iter().filter(|it| it.severity == Severity::Error) {
@@ -103,7 +103,7 @@ pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
                 output::clean(&note.text)
             ));
         }
-        output::note(&format!("error: {name} has errors and is left as it is"));
+        output::note(&format!("error: {name} has errors and was not changed"));
         return Ok(ExitCode::FAILURE);
     }
     if args.check {
@@ -124,7 +124,7 @@ pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the normal form, and the notes of the parser.
+/// Returns the formatted text, and the notes of the parser.
 fn normal(file: &Path, text: &str) -> Result<(String, Vec<Note>), WrongUsage> {
     match FileKind::of(file, text) {
         Some(FileKind::Filter) => {
@@ -147,7 +147,7 @@ fn normal(file: &Path, text: &str) -> Result<(String, Vec<Note>), WrongUsage> {
             let name = name(file);
             let names = "filter.conf, robot.conf, filterrules.conf or classification.conf";
             Err(WrongUsage(format!(
-                "{name} is not {names}: it has no normal form"
+                "{name} is not {names} and cannot be formatted"
             )))
         }
     }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_known_by_its_name_or_by_its_content() {
+    fn file_kind_is_detected_by_name_or_content() {
         for (name, text, kind) in [
             ("config/filter.conf", "", Some(FileKind::Filter)),
             ("mime.types", "", Some(FileKind::MimeTypes)),

@@ -1,4 +1,4 @@
-//! Report on one configuration file.
+//! Report about one configuration file.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::site_robot::{ConfigFiles, RobotConfFile, RobotConfRow};
 
 use super::file_kind::FileKind;
 
-/// Report on what a file holds.
+/// Report about the contents of a file.
 #[derive(Debug)]
 pub(super) struct FileReport {
-    /// `None`: the file is of no known kind.
+    /// Kind of the file; `None` if unknown.
     pub(super) kind: Option<FileKind>,
-    /// Count of what it holds, in words.
+    /// Summary of the contents in words.
     pub(super) summary: String,
     /// Filters of a filter.conf.
     pub(super) filters: Vec<FilterText>,
@@ -84,7 +84,7 @@ fn robot(text: &str) -> FileReport {
     let set = rows.iter().filter(|row| !row.is_default).count();
     let seeds = file.conf().seeds.iter();
     let unused = unused_keys(file.conf()).map(|(key, reason)| {
-        // Who asks for a port that takes commands without a login must not think that there is one.
+        // An administrator that sets a command port without a login must not believe that it works.
         let line = file.line_of(key).unwrap_or(1);
         Note::error(line, format!("{key} is not used: {reason}"))
     });
@@ -109,10 +109,13 @@ fn filter_rules(text: &str) -> FileReport {
 
 fn unknown() -> Note {
     let names = "filter.conf, robot.conf, filterrules.conf, classification.conf or mime.types";
-    Note::error(1, format!("neither name nor content is of {names}"))
+    Note::error(
+        1,
+        format!("neither the name nor the content is that of {names}"),
+    )
 }
 
-/// Returns a number with its word.
+/// Returns a count with its noun.
 pub(super) fn count(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")

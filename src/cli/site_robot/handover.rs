@@ -10,19 +10,19 @@ use super::{
     visit::{Manner, bar, draw, is_outage},
 };
 
-/// How often the progress of the run is polled.
+/// Interval at which the progress of the run is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Result of handing a run over.
 pub(super) enum HandoverResult {
     Ran(Box<Ran>),
-    /// The user does not want to wait for its end.
+    /// The user stopped waiting for the end of the run.
     Interrupted,
-    /// No server took it over.
+    /// No server accepted the run.
     NotTaken,
 }
 
-/// Hands a run over, and shows it; Ctrl-C stops the run, and a second one the waiting.
+/// Hands a run over and shows its progress; Ctrl-C stops the run, a second Ctrl-C ends waiting.
 pub(super) async fn run(
     context: &CommandContext,
     manner: Manner<'_>,
@@ -39,7 +39,7 @@ pub(super) async fn run(
     };
     let bar = bar(is_json);
     let mut polls = tokio::time::interval(POLL_INTERVAL);
-    // One future for all polls: a new one each time would miss a signal in between.
+    // One future for all polls: a new future for each poll would miss a signal in between.
     let interrupted = tokio::signal::ctrl_c();
     tokio::pin!(interrupted);
     let (mut is_stopping, mut is_going) = (false, false);
@@ -48,13 +48,13 @@ pub(super) async fn run(
             _ = polls.tick() => match handover.look().await.or_else(going_on)? {
                 Handed::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
-                        bar.suspend(|| output::note("a running server visits; Ctrl-C stops it"));
+                        bar.suspend(|| output::note("a running server visits the site; Ctrl-C stops the run"));
                     }
                     draw(&bar, &progress);
                 }
                 Handed::Ran(ran) => {
                     if !is_going {
-                        output::note("a running server has visited");
+                        output::note("a running server has visited the site");
                     }
                     break HandoverResult::Ran(ran);
                 }
@@ -68,14 +68,14 @@ pub(super) async fn run(
             stopped = &mut interrupted => {
                 stopped?;
                 interrupted.set(tokio::signal::ctrl_c());
-                // An order that nobody has taken is gone with this; one that runs is asked to stop
+                // An order that no server has accepted is withdrawn; a started run is asked to stop
                 // first.
                 if is_stopping || handover.take_back().await? {
                     break HandoverResult::Interrupted;
                 }
                 is_stopping = true;
                 handover.stop().await?;
-                bar.suspend(|| output::note("stopping; Ctrl-C again does not wait for it"));
+                bar.suspend(|| output::note("stopping; press Ctrl-C again to exit without waiting"));
             }
         }
     };
@@ -83,7 +83,7 @@ pub(super) async fn run(
     Ok(result)
 }
 
-/// Goes on while the database is away: the server resumes the run.
+/// Continues if the database is unavailable, because the server resumes the run.
 fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<Handed> {
     let error = error.into();
     if is_outage(&error) {
@@ -93,7 +93,7 @@ fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<Handed> {
 }
 
 fn tell_declined(reason: Option<&str>) {
-    let reason = reason.unwrap_or("no server took it over");
+    let reason = reason.unwrap_or("no server accepted the run");
     let reason = output::clean(reason);
-    output::note(&format!("{reason}: this process visits"));
+    output::note(&format!("{reason}: this process visits the site"));
 }

@@ -1,6 +1,6 @@
 //! `site-robot`: runs and controls the site robot, checks and formats its files.
 //!
-//! All but `check` and `fmt` works on the database, and so on a running server too.
+//! All commands but `check` and `fmt` act on the database, and therefore also on a running server.
 
 mod args;
 mod check;

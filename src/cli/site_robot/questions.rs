@@ -1,4 +1,4 @@
-//! `site-robot explain` and `parity`: what the robot would do, and whether heaven is faithful.
+//! `site-robot explain` and `parity`: explains visits, and compares heaven pages with originals.
 
 use std::process::ExitCode;
 
@@ -64,7 +64,7 @@ pub(super) async fn parity(
     context: &CommandContext,
     args: &ParityArgs,
 ) -> anyhow::Result<ExitCode> {
-    // Without a configuration the site is known by its descriptions alone, such as imported ones.
+    // Without a configuration, such as after an import, the site is known only by its descriptions.
     let first = context.first_described(&args.site).await?;
     let runs = if let Some(url) = first {
         context.runs_for(&args.site, &url).await?
@@ -101,7 +101,10 @@ pub(super) async fn parity(
 fn print(found: &Disparity) -> std::io::Result<()> {
     output::line(&output::clean(&format!("{}: {}", found.url, found.reason)))?;
     for sentence in &found.sentences {
-        output::line(&format!("  not there: {}", output::clean(sentence)))?;
+        output::line(&format!(
+            "  missing in the original: {}",
+            output::clean(sentence)
+        ))?;
     }
     Ok(())
 }

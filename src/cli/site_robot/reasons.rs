@@ -1,4 +1,4 @@
-//! Why pages of a run are not described: a count per reason.
+//! Counts of the reasons why pages of a run are not described.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::app::Ran;
 use crate::cli::output;
 use crate::store::{Store, StoreError};
 
-/// Reasons that are printed, the most frequent first; JSON has all.
+/// Maximum number of printed reasons, the most frequent first; JSON contains all.
 const MAX_REASONS: usize = 5;
 
 /// Reason why pages are not described.
@@ -41,7 +41,7 @@ pub(in crate::cli) async fn reasons(store: &Store, ran: &Ran) -> Result<Vec<Reas
         }
         for (outcome, pages, first) in piece {
             let text = outcome.split_once(": ").map_or(&*outcome, |(_, text)| text);
-            // Each redirect leads elsewhere.
+            // Redirect targets are removed, so that redirects count as one reason.
             let text = text.split(", moved to ").next().unwrap_or(text);
             let reason = found.entry(text.to_owned()).or_insert_with(|| Reason {
                 text: text.to_owned(),
@@ -66,7 +66,7 @@ pub(super) fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
         .checked_sub(MAX_REASONS)
         .filter(|more| *more > 0)
     {
-        output::line(&format!("  and {more} more reasons, which --json lists"))?;
+        output::line(&format!("  and {more} more reasons, listed by --json"))?;
     }
     let asks_login = |reason: &Reason| {
         ["status 401", "status 403"]
@@ -75,7 +75,7 @@ pub(super) fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
     };
     if reasons.iter().any(asks_login) {
         output::line(
-            "  site_robot.login or site_robot.login_form says how the site robot logs in",
+            "  set site_robot.login or site_robot.login_form to let the site robot log in",
         )?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Runs the command.
+//! Runs a `site-robot` command.
 
 use std::process::ExitCode;
 
@@ -13,8 +13,8 @@ pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Resu
     match command {
         SiteRobotCommand::Check(args) => check::run(args),
         SiteRobotCommand::Fmt(args) => file_kind::format(args),
-        // Pages, files and the database have threads of their own: with several for the tasks that
-        // wait for them, tasks would only move from one to another.
+        // A single thread is enough: pages, files and the database have their own threads, and
+        // tasks would only move between threads.
         command => tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?
@@ -45,7 +45,7 @@ async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<
 
 async fn withdraw(context: &CommandContext, args: &WithdrawArgs) -> anyhow::Result<ExitCode> {
     let (store, site) = (&context.store, &args.site);
-    // The robot stores URLs as the URL Standard serialises them, with a slash after the host.
+    // The robot stores URLs as serialized by the URL Standard, with a slash after the host.
     let url = url::Url::parse(&args.url).map_or_else(|_| args.url.clone(), String::from);
     let shown = output::clean(&url);
     let is_done = if args.again {
@@ -56,27 +56,26 @@ async fn withdraw(context: &CommandContext, args: &WithdrawArgs) -> anyhow::Resu
             .publications()
             .withdraw_url(site, &url, args.for_good, now_ms)
             .await?;
-        // For good, a page may also be kept out before it was ever described.
+        // A page can be withdrawn for good before it was ever described.
         was_described || args.for_good
     };
     if !is_done {
         let hint = if args.again {
-            "it was not withdrawn"
+            "the page was not withdrawn"
         } else {
-            "heaven has no page of it; write the URL as site-robot export does, or add --for-good"
+            "heaven has no such page; use the URL printed by site-robot export, or add --for-good"
         };
         output::note(&format!("error: {shown}: {hint}"));
         return Ok(ExitCode::FAILURE);
     }
     if let Some(runs) = context.configured(site).await? {
-        // Files that are published have to lose the page as well; the database's pages have lost it
-        // already.
+        // Published files must lose the page too; pages from the database have lost it already.
         runs.publish().await?;
     }
     output::line(&match (args.again, args.for_good) {
-        (true, _) => format!("{shown}: let in again; the next run looks at it"),
-        (false, true) => format!("{shown}: withdrawn for good; --again takes that back"),
-        (false, false) => format!("{shown}: withdrawn; the next run may bring it back"),
+        (true, _) => format!("{shown}: withdrawal undone; the next run visits the page"),
+        (false, true) => format!("{shown}: withdrawn for good; use --again to undo"),
+        (false, false) => format!("{shown}: withdrawn; the next run may add the page again"),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `site-robot run`: visits a site until everything is described.
+//! `site-robot run`: visits a site until all of its pages are described.
 
 use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
 
@@ -21,42 +21,42 @@ use super::{
     reasons::{Reason, print_reasons, reasons},
 };
 
-/// How often the bar is redrawn.
+/// Interval at which the progress bar is redrawn.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Longest time that the database may be away before a run ends with an error.
+/// Longest database outage before a run ends with an error.
 const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
 
-/// Longest time that an attempt to resume takes while the database is away.
+/// Longest duration of an attempt to resume during a database outage.
 const LONGEST_FAILURE: Duration = Duration::from_mins(1);
 
 /// Pause between two attempts to resume a run.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Exit code of a program that Ctrl-C ended at once: 128 + SIGINT, as shells report it.
+/// Exit code after a second Ctrl-C: 128 + SIGINT, as shells report it.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
-/// How a command runs a robot.
+/// Options for running a robot.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Manner<'a> {
     /// Name of the site.
     pub(in crate::cli) site: &'a str,
-    /// Whether the result is for a program.
+    /// Whether the output is JSON.
     pub(in crate::cli) is_json: bool,
-    /// Whether a server with other settings reloads its configuration before.
+    /// Whether a server with other settings reloads its configuration first.
     pub(in crate::cli) reload: bool,
 }
 
-/// Hint where nothing was described.
-const UNKNOWN_SITE_NOTE: &str = "note: these URLs are not known as of a site of ours; where robots are \
-                       redirected there, set site_robot.starting_points or server.hosts, and the \
-                       site robot is let pass";
+/// Hint printed if nothing was described.
+const UNKNOWN_SITE_NOTE: &str = "note: these URLs do not belong to a configured site; if robots are \
+                       redirected there, set site_robot.starting_points or server.hosts, so that the \
+                       site robot may pass";
 
 pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::Result<ExitCode> {
     let delay = args.delay.map(Duration::try_from_secs_f64).transpose();
     let mut changes = SiteRobotChanges::default();
     changes.urls.clone_from(&args.urls);
-    // -1 stands for any number, as in site_robot.depth.
+    // -1 means no limit, as in site_robot.depth.
     changes.depth = args.depth.map(|depth| u32::try_from(depth).ok());
     changes.delay = delay.map_err(|error| WrongUsage(format!("--delay: {error}")))?;
     changes.only_below.clone_from(&args.only_below);
@@ -83,7 +83,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
         if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
             output::note(UNKNOWN_SITE_NOTE);
         }
-        // A run that was stopped or held back wants somebody to look at it, and no next round.
+        // A stopped or held run needs an administrator, so no further round follows.
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
             return Ok(exit_code(&ran, ran.summary.is_good()));
@@ -104,7 +104,7 @@ impl<'a> Manner<'a> {
     }
 }
 
-/// Asks for single pages again.
+/// Visits single pages again.
 pub(super) async fn refresh(
     context: &CommandContext,
     args: &RefreshPagesArgs,
@@ -122,7 +122,7 @@ pub(super) async fn refresh(
     Ok(exit_code(&ran, ran.summary.state == RunState::Finished))
 }
 
-/// Returns how a command ends whose run was good, or was not.
+/// Returns the exit code for a good or failed run.
 fn exit_code(ran: &Ran, is_good: bool) -> ExitCode {
     if is_good && ran.hook_failure.is_none() {
         ExitCode::SUCCESS
@@ -131,7 +131,7 @@ fn exit_code(ran: &Ran, is_good: bool) -> ExitCode {
     }
 }
 
-/// Has a server run the robot, or does it here; nothing where it was interrupted at once.
+/// Runs the robot in a server or here; returns `None` if interrupted by a second Ctrl-C.
 pub(in crate::cli) async fn run_anywhere(
     context: &CommandContext,
     manner: Manner<'_>,
@@ -144,7 +144,7 @@ pub(in crate::cli) async fn run_anywhere(
         HandoverResult::NotTaken => run_with_bar(runs, manner.is_json).await?,
     };
     if ran.is_none() {
-        output::note("ended at once; the same command resumes the run");
+        output::note("interrupted; the same command resumes the run");
     }
     Ok(ran)
 }
@@ -156,7 +156,7 @@ async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
     let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
     let minutes = pause.as_secs().div_ceil(60);
     output::note(&format!(
-        "the next round begins in {minutes} min (onCompletion=loop, site_robot.schedule); Ctrl-C ends"
+        "the next round starts in {minutes} min (onCompletion=loop, site_robot.schedule); press Ctrl-C to exit"
     ));
     tokio::select! {
         () = tokio::time::sleep(pause) => Ok(true),
@@ -166,14 +166,14 @@ async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
 
 /// Runs with a progress bar.
 ///
-/// Ctrl-C stops the run after the visits under way; a second one ends it at once.
+/// Ctrl-C stops the run after the active visits; a second Ctrl-C interrupts it.
 async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>> {
     let handle = runs.robot().handle();
     let bar = bar(is_json);
     let running = run_through_outages(runs);
     tokio::pin!(running);
     let mut redraw = tokio::time::interval(REDRAW_INTERVAL);
-    // One future for all rounds: a new one each time would miss a signal in between.
+    // One future for all rounds: a new future for each round would miss a signal in between.
     let interrupted = tokio::signal::ctrl_c();
     tokio::pin!(interrupted);
     let mut is_stopping = false;
@@ -189,7 +189,7 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
                 interrupted.set(tokio::signal::ctrl_c());
                 is_stopping = true;
                 handle.stop();
-                bar.suspend(|| output::note("stopping; Ctrl-C again ends at once"));
+                bar.suspend(|| output::note("stopping; press Ctrl-C again to exit immediately"));
             }
         }
     };
@@ -197,7 +197,7 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
     Ok(ran)
 }
 
-/// Runs to the end; a run that the database has cut off is resumed once the database is back.
+/// Runs to the end; a run interrupted by a database outage is resumed when the database is back.
 async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<Ran> {
     let mut away: Option<Instant> = None;
     loop {
@@ -206,11 +206,11 @@ async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<Ran> {
             Err(error) if is_outage(&error) => error,
             ran => return ran,
         };
-        // An attempt that took longer has reached the database.
+        // A longer attempt has reached the database.
         let since = away.filter(|_| began.elapsed() < LONGEST_FAILURE);
         if since.is_none() {
             output::note(&format!(
-                "the run resumes when the database is back: {error}"
+                "the run resumes when the database is available again: {error}"
             ));
         }
         let since = *away.insert(since.unwrap_or_else(Instant::now));
@@ -221,7 +221,7 @@ async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<Ran> {
     }
 }
 
-/// Returns `true` if the database is away or busy.
+/// Returns `true` if the database is unavailable or busy.
 pub(super) fn is_outage(error: &anyhow::Error) -> bool {
     let store = match error.downcast_ref() {
         Some(SiteRobotError::Store(store)) => Some(store),
@@ -263,11 +263,11 @@ fn described(counts: &RunCounts) -> u64 {
     counts.added + counts.changed + counts.same + counts.unmodified
 }
 
-/// Tells what went wrong in a run.
+/// Prints the errors and warnings of a run.
 pub(in crate::cli) fn tell_troubles(ran: &Ran) {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
-        output::note(&format!("error: nothing came of {url}: {outcome}"));
+        output::note(&format!("error: {url} failed: {outcome}"));
     }
     for (url, reason) in &ran.summary.undescribed_starts {
         let (url, reason) = (output::clean(url), output::clean(reason));
@@ -278,16 +278,16 @@ pub(in crate::cli) fn tell_troubles(ran: &Ran) {
     if let Some(held) = &ran.summary.held {
         let held = output::clean(held);
         output::note(&format!(
-            "error: the results are held back, and robot heaven is as it was: {held}; \
-             to put them in force: site-robot run --accept"
+            "error: the results are held for review, and robot heaven is unchanged: {held}; \
+             publish them with site-robot run --accept"
         ));
     }
     let without = &ran.summary.without_words;
     if let Some((url, why)) = without.first() {
         let (url, why) = (output::clean(url), output::clean(why));
         output::note(&format!(
-            "warning: {} pages have no words and are not described, the first is {url}: {why}; \
-             --json lists them",
+            "warning: {} pages have no text and are not described, the first is {url}: {why}; \
+             use --json to list them",
             without.len(),
         ));
     }
@@ -297,13 +297,13 @@ pub(in crate::cli) fn tell_troubles(ran: &Ran) {
         let (url, sentence) = (output::clean(&first.url), output::clean(&first.sentence));
         let withdrawn = parity.withdrawn;
         output::note(&format!(
-            "warning: {} of {} pages of heaven that were compared say what their originals do not, \
+            "warning: {} of {} compared heaven pages contain text that their originals do not, \
              {withdrawn} were withdrawn; the first is {url}: {sentence}",
             parity.differing, parity.compared,
         ));
         if let Some(held) = &parity.held {
             output::note(&format!(
-                "warning: none was withdrawn: {}",
+                "warning: no page was withdrawn: {}",
                 output::clean(held)
             ));
         }
@@ -311,12 +311,14 @@ pub(in crate::cli) fn tell_troubles(ran: &Ran) {
     let told = ran.index_now.as_ref();
     if let Some(failure) = told.and_then(|told| told.failure.as_ref()) {
         let failure = output::clean(failure);
-        output::note(&format!("warning: IndexNow was not told: {failure}"));
+        output::note(&format!(
+            "warning: the IndexNow submission failed: {failure}"
+        ));
     }
     if ran.summary.missing > 0 {
         output::note(&format!(
-            "warning: {} of {} pages of heaven did not answer; they stay until they are seen to be \
-             gone",
+            "warning: {} of {} heaven pages have originals that did not respond; they stay until the originals are known to be \
+             deleted",
             ran.summary.missing, ran.summary.shown
         ));
     }
@@ -343,7 +345,7 @@ pub(in crate::cli) fn print(
     let seconds = elapsed.as_secs_f64();
     let end = match state {
         RunState::Finished => "finished",
-        RunState::Held => "held back",
+        RunState::Held => "held for review",
         _ => "stopped; the same command resumes it",
     };
     let site = output::clean(site);
@@ -354,13 +356,13 @@ pub(in crate::cli) fn print(
     print_reasons(reasons)?;
     if let Some(published) = &ran.published {
         output::line(&format!(
-            "heaven: {} pages; {} files written, {} as they were",
+            "heaven: {} pages; {} files written, {} unchanged",
             published.pages, published.written, published.unchanged,
         ))?;
     }
     if let Some(told) = &ran.index_now {
         output::line(&format!(
-            "IndexNow: told of {} URLs, {} wait",
+            "IndexNow: {} URLs submitted, {} waiting",
             told.taken, told.waiting
         ))?;
     }
@@ -373,15 +375,15 @@ pub(in crate::cli) fn print(
     Ok(())
 }
 
-/// Returns the counts of a run in words.
+/// Returns the counts of a run as two lines of text.
 pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
     [
         format!(
-            "{} URLs found, {} answers, {} bytes, {} unmodified, {} failed",
+            "{} URLs found, {} responses, {} bytes, {} unmodified, {} failed",
             counts.found, counts.fetched, counts.bytes, counts.unmodified, counts.failed,
         ),
         format!(
-            "descriptions: {} new, {} changed, {} the same, {} withdrawn; {} pages not described",
+            "descriptions: {} new, {} changed, {} unchanged, {} withdrawn; {} pages not described",
             counts.added, counts.changed, counts.same, counts.withdrawn, counts.rejected,
         ),
     ]
@@ -420,7 +422,7 @@ pub(in crate::cli) fn object(ran: &Ran, reasons: &[Reason], heaven: &HeavenUse) 
     object
 }
 
-/// Adds the counts of a run to an object.
+/// Adds the counts of a run to a JSON object.
 pub(super) fn add_counts(object: &mut Value, counts: &RunCounts) {
     let pairs = [
         ("found", counts.found),

@@ -1,4 +1,4 @@
-//! Sums of requests, printed for people, spreadsheets and programs.
+//! Summaries of requests, printed as tables, CSV or JSON.
 
 mod table;
 

@@ -1,4 +1,4 @@
-//! The summary for people: aligned columns.
+//! Summaries as tables with aligned columns.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::cli::output;
 use crate::summary::{Count, Grouping, Row, Summary, json_object, write_csv};
 
-/// Columns that the table for people leaves out.
+/// Columns omitted from the table.
 const LEFT_OUT: [&str; 2] = ["name", "source"];
 
-/// Widest column of text beside others, in characters.
+/// Maximum width of a text column next to others, in characters.
 const MAX_WIDTH: usize = 40;
 
-/// Widest column of text that stands alone.
+/// Maximum width of a single text column.
 const MAX_WIDTH_ALONE: usize = 120;
 
 /// Writes the totals and a table for each grouping, of at most `top` rows.
@@ -42,7 +42,7 @@ fn grid<S: Summary>(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut rows = summary.rows(by);
-    // What is cut off is still told in sum, so that the figures add up to all.
+    // Omitted rows are summed up, so that the figures add up to the total.
     let (gone, rest) = rows.truncate(top);
     let shown: Vec<bool> = rows
         .columns
@@ -75,7 +75,7 @@ fn line(row: &Row, shown: &[bool], all: Count, has_bytes: bool) -> Vec<String> {
     let (hits_share, bytes_share) = row.count.shares_of(all);
     let cells = row.cells.iter().zip(shown).filter(|(_, shown)| **shown);
     let width = match row.cells.len() {
-        // User-Agents stand alone, and are of no use when cut short.
+        // User-Agents are the only column, and are useless if cut short.
         1 => MAX_WIDTH_ALONE,
         _ => MAX_WIDTH,
     };
@@ -95,7 +95,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Returns text without control characters and no wider than a column.
+/// Returns text without control characters, cut to the width of a column.
 fn text(cell: &str, width: usize) -> String {
     let clean = output::clean(cell);
     if clean.chars().count() <= width {
@@ -105,7 +105,7 @@ fn text(cell: &str, width: usize) -> String {
     format!("{kept}\u{2026}")
 }
 
-/// Writes lines of equally many cells, texts to the left and figures to the right.
+/// Writes aligned rows of equal length, texts left-aligned and figures right-aligned.
 fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Result<()> {
     let columns = lines.first().map_or(0, Vec::len);
     let widths: Vec<_> = (0..columns)
@@ -130,18 +130,18 @@ fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// Form of a summary.
+/// Format of a summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum SummaryForm {
-    /// Aligned columns, for people
+    /// Table with aligned columns
     Table,
-    /// One table, for spreadsheets
+    /// One CSV table
     Csv,
-    /// One object, for programs
+    /// One JSON object
     Json,
 }
 
-/// Writes a table for each grouping, of at most so many rows; 0 stands for all.
+/// Writes a table for each grouping, of at most `top` rows; 0 means no limit.
 pub(in crate::cli) fn write<S: Summary>(
     summary: &S,
     form: SummaryForm,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_aligned_and_figures_stand_to_the_right() {
+    fn columns_are_aligned_with_figures_on_the_right() {
         let expected = "\
 TOTAL          HITS    SHARE      BYTES    SHARE
 people           10   50.0 %   9.77 KiB   93.3 %
@@ -199,7 +199,7 @@ preview     1   5.0 %   10 B  0.1 %
     }
 
     #[test]
-    fn text_from_outside_is_clean_and_short() {
+    fn untrusted_text_is_cleaned_and_cut() {
         assert_eq!(text("a\x1b[2J\n", 9), "a\u{fffd}[2J\u{fffd}");
         assert_eq!(text(&"x".repeat(100), 40).chars().count(), 40);
         assert_eq!(text(&"x".repeat(40), 40), "x".repeat(40));

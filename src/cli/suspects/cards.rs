@@ -1,4 +1,4 @@
-//! Fleets and conduct as cards for people.
+//! Fleets and automated conduct as cards of text.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::cli::output::clean;
 use crate::suspicion::percent;
 
-/// Addresses and networks that are printed; the JSON has all.
+/// Maximum number of printed addresses and networks; JSON contains all.
 const SHOWN: usize = 20;
 
-/// Returns cards of what is told as JSON.
+/// Returns the JSON reports as cards of text.
 pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
     let mut text = String::new();
     for (number, fleet) in (1..).zip(fleets) {
-        // Writing to memory never fails.
+        // Writing to a string never fails.
         let _ = writeln!(text, "\nfleet {number}: {}", words(of(fleet, "user_agent")));
         for (name, value) in fleet_rows(fleet) {
             row(name, &value, &mut text);
@@ -37,10 +37,10 @@ pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
         rest(one, &mut text);
     }
     if conduct.is_empty() {
-        text.push_str("\nno address or network behaves as no person does\n");
+        text.push_str("\nno address or network behaves like a robot\n");
     }
     if let Some(more) = conduct.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        let _ = writeln!(text, "\nand {more} more, which --json prints");
+        let _ = writeln!(text, "\nand {more} more, listed by --json");
     }
     text
 }
@@ -67,7 +67,7 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Adds when, why, and for what.
+/// Adds the time, the reasons and the sample requests.
 fn rest(one: &Value, text: &mut String) {
     let mut flagged = words(of(one, "since"));
     if let Some(until) = one.get("until") {
@@ -83,7 +83,7 @@ fn rest(one: &Value, text: &mut String) {
         row("why", &why, text);
     }
     for path in of(one, "samples").as_array().into_iter().flatten() {
-        row("asks for", &words(path), text);
+        row("sample", &words(path), text);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `suspects`: who of those who say that they are people is none.
+//! `suspects`: requests that claim to be from a browser but look automated.
 
 mod cards;
 mod report;

@@ -1,4 +1,4 @@
-//! From the database to a report.
+//! Prints the report about suspects from the database.
 
 use std::process::ExitCode;
 
@@ -64,16 +64,16 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns why no server has told of anybody.
+/// Returns the reason why no server has reported suspects.
 fn why_none(loaded: &Loaded) -> &'static str {
     let settings = &loaded.settings().traffic;
     match (settings.fleets, settings.keep) {
-        (false, _) => "nobody looks for fleets: traffic.fleets is false",
+        (false, _) => "fleets are not detected: traffic.fleets is false",
         (true, false) => {
-            "servers tell the database nothing: traffic.keep is false; the console's page Suspects shows what they have found"
+            "servers do not report to the database: traffic.keep is false; see the Suspects page of the console"
         }
         (true, true) => {
-            "no server has told this database of suspects in the last minutes: start robot-detection serve, or judge a log with robot-detection identify --suspects"
+            "no server has reported suspects to this database in the last minutes: start robot-detection serve, or evaluate a log with robot-detection identify --suspects"
         }
     }
 }
@@ -81,20 +81,19 @@ fn why_none(loaded: &Loaded) -> &'static str {
 /// Commands of `suspects`.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum SuspectsCommand {
-    /// Prints what became of suspects, and the fleets, addresses and networks that running servers
-    /// have flagged now
+    /// Report the outcome for suspects, and the fleets, addresses and networks that running servers
+    /// have flagged
     #[command(
-        after_help = "Each server on this database is asked for itself. Logs of the past are judged by
+        after_help = "Each server that uses this database reports its own findings. Evaluate older access logs with
 robot-detection identify --suspects.
 
 Example: robot-detection suspects report --since 30d"
     )]
     Report {
-        /// From when it is told what became of suspects: 24h, 7d or 4w ago, a day or a time in UTC, or
-        /// all
+        /// Start of the report about suspects: 24h, 7d or 4w ago, a day or a time in UTC, or all
         #[arg(long, value_name = "WHEN", default_value = "7d")]
         since: Moment,
-        /// Prints JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

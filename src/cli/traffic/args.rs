@@ -1,4 +1,4 @@
-//! Arguments of the commands.
+//! Arguments of `traffic`.
 
 use std::{path::PathBuf, sync::LazyLock};
 
@@ -15,38 +15,38 @@ use crate::traffic::{By, Moment, Times, TrafficFilter, VISITORS, decision_words,
 /// Commands of `traffic`.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum TrafficCommand {
-    /// Prints who came, what was done with them, and how many bytes they got
+    /// Report visitors, decisions and bytes
     #[command(
-        after_help = "What is kept by the minute (48 hours), by the hour (35 days) and by the day (UTC) is added up;
-where minutes are gone, whole hours or days are told.
+        after_help = "Adds up the counters stored by minute (for 48 hours), by hour (for 35 days) and by day (UTC). Where
+minutes are no longer stored, whole hours or days are reported.
 
 Example: robot-detection traffic report --since 7d --by robot,verdict
 Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator
 Example: robot-detection traffic report --since 7d --by pattern --path '/docs/*'"
     )]
     Report(Box<ReportArgs>),
-    /// Counts the requests of access logs, each once
+    /// Import the requests of access logs, each once
     #[command(
-        after_help = "A log is known again by its first lines: one that has grown, or was packed by gzip since, goes on where
-it was counted last, and a second run changes nothing. Minutes in which a server has counted the site
-are left out. Sites are told apart by host, as far as the lines name one. Before a log is counted for the
-first time, the recognised fields are shown; a log of which no line can be read, or that has no User-Agent
-field, is refused.
+        after_help = "A log is recognised by its first lines: the import of a log that has grown, or was compressed by gzip, continues
+where the last import ended, and a second run changes nothing. Minutes in which a server has counted the
+site are skipped. Sites are distinguished by host if the lines contain one. Before the first import of a
+log, the recognised fields are shown; a log without a readable line or without a User-Agent field is
+rejected.
 
-Exit code: 0 done, 1 a file could not be read or was refused
+Exit code: 0 done, 1 a file could not be read or was rejected
 
 Example: robot-detection traffic import /var/log/nginx/access.log*
 Example: robot-detection traffic import --undo 5f2b8c0d9e1a
 Example: robot-detection traffic import --site shop --follow /var/log/nginx/shop.log"
     )]
     Import(ImportArgs),
-    /// Forgets what is kept of visitors: requests one by one, and paths
+    /// Delete stored visitor data: single requests, and paths
     #[command(
-        after_help = "What fits all that is named goes. An address is meant with the requests of which only its network
-(/24 or /48) is kept, as nobody knows whose they are; --dry-run tells how many these are. Paths
-go by robot and time, in whole hours and days, and stay where an address is named: they have none, nor have
-the sums by minute, hour and day, which stay. The log of changes has an entry, without the address. A running
-server writes what it has noted within 5 seconds, paths within a minute: repeat the command after that.
+        after_help = "Deletes the data that matches all options. --address also matches requests stored only with their network
+(/24 or /48), because their exact address is unknown; --dry-run shows their number. Paths are deleted
+by robot and time, in whole hours and days, but not by address: paths and the counters by minute, hour and
+day, which stay, contain no addresses. The audit log gets an entry without the address. A running server
+stores new requests within 5 seconds and paths within a minute: repeat the command after that.
 
 Example: robot-detection traffic forget --address 203.0.113.7 --dry-run
 Example: robot-detection traffic forget --robot gptbot --before 7d"
@@ -58,19 +58,19 @@ Example: robot-detection traffic forget --robot gptbot --before 7d"
 #[derive(Args, Clone, Debug)]
 #[command(group = ArgGroup::new("what").required(true).multiple(true))]
 pub(in crate::cli) struct ForgetArgs {
-    /// Requests from this address or network, such as `203.0.113.7` or `2001:db8::/48`
+    /// Delete requests from this address or network, such as `203.0.113.7` or `2001:db8::/48`
     #[arg(long, value_name = "ADDRESS", group = "what")]
     pub(super) address: Option<AddressNetwork>,
-    /// Requests of this robot
+    /// Delete requests of this robot
     #[arg(long, value_name = "ID", group = "what")]
     pub(super) robot: Option<String>,
-    /// Requests that came before: 7d ago, a day or a time in UTC such as 2026-11-01T08:00Z, or now
+    /// Delete requests before: 7d ago, a day or a time in UTC such as 2026-11-01T08:00Z, or now
     #[arg(long, value_name = "WHEN", group = "what")]
     pub(super) before: Option<Moment>,
-    /// Counts them, and forgets nothing
+    /// Count the matching data without deleting it
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -78,22 +78,22 @@ pub(in crate::cli) struct ForgetArgs {
 /// Arguments of `traffic import`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
-    /// Logs in the common, combined or JSON form, gzip or not
+    /// Logs in the common, combined or JSON format, plain or gzip
     #[arg(value_name = "FILE", required_unless_present = "undo")]
     pub(super) files: Vec<PathBuf>,
-    /// Subtract what the import with this id has added in the last week; paths stay
+    /// Subtract the counts that the import with this id has added in the last week; paths stay
     #[arg(long, value_name = "ID", conflicts_with_all = ["files", "site", "follow", "json"])]
     pub(super) undo: Option<String>,
-    /// Count a log that has no User-Agent field; all its visitors are nameless
+    /// Import a log without a User-Agent field; all of its visitors are nameless
     #[arg(long)]
     pub(super) without_user_agent: bool,
-    /// Site that all lines are of [default: by host]
+    /// Site of all lines [default: by host]
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// Goes on counting what is written to the last of the files
+    /// Continue importing lines appended to the last file
     #[arg(long)]
     pub(super) follow: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -101,65 +101,65 @@ pub(in crate::cli) struct ImportArgs {
 /// Arguments of `traffic report`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ReportArgs {
-    /// From when: 30m, 24h, 7d or 4w ago, a day or a time in UTC such as 2026-11-01T08:00Z, or all
+    /// Start: 30m, 24h, 7d or 4w ago, a day or a time in UTC such as 2026-11-01T08:00Z, or all
     #[arg(long, value_name = "WHEN", default_value = "24h")]
     pub(super) since: Moment,
-    /// Until when [default: now]
+    /// End [default: now]
     #[arg(long, value_name = "WHEN")]
     pub(super) until: Option<Moment>,
     /// Only this site
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// Only the robot with this id; unlisted: those that no list knows
+    /// Only the robot with this id; unlisted: robots that no registry lists
     #[arg(long, value_name = "ID")]
     pub(super) robot: Option<String>,
-    /// Only robots of this operator; -: of none that is known
+    /// Only robots of this operator; -: robots without a known operator
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     operator: Option<String>,
-    /// Only robots of this purpose
+    /// Only robots with this purpose
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(purposes()))]
     purpose: Option<String>,
     /// Only requests with this verdict
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(verdict_words()))]
     verdict: Option<String>,
-    /// Only requests with which this was done
+    /// Only requests with this decision
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(decision_words()))]
     decision: Option<String>,
-    /// Only these visitors
+    /// Only visitors of this kind
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(visitors()))]
     visitors: Option<String>,
-    /// What is added up by [default: robot, operator and purpose; csv: robot; json: all but paths]
+    /// Group by [default: robot, operator and purpose; csv: robot; json: all but paths]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<Group>,
-    /// Only this path, or what is below a pattern such as '/docs/*'; with --by path, pattern or form
+    /// Only this path, or a pattern such as '/docs/*'; needs --by path, pattern or form
     #[arg(long, value_name = "PATTERN")]
     pub(super) path: Option<String>,
-    /// Rows of each table, 0 for all [default: 20; csv and json: 0]
+    /// Maximum rows of each table, 0 for all [default: 20; csv and json: 0]
     #[arg(long, value_name = "N")]
     pub(super) top: Option<usize>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long, conflicts_with = "csv")]
     pub(super) json: bool,
-    /// Prints one table as CSV
+    /// Print one table as CSV
     #[arg(long)]
     pub(super) csv: bool,
 }
 
-/// What is added up by: counts, or paths.
+/// Grouping of counts or of paths.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Group {
     Count(By),
     Path(PathBy),
 }
 
-/// What paths are added up by; their numbers are about.
+/// Grouping of paths, whose counts are approximate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum PathBy {
-    /// Paths that robots asked for most, about; of people patterns
+    /// Paths requested most by robots (approximate); only patterns for human visitors
     Path,
-    /// Patterns of two segments, such as /docs/guide/*, about
+    /// Patterns of two segments, such as /docs/guide/* (approximate)
     Pattern,
-    /// HTML, Markdown and feeds, as far as robots' paths tell, about
+    /// HTML, Markdown and feeds, judged by the paths of robots (approximate)
     Form,
 }
 
@@ -217,7 +217,7 @@ impl ReportArgs {
         }
     }
 
-    /// Returns what paths are added up by; nothing where the report is about counts.
+    /// Returns the groupings of paths; empty if the report is about counts.
     pub(super) fn path_groupings(&self) -> Vec<PathBy> {
         if self.by.is_empty() && self.path.is_some() {
             return vec![PathBy::Path];
@@ -229,16 +229,14 @@ impl ReportArgs {
         paths.collect()
     }
 
-    /// Returns why the arguments cannot be used together.
+    /// Returns the reason why the arguments cannot be combined.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if self.csv && self.by.len() > 1 {
-            return Some("--csv prints one table; name one with --by, or use --json");
+            return Some("--csv prints one table; select it with --by, or use --json");
         }
         let (paths, all) = (self.path_groupings().len(), self.by.len());
         if paths > 0 && paths < all {
-            return Some(
-                "numbers of paths are about, others are exact: ask for them in two reports",
-            );
+            return Some("counts of paths are approximate and others are exact: use two reports");
         }
         let others = [
             &self.operator,
@@ -249,11 +247,11 @@ impl ReportArgs {
         ];
         if paths > 0 && others.into_iter().any(Option::is_some) {
             return Some(
-                "paths are known by --site and --robot only, where people are a robot too",
+                "paths can be filtered only by --site and --robot, with human visitors as a robot",
             );
         }
         let is_apart = self.path.is_some() && paths == 0;
-        is_apart.then_some("--path goes with --by path, pattern or form")
+        is_apart.then_some("--path needs --by path, pattern or form")
     }
 }
 

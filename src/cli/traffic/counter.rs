@@ -1,4 +1,4 @@
-//! Lines of a log become counts.
+//! Counts the lines of a log.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
@@ -19,51 +19,51 @@ use crate::store::{
 };
 use crate::traffic::{PathNote, Window, shared_name};
 
-/// What decided, of requests that other servers answered.
+/// Cause of decisions that other servers have made.
 const IMPORTED: &str = "imported";
 
-/// Word for the verdict where there is none.
+/// Word for a missing verdict.
 const NO_VERDICT: &str = "none";
 
-/// Minutes beyond those for which sums are kept that still count as kept: an import takes a while.
+/// Minutes added to the retention time, because an import takes a while.
 const MARGIN: i64 = 24 * 60;
 
-/// Most bytes that one line may tell of: a line that somebody forged must not spoil a sum.
+/// Maximum number of bytes accepted from one line, so that a forged line cannot spoil a sum.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// How many lines were counted, and how many were not.
+/// Numbers of counted and skipped lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
     pub(super) requests: u64,
     pub(super) unreadable: u64,
-    /// Requests of minutes in which a server had counted.
+    /// Requests in minutes that a server had counted.
     pub(super) live: u64,
 }
 
-/// Sites that lines are counted for.
+/// Sites to count lines for.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// `None` where a name was given.
+    /// `None` if the site was given by name.
     index: Option<SiteIndex>,
     names: Vec<String>,
 }
 
-/// Counter of lines.
+/// Counter of log lines.
 pub(super) struct Counter<'c> {
     detector: &'c Detector,
     store: &'c Store,
     sites: Sites,
     lines: ServedLines,
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
-    /// Paths by hour or day; `None` where they are not kept.
+    /// Paths by hour or day; `None` if paths are not stored.
     paths: Option<BTreeMap<i64, Window>>,
-    /// Names of sites and robots, each once.
+    /// Shared names of sites and robots.
     shared: HashSet<Arc<str>>,
     /// Minutes that a server has counted, by site.
     live: HashMap<String, Vec<Range<i64>>>,
     told: Told,
     was_read: bool,
-    /// The minute that it is.
+    /// The current minute.
     now: i64,
 }
 
@@ -117,7 +117,7 @@ impl<'c> Counter<'c> {
 
     /// Counts a line.
     pub(super) async fn line(&mut self, line: &[u8]) -> anyhow::Result<()> {
-        // The end of a line that had none when it was counted.
+        // The end of a line that was counted before its line end was written.
         if line.is_empty() {
             self.was_read = true;
             return Ok(());
@@ -161,18 +161,18 @@ impl<'c> Counter<'c> {
         self.was_read
     }
 
-    /// Forgets that the last line could not be read.
+    /// Discards the count of the last line as unreadable.
     pub(super) fn take_back(&mut self) {
         self.told.unreadable -= 1;
     }
 
-    /// Returns how many counts and paths there are.
+    /// Returns the number of counts and paths.
     pub(super) fn len(&self) -> usize {
         let paths = self.paths.iter().flat_map(BTreeMap::values);
         self.counts.len() + paths.map(Window::len).sum::<usize>()
     }
 
-    /// Returns the paths, and has none.
+    /// Returns the paths and removes them from the counter.
     pub(super) fn take_paths(&mut self) -> Vec<CountedPaths> {
         let paths = self.paths.as_mut().map(std::mem::take);
         let windows = paths.into_iter().flatten();
@@ -181,16 +181,16 @@ impl<'c> Counter<'c> {
             .collect()
     }
 
-    /// Returns all counts, and has none.
+    /// Returns all counts and removes them from the counter.
     pub(super) fn take(&mut self) -> Vec<CountedMinute> {
         let counts = std::mem::take(&mut self.counts).into_iter();
         let counted = |((minute, key), count)| CountedMinute { minute, key, count };
         counts.map(counted).collect()
     }
 
-    /// Returns the shortest span of which sums are still kept at a minute.
+    /// Returns the shortest span for which counters of a minute are still stored.
     ///
-    /// What is older would be added, and be removed an hour later.
+    /// Counters with a shorter span would be deleted an hour later.
     fn shortest(&self, minute: i64) -> TrafficSpan {
         let age = self.now.saturating_sub(minute);
         let kept = |span: &TrafficSpan| span.kept_minutes().is_none_or(|kept| age <= kept + MARGIN);
@@ -200,7 +200,7 @@ impl<'c> Counter<'c> {
 
     /// Counts the path of a line as a server does.
     fn add_path(&mut self, line: &[u8], minute: i64, key: &TrafficKey) {
-        // Of paths hours are kept as long as minutes are of the rest.
+        // Paths by the hour are stored as long as other counters by the minute.
         let span = match self.shortest(minute) {
             TrafficSpan::Minute => TrafficSpan::Hour,
             _ => TrafficSpan::Day,
@@ -221,7 +221,7 @@ impl<'c> Counter<'c> {
 }
 
 fn key(detector: &Detector, site: &str, served: &Served<'_>) -> TrafficKey {
-    // Who sends no User-Agent is nameless, whatever else he says.
+    // A client without a User-Agent is nameless, whatever else its request contains.
     let claim = detector.claim(served.user_agent.unwrap_or_default());
     let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
     let robot = match kind {
@@ -248,10 +248,10 @@ fn class(status: u16) -> u8 {
         .unwrap_or_default()
 }
 
-/// Bytes that are looked at: some lines, which no other log has in the same seconds.
+/// Number of bytes that identify a log: some lines, which no other log has at the same times.
 const HEAD_BYTES: usize = 4 * 1024;
 
-/// Beginning of a log in whole lines.
+/// Beginning of a log, in whole lines.
 #[derive(Debug)]
 pub(super) struct Head {
     bytes: Vec<u8>,
@@ -260,7 +260,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads it; `None` of a log without a whole line.
+    /// Reads the beginning of a log; `None` if it contains no whole line.
     pub(super) fn read(log: impl Read) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         log.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
@@ -269,7 +269,7 @@ impl Head {
             bytes.iter().position(is_end),
             bytes.iter().rposition(is_end),
         ) else {
-            // One line without an end, or a very long one: all of it is its beginning.
+            // A single unterminated or very long line is the beginning as a whole.
             let hash = hash(&bytes);
             return Ok((!bytes.is_empty()).then(|| Self {
                 first_line: hash.clone(),
@@ -290,12 +290,12 @@ impl Head {
         &self.first_line
     }
 
-    /// Returns length and hash of all of it.
+    /// Returns the length and hash of the whole beginning.
     pub(super) fn whole(&self) -> (u64, &str) {
         (self.bytes.len() as u64, &self.hash)
     }
 
-    /// Returns `true` if a log that was counted began as this one does.
+    /// Returns `true` if a log that was imported begins like this log.
     pub(super) fn is_of(&self, known: &TrafficImport) -> bool {
         let length = usize::try_from(known.head_bytes).unwrap_or(usize::MAX);
         let begun = self.bytes.get(..length);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_has_grown_is_the_same() {
+    fn grown_log_is_recognised() {
         let short = head("a\nb\n");
         let long = format!("a\nb\n{}", "c\n".repeat(5_000));
         assert!(head(&long).is_of(&known(&short)));

@@ -1,4 +1,4 @@
-//! `traffic forget`: what is kept of visitors goes.
+//! `traffic forget`: deletes stored visitor data.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::traffic::Moment;
 
 use super::args::ForgetArgs;
 
-/// Who the log of changes says has done it.
+/// Actor of the deletion in the audit log.
 const ACTOR: &str = "command line";
 
 const MINUTE_MS: i64 = 60_000;
@@ -50,10 +50,10 @@ pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode
 fn before_ms(before: Moment, now_ms: i64) -> Result<i64, WrongUsage> {
     match before {
         Moment::All => Err(WrongUsage(
-            "--before all says no time; write --before now for all that is kept".to_owned(),
+            "--before all is not a time; use --before now to delete all stored data".to_owned(),
         )),
         moment => {
-            // The minute that is under way is meant too.
+            // Includes the current minute.
             let now = now_ms.div_euclid(MINUTE_MS) + 1;
             Ok(moment.minute(now, 0).saturating_mul(MINUTE_MS))
         }
@@ -62,20 +62,20 @@ fn before_ms(before: Moment, now_ms: i64) -> Result<i64, WrongUsage> {
 
 fn told(rows: ForgottenRows, is_dry_run: bool) -> String {
     let done = if is_dry_run {
-        "would be forgotten"
+        "would be deleted"
     } else {
-        "were forgotten"
+        "were deleted"
     };
-    let mut told = format!("{} requests of the evidence {done}", rows.evidence);
+    let mut told = format!("{} evidence requests {done}", rows.evidence);
     if rows.paths > 0 {
         told = format!(
-            "{} requests of the evidence and {} rows of paths {done}",
+            "{} evidence requests and {} path rows {done}",
             rows.evidence, rows.paths
         );
     }
     if rows.of_networks > 0 {
         told = format!(
-            "{told}, {} of them kept by network alone, so that they may be somebody else's",
+            "{told}, {} of them stored only by network, so they may be from other visitors",
             rows.of_networks
         );
     }

@@ -1,4 +1,4 @@
-//! `traffic import`: logs that were written before, or by others.
+//! `traffic import`: imports access logs.
 
 use std::{
     fs::File,
@@ -27,34 +27,34 @@ use super::{
     counter::{Counter, Head, Sites, Told},
 };
 
-/// Lines between two batches: some seconds of reading.
+/// Number of lines between two database writes; some seconds of reading.
 const BATCH_LINES: u64 = 200_000;
 
-/// Counts that are held before they are added, whatever the lines; a hundred bytes each.
+/// Maximum number of counts in memory, about a hundred bytes each, before a database write.
 const BATCH_COUNTS: usize = 50_000;
 
-/// Time between two looks at a log that is followed.
+/// Interval between two checks of a followed log.
 const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 
-/// What came of one log.
+/// Result of importing one log.
 #[derive(Debug, Default)]
 struct Imported {
     id: String,
     told: Told,
-    /// Bytes that had been counted before.
+    /// Number of bytes imported earlier.
     known: u64,
 }
 
-/// Bytes of an unknown log in which fields are recognised.
+/// Number of bytes examined to recognise the fields of an unknown log.
 const SAMPLE_BYTES: u64 = 1024 * 1024;
 
-/// Digits of an import's id that are shown.
+/// Number of digits shown of an import's id.
 const ID_DIGITS: usize = 12;
 
-/// Imports that are listed if the id is unknown.
+/// Number of imports listed if the id is unknown.
 const LISTED: usize = 10;
 
-/// Error of a log that is not counted because its lines are not understood.
+/// Error of a log that is not imported because its lines cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct RefusedLog(String);
@@ -109,7 +109,7 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// Counter of logs.
+/// Importer of logs.
 struct Importer<'i> {
     args: &'i ImportArgs,
     loaded: &'i Loaded,
@@ -119,7 +119,7 @@ struct Importer<'i> {
 }
 
 impl Importer<'_> {
-    /// Counts a log from where it was counted last.
+    /// Imports a log from the position where the last import ended.
     async fn import(&self, path: &Path) -> anyhow::Result<Imported> {
         let Some(head) = Head::read(open(File::open(path)?)?)? else {
             return Ok(Imported::default());
@@ -138,7 +138,7 @@ impl Importer<'_> {
             ..Imported::default()
         };
         let Some(reader) = self.behind(path, import.counted)? else {
-            // It was cut meanwhile: what is left of it is counted already.
+            // The log was truncated in the meantime, and its remaining part is imported already.
             return Ok(imported);
         };
         let sites = Sites::new(self.loaded, self.args.site.as_deref())?;
@@ -152,7 +152,7 @@ impl Importer<'_> {
             while let Some(line) = lines.next_line() {
                 counter.line(line).await?;
                 in_batch += 1;
-                // The last line without an end may be half of one: then it is read again.
+                // An unterminated last line may be partial, and is then read again.
                 if lines.was_ended() || counter.was_read() {
                     counted_to = begun + lines.consumed();
                 } else {
@@ -171,7 +171,7 @@ impl Importer<'_> {
         Ok(imported)
     }
 
-    /// Shows the fields that are recognised of an unknown log, or refuses it.
+    /// Shows the recognised fields of an unknown log, or rejects the log.
     fn check(&self, path: &Path) -> anyhow::Result<()> {
         let mut lines = Lines::new(open(File::open(path)?)?.take(SAMPLE_BYTES));
         let mut recognised = RecognisedFields::default();
@@ -183,12 +183,12 @@ impl Importer<'_> {
         let refused =
             |reason| Err(RefusedLog(format!("{reason}; recognised: {recognised}")).into());
         if !recognised.has_readable_line() {
-            return refused("no line is in the common, combined or JSON form and has a time");
+            return refused("no line is in the common, combined or JSON format with a time");
         }
         if !recognised.has_user_agent() && !self.args.without_user_agent {
             return refused(
-                "no line has a User-Agent field, so that all visitors would be nameless; \
-                 --without-user-agent counts them nevertheless",
+                "no line has a User-Agent field, so all visitors would be nameless; \
+                 use --without-user-agent to import the log anyway",
             );
         }
         let name = output::clean(&path.display().to_string());
@@ -197,7 +197,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Opens a log behind what has been counted of it; `None` where it ends before.
+    /// Opens a log after its imported part; `None` if the log is shorter.
     fn behind(&self, path: &Path, counted: u64) -> io::Result<Option<Box<dyn Read>>> {
         let mut file = File::open(path)?;
         if is_packed(&mut file)? {
@@ -229,7 +229,7 @@ impl Importer<'_> {
         Ok(import)
     }
 
-    /// Adds what was counted up to a place in the log.
+    /// Adds the counts up to a position in the log to the database.
     async fn add(
         &self,
         import: &mut TrafficImport,
@@ -252,7 +252,7 @@ impl Importer<'_> {
         let is_added = self.store.traffic().import(&progress, now_ms).await?;
         anyhow::ensure!(
             is_added,
-            "another import counts the same log; wait for its end, then run it again"
+            "another import is reading the same log; wait for it to end, then run this command again"
         );
         for paths in &paths {
             self.store.traffic().trim_paths(paths.minute).await?;
@@ -261,7 +261,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Counts what is written to a log, until somebody interrupts it.
+    /// Imports appended lines until interrupted.
     async fn follow(&self, path: &Path) -> anyhow::Result<()> {
         let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
         let mut reason = String::new();
@@ -270,16 +270,16 @@ impl Importer<'_> {
                 _ = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
-            // A log that is being exchanged is there again in a moment.
+            // A log that is being rotated exists again in a moment.
             if !path.exists() {
                 continue;
             }
             match Box::pin(self.import(path)).await {
-                // A new log may have half of its first line.
+                // A new log may contain only part of its first line.
                 Err(error) if error.is::<RefusedLog>() => {
                     let text = error.to_string();
                     if text != reason {
-                        output::note(&format!("waiting for lines that can be read: {text}"));
+                        output::note(&format!("waiting for readable lines: {text}"));
                         reason = text;
                     }
                 }
@@ -289,7 +289,7 @@ impl Importer<'_> {
     }
 }
 
-/// Undoes the import whose id begins so.
+/// Undoes the import whose id begins with `id`.
 async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
     let all = store.traffic().last_imports(i64::MAX).await?;
     let mut meant = all.iter().filter(|import| import.import_id.starts_with(id));
@@ -299,7 +299,7 @@ async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
             format!("\n  {} {name}", shown_id(&import.import_id))
         };
         let last: String = all.iter().take(LISTED).map(row).collect();
-        anyhow::bail!("no single import has the id {id:?}; the last ones are:{last}");
+        anyhow::bail!("no unique import has the id {id:?}; the last imports are:{last}");
     };
     let requests = store.traffic().undo_import(&import.import_id).await?;
     let name = output::clean(&import.name);
@@ -314,7 +314,7 @@ fn shown_id(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
 }
 
-/// Returns `true` if a file is gzip; it is read from its start again then.
+/// Returns `true` if a file is compressed by gzip; it is then read again from its start.
 fn is_packed(file: &mut File) -> io::Result<bool> {
     let mut first = Vec::new();
     file.by_ref().take(2).read_to_end(&mut first)?;
@@ -346,10 +346,10 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
         } = imported.told;
         let known = imported.known;
         let parts = [
-            (known, format!("{known} bytes were known")),
+            (known, format!("{known} bytes were imported earlier")),
             (
                 live,
-                format!("{live} left out as a server had counted them"),
+                format!("{live} skipped because a server had counted them"),
             ),
             (unreadable, format!("{unreadable} lines cannot be read")),
         ];

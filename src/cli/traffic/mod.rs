@@ -1,4 +1,4 @@
-//! `traffic`: what was counted of visitors.
+//! `traffic`: visitor statistics.
 
 mod args;
 mod counter;

@@ -1,4 +1,4 @@
-//! `traffic report` about paths.
+//! Reports about paths by `traffic report`.
 
 use std::{
     io::{self, Write as _},
@@ -16,12 +16,12 @@ use super::args::{PathBy, ReportArgs};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Rows of each table for people where nothing else is asked for.
+/// Default number of rows of each table.
 const TOP: usize = 20;
 
 const HEADER: &[&str] = &["requests", "", "robots", "people", "3xx", "4xx", "5xx"];
 
-/// Prints what was asked for, by path, by pattern or by form.
+/// Prints the requested paths, grouped by path, pattern or form.
 pub(super) fn print(sums: PathSums, args: &ReportArgs) -> io::Result<()> {
     let minutes = sums.minutes.clone();
     let filter = PathFilter {
@@ -64,7 +64,7 @@ fn tables(figures: &PathFigures, args: &ReportArgs, minutes: &Range<i64>) -> io:
         output::table(&header, &cells)?;
         if all > rows.len() {
             let gone = all - rows.len();
-            output::line(&format!("({gone} more; --top 0 prints all)"))?;
+            output::line(&format!("({gone} more; use --top 0 to print all)"))?;
         }
     }
     io::stdout().flush()

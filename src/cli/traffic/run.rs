@@ -1,4 +1,4 @@
-//! From the arguments to a report.
+//! Prints the report of `traffic report`.
 
 use std::{
     io::{self, Write as _},
@@ -73,25 +73,25 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns why there may be no path to tell of.
+/// Returns the reason why a report may contain no paths.
 fn path_hint(loaded: &crate::config::Loaded, args: &ReportArgs) -> String {
     if loaded.settings().traffic.keep && !loaded.settings().traffic.paths {
-        return "no paths are kept: traffic.paths is false".to_owned();
+        return "paths are not stored: traffic.paths is false".to_owned();
     }
     hint(loaded, args)
 }
 
-/// Returns why there may be nothing to tell of.
+/// Returns the reason why a report may be empty.
 fn hint(loaded: &crate::config::Loaded, args: &ReportArgs) -> String {
     if !loaded.settings().traffic.keep {
-        return "nothing is kept: traffic.keep is false".to_owned();
+        return "traffic is not stored: traffic.keep is false".to_owned();
     }
     match &args.site {
         Some(site) => format!(
-            "nothing was counted of {} in that time; see --by site",
+            "nothing was counted for {} in that time; see --by site",
             output::clean(site)
         ),
-        None => "nothing was counted in that time; robot-detection serve counts what it answers"
+        None => "nothing was counted in that time; robot-detection serve counts the requests that it answers"
             .to_owned(),
     }
 }

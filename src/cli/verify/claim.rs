@@ -1,4 +1,4 @@
-//! The proof of one claim.
+//! Verification of one claim.
 
 use std::io;
 use std::net::IpAddr;
@@ -35,7 +35,7 @@ async fn prove(
     } else {
         print(claim.as_ref(), address, proof.as_ref())?;
     }
-    // The exit code answers for scripts: 0 only where the claim is verified.
+    // For scripts, the exit code is 0 only if the claim is verified.
     let is_verified = proof.is_some_and(|proof| proof.verdict == Verdict::Verified);
     Ok(ExitCode::from(u8::from(!is_verified)))
 }
@@ -52,7 +52,7 @@ fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> i
     let verdict = match (claim, proof) {
         (None, _) => return Ok(()),
         (_, None) => format!(
-            "{}: no registry lists the robot, so that nobody says how to prove it",
+            "{}: no registry lists the robot or how to verify it",
             Verdict::Unverifiable
         ),
         (_, Some(proof)) => match proof.by {
@@ -92,7 +92,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<
         return lists::run(&prover, &robots, args).await;
     }
     let (Some(address), Some(user_agent)) = (args.ip, &args.user_agent) else {
-        let usage = "say whose claim it is: --ip and --user-agent";
+        let usage = "specify the claim: --ip and --user-agent";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
     let detector = context::detector(&loaded).await?;

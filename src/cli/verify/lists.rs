@@ -1,4 +1,4 @@
-//! The lists of addresses that operators publish.
+//! Address lists published by robot operators.
 
 use std::{collections::BTreeMap, io, process::ExitCode};
 
@@ -11,10 +11,10 @@ use crate::operations::rfc3339;
 use crate::registry::Robot;
 use crate::verify::{RangesOutcome, RangesState};
 
-/// List that robots name, and its state.
+/// List named by robots, and its state.
 #[derive(Debug)]
 struct List<'r> {
-    /// As it may be shown.
+    /// URL of the list without its password.
     url: String,
     robots: Vec<&'r str>,
     state: Option<RangesState>,
@@ -44,7 +44,7 @@ pub(super) async fn run(
     let lists: Vec<_> = named
         .into_iter()
         .map(|(url, robots)| {
-            // States have the URL without its password: compared is what is shown.
+            // States contain the URL without its password, so the displayed URLs are compared.
             let url = shown_url(url);
             let state = states.iter().find(|state| state.url == url).cloned();
             List { url, robots, state }
@@ -67,7 +67,7 @@ fn print(lists: &[List<'_>]) -> io::Result<()> {
     )?;
     if lists.iter().all(|list| list.state.is_none()) && !lists.is_empty() {
         output::note(
-            "no list has been downloaded yet: `serve` does it when such a robot comes, `verify --ranges --refresh` at once",
+            "no list has been downloaded yet: `serve` downloads a list at the first request of such a robot, `verify --ranges --refresh` immediately",
         );
     }
     Ok(())
@@ -80,7 +80,7 @@ impl List<'_> {
         let words = match state {
             None => "not downloaded".to_owned(),
             Some(state) => match (&state.error, state.is_stale) {
-                (Some(error), _) if !state.has_copy() => format!("never had: {error}"),
+                (Some(error), _) if !state.has_copy() => format!("never downloaded: {error}"),
                 (Some(error), true) => format!("stale: {error}"),
                 (Some(error), false) => format!("failing: {error}"),
                 (None, true) => "stale".to_owned(),

@@ -1,4 +1,4 @@
-//! `verify`: proves one claim, or shows the lists of addresses that prove claims.
+//! `verify`: verifies one claim, or shows the published address lists.
 
 mod claim;
 mod lists;

@@ -1,4 +1,4 @@
-//! Every key outside of the tables that can stand several times.
+//! Keys outside of repeatable tables.
 
 mod operation;
 mod site;
@@ -20,7 +20,7 @@ pub use site::{
 };
 pub use site_robot::{SiteRobotKeys, SiteRobotSection};
 
-/// Every key, in the order of the documentation.
+/// All keys, in the order of the documentation.
 pub const KEYS: &[Key] = &joined::<{ count(super::settings::SECTIONS) }>(super::settings::SECTIONS);
 
 const fn count(mut sections: &[&[Key]]) -> usize {
@@ -32,7 +32,7 @@ const fn count(mut sections: &[&[Key]]) -> usize {
     keys
 }
 
-/// `N` is how many keys there are.
+/// Joins the keys of all sections; `N` is the number of keys.
 const fn joined<const N: usize>(mut sections: &[&[Key]]) -> [Key; N] {
     let mut keys = [Key::new("", "", Kind::Text, Reach::Process); N];
     let mut free: &mut [Key] = &mut keys;

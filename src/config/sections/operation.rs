@@ -1,4 +1,4 @@
-//! Faces for administrators and other proxies: `[operation]`, `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
+//! Settings of the server and of interfaces for administrators and other proxies.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,92 +18,92 @@ section! {
     /// Health checks and metrics.
     pub struct OperationSection, OperationKeys = "operation." @process;
     /// Address and port of the listener for /healthz, /readyz and /metrics; if the port is in use,
-    /// the server starts without it. If admin.listen has the same port, admin.listen serves both.
-    /// Empty: only admin.listen serves them
+    /// the server starts without it. If admin.listen has the same port, admin.listen serves them
+    /// too. Empty: only admin.listen serves them
     listen: Option<ListenAddr> = "127.0.0.1:9180";
 }
 
 section! {
     /// The admin page.
     pub struct AdminSection, AdminKeys = "admin." @process;
-    /// Path of the admin page
+    /// URL path of the admin page
     path: OwnPath = "/robot-detection/admin";
-    /// Whether there is an admin page
+    /// Whether the admin page is served
     enabled: bool = "true";
-    /// Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone;
-    /// empty: the admin page is on server.listen
+    /// Address and port of a separate listener for only the admin page, /healthz, /readyz and
+    /// /metrics; empty: the admin page is on server.listen
     listen: Option<ListenAddr>;
-    /// Whether rules can be made and enforcement paused while the server runs, on the admin page, by
-    /// its JSON and by the command rules; false: those that were made are not judged
+    /// Whether live rules can be added and enforcement paused at run time: on the admin page, in
+    /// its JSON API and with the command rules; false: existing live rules are ignored
     rules: bool = "true";
-    /// Time zone in which pages show times, by its IANA name, such as Europe/Berlin
+    /// Time zone of the times on pages, as an IANA name such as Europe/Berlin
     time_zone: Tz = "UTC";
-    /// File with the administrator's first password, of 12 characters or more; empty: serve makes one,
-    /// and prints it on a terminal or writes it to the file admin-password in state_dir. A password
-    /// that is set already stays
+    /// File with the administrator's initial password of at least 12 characters; empty: serve
+    /// generates one, and prints it on a terminal or writes it to the file admin-password in
+    /// state_dir. An existing password is not changed
     password_file: Option<PathBuf>;
-    /// Whether the session cookie is sent over https only; set it when the site has https
+    /// Whether the session cookie is sent only over https; set it if the site uses https
     secure_cookies: bool = "false";
 }
 
 section! {
-    /// The decision endpoint, which a proxy of another kind in front of the site asks.
+    /// The decision endpoint, which a front proxy such as nginx queries for each request.
     pub struct CheckSection, CheckKeys = "check." @process;
-    /// Where other proxies ask what becomes of a request: unix:PATH, or an address and a port,
-    /// which needs check.token; empty: nowhere. The proxy's file: robot-detection proxy-config
+    /// Address of the decision endpoint for front proxies: unix:PATH, or IP:PORT with a
+    /// check.token; empty: none. robot-detection proxy-config prints the proxy's configuration
     listen: Option<ListenAddr>;
-    /// Secret that they send (X-Robot-Detection-Token); on a Unix socket, whose permissions say who
-    /// may ask, it may be empty
+    /// Secret that front proxies send in X-Robot-Detection-Token; may be empty for a Unix socket,
+    /// whose file permissions control the access
     token: Option<Secret>;
-    /// Treatment of requests by a proxy while robot-detection is away or slow: closed refuses them,
-    /// open passes them to the site. After a change, print the proxy's file again
+    /// What front proxies do with requests while robot-detection does not respond: closed refuses
+    /// them, open passes them to the site. After a change, print the proxy's configuration again
     fails: FailMode = "closed";
-    /// Whether requests that are asked about are counted here, without what only an answer shows
-    /// (status, bytes, time); false: by the proxy's log (robot-detection traffic import --follow)
+    /// Whether queries of front proxies are counted, without values of responses (status, bytes,
+    /// time); false: import the proxy's log (robot-detection traffic import --follow)
     count: bool = "true";
 }
 
 section! {
-    /// What is counted of visitors.
+    /// Counters and evidence of visitors.
     pub struct TrafficSection, TrafficKeys = "traffic." @process;
-    /// Whether requests, bytes and time are kept in the database, summed up by minute (for 48
-    /// hours), hour (for 35 days) and day, without addresses
+    /// Whether requests, bytes and response times are counted in the database, by minute (for 48
+    /// hours), hour (for 35 days) and day, without client addresses
     keep: bool = "true";
-    /// Whether the pages that are asked for most are kept too, of robots their paths, of people
-    /// only patterns such as /docs/guide/* without ids; by hour (for 48 hours) and day (for 400
-    /// days), with traffic.keep
+    /// Whether the most requested pages are stored too: paths requested by robots, and only
+    /// patterns without ids, such as /docs/guide/*, for human visitors; by hour (for 48 hours) and
+    /// day (for 400 days); needs traffic.keep
     paths: bool = "true";
-    /// Days for which requests that did not simply pass are kept one by one: redirects, refusals,
-    /// impostors, violations of robots.txt; 0: none are
+    /// Days for which single requests are stored that did not simply pass: redirects, refusals,
+    /// spoofed robots, violations of robots.txt; 0: no requests are stored
     evidence_days: u32 = "30", 0..=3_650;
-    /// How much of their addresses: robots (whole of who says that he is a listed robot, /24 and
-    /// /48 of everybody else), whole, networks (/24 and /48 of all) or none
+    /// Client addresses stored with these requests: robots (whole addresses for listed robots, /24
+    /// and /48 networks for others), whole, networks (/24 and /48) or none
     addresses: KeptAddresses = "robots";
-    /// Whether fleets of robots that say they are browsers are looked for, and addresses that behave
-    /// as no person does: reported on the console, in memory, four MiB at most
+    /// Whether to detect fleets of robots that claim to be browsers, and addresses with automated
+    /// behaviour; shown on the console, with up to 4 MiB of memory
     fleets: bool = "false";
 }
 
 section! {
     /// The access log.
     pub struct AccessLogSection, AccessLogKeys = "access_log." @process;
-    /// File that a line for every request is added to, with robot and decision; -: standard output;
-    /// empty: none
+    /// Access log file with a line for every request, its robot and decision; -: standard output;
+    /// empty: no access log
     path: String;
     /// Format of the access log: common, combined or json
     format: LineFormat = "combined";
 }
 
 section! {
-    /// Traces.
+    /// OpenTelemetry traces.
     pub struct OtelSection, OtelKeys = "otel." @process;
-    /// URL that traces are posted to, such as http://127.0.0.1:4318/v1/traces, by a program built
-    /// with the feature otel; empty: none
+    /// URL to post OpenTelemetry traces to, such as http://127.0.0.1:4318/v1/traces; needs a build
+    /// with the feature otel; empty: no traces
     endpoint: String;
 }
 
 section! {
-    /// The log of the program itself.
+    /// The program's own log.
     pub struct LogSection, LogKeys = "log." @process;
     /// Level of the log: error, warn, info, debug, trace, or a filter such as robot_detection=debug
     level: LogFilter = "info";
@@ -112,85 +112,84 @@ section! {
 }
 
 section! {
-    /// Listeners, the servers behind the proxy, and limits.
+    /// Listeners, upstream servers, and limits.
     pub struct ServerSection, ServerKeys = "server." @process;
-    /// Where visitors reach the server: addresses with ports, unix:PATH, systemd or systemd:NAME;
-    /// with TLS or the PROXY protocol: [[listener]]
+    /// Addresses to listen on: IP:PORT, unix:PATH, systemd or systemd:NAME; for TLS or the PROXY
+    /// protocol, use [[listener]]
     listen: Vec<ListenAddr> = "127.0.0.1:8080";
-    /// Threads that serve visitors; 0: one for each processor
+    /// Number of worker threads; 0: one per processor
     workers: usize = "0", 0..=1_024;
-    /// Permissions of the files of Unix sockets
+    /// File permissions of Unix sockets
     unix_socket_mode: UnixMode = "660";
-    /// Servers behind the proxy, one or several that serve the same: http(s)://HOST:PORT,
-    /// h2c://HOST:PORT or unix:/PATH; empty: the demonstration site
+    /// Upstream servers with the same content: http(s)://HOST:PORT, h2c://HOST:PORT or unix:/PATH;
+    /// empty: the demonstration site
     @site upstream: Vec<String>;
-    /// Whether HTTP/2 is offered to servers behind https://; h2c:// speaks it always
+    /// Whether HTTP/2 is offered to https:// upstreams; h2c:// upstreams always use it
     @site upstream_http2: bool = "false";
-    /// File of certificates (PEM) of the authorities that servers behind https:// are believed by;
-    /// empty: the system's
+    /// File with the certificates (PEM) of the authorities trusted for https:// upstreams; empty:
+    /// those of the system
     @site upstream_ca_file: Option<PathBuf>;
-    /// Whether ; and what follows it belong to no name in a path, as Tomcat, Jetty and other servlet
-    /// containers read it. Rules, filter patterns and robots.txt follow; a backslash is then a slash
+    /// Whether path segments end at a ; as in Tomcat, Jetty and other servlet containers. Applies
+    /// to rules, filter patterns and robots.txt, and treats a backslash as a slash
     @site path_parameters: bool = "false";
-    /// Whether the case of letters makes no difference in paths, as for IIS on Windows. Rules, filter
-    /// patterns and robots.txt follow; a backslash is then a slash
+    /// Whether paths are case-insensitive, as in IIS on Windows. Applies to rules, filter patterns
+    /// and robots.txt, and treats a backslash as a slash
     @site ignore_case: bool = "false";
-    /// Path that each server is asked for to see whether it is well (status 200 to 399); empty:
-    /// only requests show it
+    /// Path for health checks of upstream servers, which must return status 200 to 399; empty: only
+    /// failed requests mark a server as unavailable
     @site health_path: String;
-    /// Seconds between two such checks of a server
+    /// Seconds between two health checks of a server
     @site health_interval as "health_interval_seconds": Duration = "10";
-    /// Names of this site: an absolute redirect_url on one of them is no loop, and the admin page
-    /// answers to them alone; empty: any
+    /// Host names of this site: an absolute redirect_url to one of them is not a redirect loop, and
+    /// the admin page is served only on them; empty: any host
     hosts: Vec<String>;
-    /// Networks whose X-Forwarded-For, Forwarded and PROXY headers are believed, such as
-    /// 10.0.0.0/8, unix: for Unix sockets, cloudflare and fastly for what these publish, and
-    /// list:NAME for a [[list]]; empty: nobody's
+    /// Networks whose X-Forwarded-For, Forwarded and PROXY headers are trusted, such as 10.0.0.0/8,
+    /// unix: for Unix sockets, cloudflare and fastly for their published networks, and list:NAME
+    /// for a [[list]]; empty: none
     trusted_proxies: ProxyNetworks;
-    /// The one header in which trusted proxies name the visitor: X-Forwarded-For, Forwarded, or one
-    /// with a single address such as CF-Connecting-IP; empty: X-Forwarded-For or Forwarded,
-    /// whichever the proxy sends without the other; a request in which both name different visitors
-    /// is refused
+    /// The header with the visitor's address from trusted proxies: X-Forwarded-For, Forwarded, or
+    /// one with a single address such as CF-Connecting-IP; empty: X-Forwarded-For or Forwarded,
+    /// whichever is present. A request in which both name different visitors is refused
     client_address_header: Option<HeaderName>;
-    /// Whether the upstream gets the visitor's Host; false: its own
+    /// Whether the visitor's Host header is passed to the upstream; false: the upstream's own host
     @site preserve_host: bool = "true";
-    /// Seconds to connect to the upstream
+    /// Timeout for connecting to the upstream, in seconds
     @site connect_timeout as "connect_timeout_seconds": Duration = "5";
-    /// Seconds until the upstream's response begins
+    /// Timeout for the start of the upstream's response, in seconds
     // As nginx's proxy_read_timeout.
     @site response_timeout as "response_timeout_seconds": Duration = "60";
-    /// Seconds that an upstream's response may stand still once it has begun
+    /// Timeout for further data once the upstream's response has started, in seconds
     @site upstream_idle_timeout as "upstream_idle_timeout_seconds": Duration = "300";
-    /// Seconds in which a visitor's request head must be complete
+    /// Timeout for the complete head of a visitor's request, in seconds
     header_timeout as "header_timeout_seconds": Duration = "10";
-    /// Seconds after which an idle connection is closed, and one whose client does not read or
-    /// sends less than 1 KiB of a body
+    /// Seconds after which an idle connection is closed, or one whose client does not read the
+    /// response or sends less than 1 KiB of a request body
     // As nginx's keepalive_timeout.
     idle_timeout as "idle_timeout_seconds": Duration = "75";
-    /// Seconds that requests under way get to end at shutdown
+    /// Seconds for active requests to finish at shutdown
     drain_timeout as "drain_timeout_seconds": Duration = "30";
-    /// Seconds at shutdown in which /readyz says so and requests are still taken, before the
-    /// listeners close
+    /// Seconds during shutdown in which /readyz reports not ready while requests are still
+    /// accepted, before the listeners close
     drain_delay as "drain_delay_seconds": Duration = "0", 0..=3_600;
-    /// Connections at the same time of each listener; further ones wait
+    /// Maximum number of concurrent connections of each listener; further ones wait
     max_connections: usize = "10000", 1..=1_000_000;
-    /// Connections at the same time of one address (IPv6: of a /64); further ones are closed;
-    /// trusted proxies have no limit; 0: nobody has
+    /// Maximum number of concurrent connections of a client address (IPv6: of a /64 network);
+    /// further ones are closed; does not apply to trusted proxies; 0: no limit
     max_connections_per_address: usize = "0", 0..=1_000_000;
-    /// Headers of a request; more are answered with 431
+    /// Maximum number of request headers; more are rejected with status 431
     // As hyper, and Apache's LimitRequestFields.
     max_headers: usize = "100", 1..=10_000;
-    /// Bytes of a request's head; more are answered with 431
+    /// Maximum size of a request head, in bytes; larger ones are rejected with status 431
     // As the four buffers of nginx's large_client_header_buffers; hyper panics below 8192.
     max_header_bytes: usize = "32768", 8_192..=1_048_576;
-    /// Bytes of one line of a request's head, its target too; more are answered with 431 or 414
+    /// Maximum length of a request or header line, in bytes; longer ones get status 414 or 431
     // As one of these buffers, and within a few bytes of Apache's LimitRequestLine.
     max_header_line_bytes: usize = "8192", 1_024..=1_048_576;
-    /// Bytes of a request's body; more are answered with 413, or cut where the length is not told;
-    /// 0: no limit
+    /// Maximum size of a request body, in bytes; larger ones are rejected with status 413, or cut
+    /// off if the length is unknown; 0: no limit
     max_body_bytes: u64 = "0", 0..=1_000_000_000_000_000;
-    /// Read requests without a body by a parser of our own, and header lines that a server repeats
-    /// by comparison; "false" leaves all to the ordinary parsers, with the same answers, to find
-    /// out whether this is at fault
+    /// Whether requests without a body use a faster parser, and repeated header lines of a server
+    /// are parsed once; false: use only the standard parsers, with the same results, to find the
+    /// cause of a fault
     fast_path: bool = "true";
 }

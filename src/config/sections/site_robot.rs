@@ -1,4 +1,4 @@
-//! `[site_robot]`.
+//! Settings of the site robot: `[site_robot]`.
 
 use std::path::PathBuf;
 
@@ -14,78 +14,78 @@ use crate::site_robot::{Rendering, source::Credentials};
 section! {
     /// The site robot.
     pub struct SiteRobotSection, SiteRobotKeys = "site_robot." @site;
-    /// URLs at which the site robot begins; empty: it visits nothing
+    /// URLs at which the site robot starts; empty: no visits
     starting_points: Vec<StartingPoint>;
-    /// Directory beneath which starting points may be files, file:///srv/documents/a.html beneath
-    /// /srv/documents; symbolic links and names that begin with a dot are not read, and no page
-    /// leads to a file; empty: no file is read
+    /// Directory with files for starting points, such as file:///srv/documents/a.html below
+    /// /srv/documents; symbolic links and names beginning with a dot are not read, and links from
+    /// pages to files are not followed; empty: no files are read
     file_root: Option<PathBuf>;
-    /// URL by which visitors know the site, such as https://www.example.com, where the robot begins
-    /// at its upstream: pages are described as of there; empty: heaven.url or the first of
-    /// server.hosts, for starting points at server.upstream
+    /// Public URL of the site, such as https://www.example.com, under which pages are described if
+    /// the site robot visits the upstream; empty: heaven.url or the first of server.hosts, for
+    /// starting points at server.upstream
     public_url: Option<SiteUrl>;
-    /// Links that it follows from a starting point; -1: any number; where it is not set, depth of
-    /// robot.conf counts
+    /// Maximum number of links to follow from a starting point; -1: no limit; if not set, depth of
+    /// robot.conf applies
     depth: Depth = "10", -1..=4_294_967_295;
-    /// Paths of which one must begin what it visits; empty: any
+    /// Path prefixes to visit; empty: all paths
     only_below: Vec<String>;
-    /// Paths that it keeps away from, beside those of heaven and of the admin page
+    /// Path prefixes not to visit, in addition to those of heaven and the admin page
     never_below: Vec<String>;
-    /// Parameters that say nothing of a page, without which its URL is known; one with * at its end
-    /// stands for all that begin so, and usual for those of analytics and advertisements: utm_*,
-    /// gclid, fbclid, msclkid and their like
+    /// URL parameters that do not change a page and are removed from its URL; a final * matches any
+    /// ending; usual: common parameters of analytics and advertisements such as utm_*, gclid,
+    /// fbclid and msclkid
     tracking_parameters: Vec<String> = "usual";
-    /// When it runs, as a cron expression in UTC: minute, hour, day, month, day of the week, such
-    /// as 30 3 * * *; onCompletion=loop keeps to it, and pauses for an hour without it; empty: only
-    /// when asked
+    /// Schedule of runs as a cron expression in UTC: minute, hour, day, month, day of the week,
+    /// such as 30 3 * * *; onCompletion=loop follows it, or pauses for an hour without it; empty:
+    /// only on request
     schedule: Option<Schedule>;
-    /// Pages that are asked for in a run, those first that change often, or that a sitemap says are
-    /// newer; the others stay as they are, and new ones wait for the next run; 0: all
+    /// Maximum pages per run, first those that change often or are newer according to a sitemap;
+    /// other pages stay unchanged, new ones wait for the next run; 0: no limit
     requests_per_run: u64 = "0", 0..=1_000_000_000;
-    /// Directory that heaven is published into after a run, such as that of heaven.directory;
-    /// empty: none, it is served from the database
+    /// Directory to publish heaven to after a run, such as that of heaven.directory; empty: heaven
+    /// is served from the database
     publish: Option<PathBuf>;
-    /// How it logs in at its starting points: bearer TOKEN, cookie NAME=VALUE or basic
-    /// NAME:PASSWORD; empty: as robot.conf says
+    /// Login at the starting points: bearer TOKEN, cookie NAME=VALUE or basic NAME:PASSWORD; empty:
+    /// as in robot.conf
     login: Option<Credentials>;
-    /// URL of the page with the form by which it logs in, https or this machine, such as
-    /// https://www.example.com/login; the form goes to that site only; empty: no form
+    /// URL of the page with the login form, over https or on this machine, such as
+    /// https://www.example.com/login; the form is only sent to that site; empty: no form
     login_form: String;
-    /// Fields of that form that it fills in beside the password, NAME=VALUE, such as
-    /// user=site-robot; hidden fields are sent as they came
+    /// Fields of the login form in addition to the password, NAME=VALUE, such as user=site-robot;
+    /// hidden fields are sent unchanged
     login_fields: FormFields;
-    /// Field of that form for the password
+    /// Password field of the login form
     login_password_field: String = "password";
-    /// File with the password and nothing else, which only the program's user may read
+    /// File with only the login password, readable only by the program's user
     login_password_file: Option<PathBuf>;
-    /// Password, for the environment (ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD); in a file it is
-    /// better by login_password_file
+    /// Login password, for use in the environment (ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD); in a
+    /// file, prefer login_password_file
     login_password: Option<Secret>;
-    /// Hidden field of that form without whose value nothing is sent (CSRF), such as csrf_token;
+    /// Hidden field of the login form whose value is required (CSRF token), such as csrf_token;
     /// empty: none
     login_token_field: String;
-    /// robot.conf with all its other settings; empty: none
+    /// robot.conf file with all other settings; empty: none
     robot_conf: String;
-    /// Lines of robot.conf that count before those of the file, such as server-delay=2
+    /// Lines of robot.conf that override the file, such as server-delay=2
     robot: RobotLines;
-    /// Hosts whose robots.txt is obeyed always or never, HOST=always, HOST=never or HOST=inherit;
-    /// inherit, as for all others, is enable-robots-txt of robot.conf
+    /// Hosts whose robots.txt is always or never obeyed: HOST=always, HOST=never or HOST=inherit;
+    /// inherit and other hosts use enable-robots-txt of robot.conf
     robots_txt_of: HostRobots;
-    /// filter.conf with its filters; empty: those that come with the program
+    /// filter.conf file with filters; empty: the bundled filters
     filter_conf: String;
-    /// Programs that make HTML of documents, from standard input to standard output: TYPE=PROGRAM
-    /// ARGUMENTS
+    /// Programs that convert documents to HTML, from standard input to standard output:
+    /// TYPE=PROGRAM ARGUMENTS
     converters: Vec<(String, CommandLine)>;
-    /// Which pages are read as scripts make them: never, empty (those that have scripts and no
-    /// words) or always; a browser runs the scripts, Chromium with its sandbox, in a process of its
-    /// own, and gets GET and HEAD on the run's hosts and nothing else
+    /// Pages whose scripts are run in a browser: never, empty (pages with scripts but no text) or
+    /// always; the browser, Chromium with its sandbox, runs in its own process and may only send
+    /// GET and HEAD requests to the run's hosts
     render: Rendering = "never";
-    /// That browser, a path or the name of a program; empty: chromium
+    /// Browser for rendering, a path or program name; empty: chromium
     browser: Option<PathBuf>;
-    /// File of the Ed25519 key with which it signs its requests (Web Bot Auth), made if it is not
-    /// there; empty: it signs none
+    /// File of the Ed25519 key that signs the site robot's requests (Web Bot Auth), created if
+    /// missing; empty: requests are not signed
     signing_key: Option<PathBuf>;
-    /// Site that serves the directory of that key, such as https://www.example.com; empty: that of
-    /// the first starting point
+    /// Site that serves the key directory, such as https://www.example.com; empty: that of the
+    /// first starting point
     signature_agent: String;
 }

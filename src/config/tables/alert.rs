@@ -1,4 +1,4 @@
-//! `[[alert]]`.
+//! `[[alert]]` tables.
 
 use robot_detection_site_robot::spelling::unknown;
 
@@ -9,38 +9,38 @@ use crate::config::{
     table::{Reader, table},
 };
 
-const NEEDS: &str = "an [[alert]] needs a name, a url, and on = \"impostor\" (or what else is \
-    watched) or report = \"weekly\"";
+const NEEDS: &str = "an [[alert]] needs a name, a url, and on = \"impostor\" (or another \
+    condition) or report = \"weekly\"";
 
 table! {
-    /// One `[[alert]]`.
+    /// An `[[alert]]`.
     pub struct AlertSettings, AlertKeys = "alert" needs NEEDS;
-    /// Name of the alert, unique; messages and the page Alerts call it so
+    /// Unique name of the alert, shown in messages and on the page Alerts
     name: String;
-    /// What is watched: impostors of robots; a robot that asks far more than usual; requests
-    /// against robots.txt; sources that fail or are held back; certificates that end; results of
-    /// the site robot that are held back; pages of robot heaven that say what their originals do not;
-    /// a database that is away
+    /// Condition that triggers the alert: spoofed robots; a robot with far more requests than
+    /// usual; requests that violate robots.txt; sources that fail or are held for review; expiring
+    /// certificates; results of the site robot held for review; heaven pages that differ from their
+    /// originals; an unavailable database
     on: Option<Trigger>;
-    /// A report in place of on: weekly, on Mondays at 8:00 in UTC
+    /// Report to send instead of an alert: weekly, on Mondays at 8:00 UTC
     report: Option<ReportInterval>;
-    /// Address of the webhook, a secret: of it only scheme and host are ever shown
+    /// URL of the webhook, a secret: only its scheme and host are ever shown
     url: WebhookUrl;
-    /// Body of messages: json (all that is known), slack (incoming webhooks), matrix (generic
-    /// webhooks of hookshot) or ntfy; without it, json
+    /// Format of messages: json (all data), slack (incoming webhooks), matrix (generic webhooks of
+    /// hookshot) or ntfy; default: json
     format: Option<AlertFormat>;
-    /// Body in place of format: JSON, in whose texts {name}, {on}, {event}, {title}, {text}, {time}
-    /// and {since} are replaced
+    /// JSON body to send instead of format, in whose strings {name}, {on}, {event}, {title},
+    /// {text}, {time} and {since} are replaced
     template: Option<Template>;
-    /// Secret with which messages are signed (HMAC-SHA256 in X-Robot-Detection-Signature)
+    /// Secret that signs messages (HMAC-SHA256 in X-Robot-Detection-Signature)
     secret: Option<Secret>;
-    /// Whether the webhook may have an address of a private network or of this machine
+    /// Whether the webhook may resolve to a private or local address
     private: Option<bool>;
-    /// Requests in an hour up to which all is well: impostor 20, robots_txt 100, crawl_spike 1,000
+    /// Threshold in requests per hour; defaults: impostor 20, robots_txt 100, crawl_spike 1,000
     above: Option<u32>;
-    /// crawl_spike: times of the robot's usual hour of the last 7 days; without it, 5
+    /// crawl_spike: multiple of the robot's usual hourly requests in the last 7 days; default: 5
     times: Option<u32>, 2..=1_000;
-    /// certificate: days before its end; without it, 14
+    /// certificate: days before expiry; default: 14
     days: Option<u32>, 1..=365;
 }
 
@@ -53,7 +53,7 @@ pub enum ReportInterval {
 }
 
 impl AlertSettings {
-    /// Reads one that has a name, and one of `on` and `report`.
+    /// Reads an alert with a name and either `on` or `report`.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         let alert = Self::read(reader)?;
         if alert.name.is_empty() || alert.on.is_some() == alert.report.is_some() {
@@ -104,10 +104,10 @@ impl Setting for WebhookUrl {
     const IS_SECRET: bool = true;
 
     fn read(value: &Value) -> Result<Self, String> {
-        // Not by `text`, whose error would repeat a value of another type.
+        // `text` is not used, because its error would repeat a value of another type.
         match value {
             Value::Text(text) => Self::parse(text),
-            _ => Err("an address is a text".to_owned()),
+            _ => Err("a URL must be a string".to_owned()),
         }
     }
 
@@ -123,7 +123,7 @@ impl Setting for Secret {
     fn read(value: &Value) -> Result<Self, String> {
         match value {
             Value::Text(text) => Ok(Self::new(text)),
-            _ => Err("a secret is a text".to_owned()),
+            _ => Err("a secret must be a string".to_owned()),
         }
     }
 

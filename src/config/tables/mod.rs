@@ -1,4 +1,4 @@
-//! Tables that can stand several times in the file.
+//! Repeatable tables of the configuration file.
 
 mod alert;
 mod listener;
@@ -20,18 +20,18 @@ pub use site::{RobotsTxtHostKeys, RobotsTxtHostSettings};
 pub use site::{SiteKeys, SiteTable};
 pub use source::{Preset, SourceKeys, SourceSettings};
 
-/// Table that can stand several times in the file, such as `[[source]]` or `[[rule]]`.
+/// Repeatable table, such as `[[source]]` or `[[rule]]`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableKind {
-    /// Its name.
+    /// Name of the table.
     pub name: &'static str,
     pub(super) keys: &'static [&'static [Key]],
 }
 
-/// Every table that can stand several times, in the order of the documentation.
+/// All repeatable tables, in the order of the documentation.
 ///
-/// The further keys of a `[[site]]` are those of [`Key::is_per_site`].
+/// Further keys of a `[[site]]` are those with [`Key::is_per_site`].
 pub const TABLES: &[TableKind] = &[
     SourceSettings::KIND,
     ListSettings::KIND,
@@ -46,7 +46,7 @@ pub const TABLES: &[TableKind] = &[
     BanSettings::KIND,
 ];
 
-/// Tables that may stand in a `[[site]]`.
+/// Tables allowed in a `[[site]]`.
 pub(super) const OF_SITES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,
@@ -55,17 +55,17 @@ pub(super) const OF_SITES: &[TableKind] = &[
 ];
 
 impl TableKind {
-    /// Returns its keys, in the order of the documentation.
+    /// Returns the keys of the table, in the order of the documentation.
     pub fn keys(&self) -> impl Iterator<Item = &'static Key> {
         self.keys.iter().copied().flatten()
     }
 
-    /// Returns the table of that name.
+    /// Returns the table with the given name.
     pub(super) fn find(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name)
     }
 
-    /// Returns the table that a `[[site]]` calls so.
+    /// Returns the table with the given name in a `[[site]]`.
     pub(super) fn find_in_site(name: &str) -> Option<&'static Self> {
         OF_SITES.iter().find(|table| table.name == name)
     }
@@ -79,34 +79,34 @@ impl TableKind {
     }
 }
 
-/// Tables that can stand several times, in their order.
+/// Contents of the repeatable tables, in order.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tables {
-    /// Registries beside the Web Robots Database (`[[source]]`).
+    /// Registries in addition to the Web Robots Database (`[[source]]`).
     pub sources: Vec<SourceSettings>,
-    /// Lists of addresses (`[[list]]`).
+    /// Address lists (`[[list]]`).
     pub lists: Vec<ListSettings>,
     /// Rules (`[[rule]]`).
     pub rules: Vec<RuleSettings>,
-    /// Headers that responses get (`[[x_robots_tag]]`).
+    /// Headers added to responses (`[[x_robots_tag]]`).
     pub tags: Vec<TagSettings>,
-    /// Hosts with a robots.txt of their own (`[[robots_txt.host]]`).
+    /// Hosts with a separate robots.txt (`[[robots_txt.host]]`).
     pub robots_txt_hosts: Vec<RobotsTxtHostSettings>,
     /// Terms for content (`[[license]]`).
     pub licenses: Vec<LicenseSettings>,
-    /// Places to listen at beside `server.listen` (`[[listener]]`).
+    /// Listeners in addition to `server.listen` (`[[listener]]`).
     pub listeners: Vec<ListenerSettings>,
-    /// Certificates of those with TLS (`[[certificate]]`).
+    /// Certificates of listeners with TLS (`[[certificate]]`).
     pub certificates: Vec<CertificateSettings>,
-    /// What is watched, and who is told (`[[alert]]`).
+    /// Alerts and their receivers (`[[alert]]`).
     pub alerts: Vec<AlertSettings>,
-    /// How often somebody is refused before a firewall is told (`[[ban]]`).
+    /// Bans of clients that are refused repeatedly (`[[ban]]`).
     pub bans: Vec<BanSettings>,
 }
 
 impl Tables {
-    /// Reads a table and adds it; what is wrong is added to the errors.
+    /// Reads a table and adds it; errors are added to `errors`.
     pub(super) fn add(&mut self, file: &str, table: &Table, errors: &mut Vec<ConfigError>) {
         let name = table.kind.name;
         let reader = &mut Reader::new(file, table, errors);
@@ -134,9 +134,9 @@ impl Tables {
         }
     }
 
-    /// Takes over what a running process cannot change, and returns the tables that differ.
+    /// Takes the tables that a running process cannot change, and returns those that differ.
     pub(super) fn keep(&mut self, running: &Self) -> Vec<&'static str> {
-        // These three are read when the process starts, and never again.
+        // These three are only read when the process starts.
         let are_same = [
             ("[[source]]", keep(&mut self.sources, &running.sources)),
             (
@@ -153,7 +153,7 @@ impl Tables {
     }
 }
 
-/// Replaces what is wanted by what is running; returns whether they are the same.
+/// Replaces the new tables by the running ones; returns whether they are equal.
 fn keep<T: Clone + PartialEq>(wanted: &mut Vec<T>, running: &[T]) -> bool {
     let wanted = std::mem::replace(wanted, running.to_vec());
     wanted == running

@@ -1,4 +1,4 @@
-//! `[[rule]]` and `[[x_robots_tag]]`.
+//! `[[rule]]` and `[[x_robots_tag]]` tables.
 
 use crate::config::{
     section::section,
@@ -15,96 +15,95 @@ const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"
 section! {
     /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list that is `None` was not set.
     pub struct WhenSettings, WhenKeys = "" @process;
-    /// Paths that it is about: globs, `*` crosses `/`; without it, a rule is about
-    /// filter_pattern and a header about every path
+    /// Paths to match: globs in which `*` also matches `/`; default: filter_pattern for a rule,
+    /// every path for a header
     paths as "path": Option<Vec<String>>;
-    /// Methods of requests; without it, those of redirect_methods, or all if the action neither
-    /// redirects nor serves
+    /// Request methods to match; default: redirect_methods, or all if the action neither redirects
+    /// nor serves
     methods: Option<Vec<String>>;
-    /// Names that are asked for, with a port where only that one is meant
+    /// Requested host names to match, with a port to match only that port
     hosts: Option<Vec<String>>;
-    /// Ids of robots; unlisted: all that no registry lists; nameless: whoever sends no User-Agent;
-    /// also the host of an unlisted robot whose signature holds, such as agent.example.com
+    /// Ids of robots to match; unlisted: robots in no registry; nameless: no User-Agent; or the
+    /// host of an unlisted robot with a valid signature, such as agent.example.com
     robots: Option<Vec<String>>;
-    /// Purposes of robots
+    /// Purposes of robots to match
     purposes: Option<Vec<Purpose>>;
-    /// Names of operators, in any case
+    /// Operators of robots to match, case-insensitive
     operators: Option<Vec<String>>;
     /// Registries that list the robot: bundled, web-robots-db, manual, or the name of a [[source]]
     sources: Option<Vec<Source>>;
-    /// Kinds of visitors; robots: listed, unlisted and nameless; people: person and shared, that is
-    /// a User-Agent that stands for many people; without it listed and unlisted robots are meant
+    /// Kinds of visitors to match; robots: listed, unlisted and nameless; people: person and shared
+    /// (a User-Agent used for many people); default: listed and unlisted
     visitors: Option<Visitors>;
-    /// Verdicts on who the robot says it is
+    /// Verdicts on the robot's claim to match
     verdicts: Option<Vec<Verdict>>;
-    /// Networks and addresses that requests come from, such as 192.0.2.0/24, and list:NAME for
-    /// those of a [[list]]
+    /// Client addresses and networks to match, such as 192.0.2.0/24, and list:NAME for a [[list]]
     addresses: Option<Networks>;
-    /// Numbers of autonomous systems that requests come from, such as 64496, as places.asn_file
-    /// tells them
+    /// Numbers of autonomous systems of client addresses to match, such as 64496, according to
+    /// places.asn_file
     asns: Option<Vec<Asn>>;
-    /// Countries that requests come from, by two letters such as DE (ISO 3166-1), as
-    /// places.country_file tells them
+    /// Countries of client addresses to match, as two letters such as DE (ISO 3166-1), according to
+    /// places.country_file
     countries: Option<Vec<String>>;
-    /// What requests have for headers: X-Monitor (it is there), !Accept-Language (it is not),
-    /// "Accept: text/*" (it has a value like this); all of them have to hold
+    /// Request headers to match: X-Monitor (present), !Accept-Language (absent), "Accept: text/*"
+    /// (with a matching value); all items have to match
     request_headers: Option<Vec<String>>;
-    /// User-Agents: globs over all of it, in any case
+    /// User-Agents to match: globs over the whole header, case-insensitive
     user_agents: Option<Vec<String>>;
-    /// Values of Signature-Agent: globs; it is a claim, as a User-Agent is
+    /// Values of Signature-Agent to match: globs; a claim only, like a User-Agent
     signature_agents: Option<Vec<String>>;
-    /// true: people who are suspect, by [suspects]; false: nobody who is
+    /// true: match only suspects according to [suspects]; false: match no suspects
     suspect: Option<bool>;
-    /// Reasons of which a suspect has one, such as accept-language-missing
+    /// Reasons for a suspicion to match, such as accept-language-missing
     reasons: Option<Vec<Reason>>;
 }
 
 table! {
-    /// One `[[rule]]`; what is `None` was not set.
+    /// A `[[rule]]`; a `None` field was not set.
     pub struct RuleSettings, RuleKeys = "rule" with when: WhenSettings
         needs "a [[rule]] needs an action, such as action = \"pass\"";
-    /// Name that reasons, the log and the admin page tell; empty: its number
+    /// Name of the rule in reasons, the log and the admin page; empty: its number
     name: String;
-    /// What is done with the robot
+    /// Action of the rule
     action: Action;
-    /// Where robots are sent, or the page that is served in place; without it, the site's
+    /// Redirect target, or the page served without a redirect; default: the site's redirect_url
     redirect_url: Option<String>;
-    /// Status of a refusal; without it, 403
+    /// Status of a refusal; default: 403
     status: Option<u16>, 400..=599;
-    /// Text for whom is refused or slowed down
+    /// Response text for refused or slowed requests
     text: Option<Verbatim>;
-    /// Requests that are let through per_seconds
+    /// Requests allowed in per_seconds
     requests: Option<u32>, 1..=1_000_000;
-    /// Seconds of that period; without it, 60
+    /// Period in seconds; default: 60
     per_seconds: Option<u32>, 1..=86_400;
-    /// Requests that may come at once
+    /// Requests allowed at the same time
     burst: Option<u32>, 1..=1_000_000;
-    /// Who has such a pace of his own: each robot, address (of IPv6 the /64), network (/24, /48), asn
-    /// (autonomous system), user-agent (numbers aside), or the whole site; without it, robot
+    /// Clients that share a limit: each robot, address (a /64 for IPv6), network (/24, /48), asn
+    /// (autonomous system), user-agent (ignoring numbers), or the whole site; default: robot
     rate_key as "per": Option<RateKey>;
-    /// In place of requests: answers 403, 404 and 410 of the upstream per_seconds after which there is
-    /// 429 until some of that time is over
+    /// Limit of upstream responses 403, 404 and 410 in per_seconds, instead of requests; beyond it,
+    /// requests get status 429 until part of that time has passed
     errors: Option<u32>, 1..=1_000_000;
-    /// Requests a second of the site from which on it slows; it ends after ten seconds with fewer;
-    /// without when it always does
+    /// Requests per second of the site from which the rule slows clients; ends after ten seconds
+    /// with fewer; default: always
     load_requests as "when.requests_per_second": Option<u32>, 1..=1_000_000;
-    /// Mean milliseconds until answers of the upstream begin from which on it slows; with both, one
-    /// is enough
+    /// Mean milliseconds to the start of upstream responses from which the rule slows clients; if
+    /// both limits are set, one is enough
     load_milliseconds as "when.upstream_milliseconds": Option<u32>, 1..=3_600_000;
-    /// Milliseconds that it waits for a verdict that is pending
+    /// Milliseconds to wait for a pending verdict
     wait_milliseconds: Option<u32>, 1..=10_000;
-    /// Whether a rule about people does to them what it says; false: it only notes it, to robots
+    /// Whether a rule that matches human visitors is enforced; false: it is only logged, for robots
     /// too
     people: Option<bool>;
-    /// Headers of the answer, where it redirects, refuses or slows down, else of what the site or
-    /// heaven answers: { "X-Robots-Tag" = "noai", "Content-Usage" = "train-ai=n" }; a list is
-    /// several lines. Link, WWW-Authenticate and X-Robots-Tag are added to the site's own, others
+    /// Headers added to the redirect, refusal or slow response, or else to the response of the site
+    /// or heaven: { "X-Robots-Tag" = "noai", "Content-Usage" = "train-ai=n" }; a list adds several
+    /// lines. Link, WWW-Authenticate and X-Robots-Tag are added to the site's own headers, others
     /// replace them
     headers: Vec<(String, String)>;
 }
 
 table! {
-    /// One `[[x_robots_tag]]`.
+    /// An `[[x_robots_tag]]`.
     pub struct TagSettings, TagKeys = "x_robots_tag" with when: WhenSettings
         needs NEEDS_VALUE;
     /// Value of the header, such as noindex

@@ -1,4 +1,4 @@
-//! Keys of a `[[site]]` that are no settings.
+//! Keys of a `[[site]]` that are not settings, and `[[license]]` and `[[robots_txt.host]]` tables.
 
 use crate::config::setting::Section as _;
 use crate::config::table::{Reader, table};
@@ -9,13 +9,13 @@ use crate::licensing::{Payment, Usage};
 const NEEDS: &str = "a [[site]] needs hosts, such as hosts = [\"www.example.com\"]";
 
 table! {
-    /// Where one `[[site]]` is reached.
+    /// Hosts and path of a `[[site]]`.
     pub struct SiteTable, SiteKeys = "site" needs NEEDS;
-    /// Name that the admin page, the metrics and the log tell; empty: its first host and its path
+    /// Name of the site on the admin page, in metrics and logs; empty: its first host and its path
     name: String;
-    /// Hosts that visitors ask for; *.example.org is every name below it
+    /// Host names of the site; *.example.org matches all subdomains
     hosts: Vec<String>;
-    /// Path at and below which it is reached; without it, /
+    /// Path at and below which the site is served; default: /
     path: String;
 }
 
@@ -37,48 +37,48 @@ impl SiteTable {
 }
 
 table! {
-    /// One `[[license]]`: terms for some paths.
+    /// A `[[license]]`: terms for some paths.
     pub struct LicenseSettings, LicenseKeys = "license"
         needs "a [[license]] needs terms, such as prohibits = \"ai-train\"";
-    /// Paths whose content is meant, as in robots.txt; without it, everything
+    /// Paths of the content, in the syntax of robots.txt; default: all
     path: Vec<String>;
-    /// What content may be used for
+    /// Permitted uses of the content
     permits: Vec<Usage>;
-    /// What content may not be used for
+    /// Prohibited uses of the content
     prohibits: Vec<Usage>;
-    /// What the licence costs; without it, nothing is said
+    /// Payment required for the content; default: not specified
     payment: Option<Payment>;
-    /// How much that is, such as 0.015
+    /// Amount of the payment, such as 0.015
     amount: String;
-    /// Its currency; without it, USD
+    /// Currency of the amount; default: USD
     currency: String;
     /// URL of a standard licence, such as that of a collective
     standard: String;
-    /// URL at which other terms are to be had
+    /// URL for negotiating other terms
     custom: String;
     /// URL of the licence server
     server: String;
-    /// URL of the terms for people to read
+    /// URL of human-readable terms
     terms: String;
-    /// Who holds the rights
+    /// Holder of the rights
     copyright: String;
-    /// Whether text and data mining is reserved (TDMRep); without it, it is, unless training is
-    /// permitted for nothing or for attribution
+    /// Whether text and data mining is reserved (TDMRep); default: true, unless training is
+    /// permitted free of charge or for attribution
     tdm_reservation: Option<bool>;
-    /// URL of the policy of that reservation
+    /// URL of the policy for that reservation
     tdm_policy: String;
 }
 
 const HOST_NEEDS: &str = "a [[robots_txt.host]] needs hosts, such as hosts = [\"www.example.com\"]";
 
 table! {
-    /// One `[[robots_txt.host]]`; what it does not say is as in `[robots_txt]`.
+    /// A `[[robots_txt.host]]`; unset keys have the values of `[robots_txt]`.
     pub struct RobotsTxtHostSettings, RobotsTxtHostKeys = "robots_txt.host"
         with own: RobotsTxtSection needs HOST_NEEDS;
-    /// Names that visitors ask for, with a port where it is not the default
+    /// Requested host names, with a port if it is not the default
     hosts: Vec<String>;
-    /// The one of several names of a site that robots are to take; the others answer
-    /// `Disallow: /` and name it in a Host line; empty: all are served the same
+    /// The preferred one of several host names of a site; the others return `Disallow: /` and name
+    /// it in a Host line; empty: all return the same file
     main_mirror: Option<String>;
 }
 
@@ -93,9 +93,9 @@ impl RobotsTxtHostSettings {
         Some(host)
     }
 
-    /// Returns what is served to who asks for these hosts, over what the site says.
+    /// Returns the contents of robots.txt for these hosts, based on the site's settings.
     ///
-    /// A file of its own is there to be served, where nothing else is said.
+    /// If a file is set but `serve` is not, the file is served.
     #[must_use]
     pub fn content(&self, settings: &Settings) -> RobotsTxtSection {
         let key = RobotsTxtSection::KEY;

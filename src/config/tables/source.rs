@@ -1,4 +1,4 @@
-//! `[[source]]`.
+//! `[[source]]` tables.
 
 use robot_detection_site_robot::spelling::unknown;
 
@@ -12,16 +12,16 @@ use crate::registry::{Format, Source};
 const NEEDS: &str =
     "a [[source]] needs a name and a url, or a preset such as \"crawler-user-agents\"";
 
-/// Registry that is published at a place which is known.
+/// Published registry with a known address.
 #[derive(Debug)]
 pub struct Preset {
-    /// That of its format too.
+    /// Name of the preset and of its format.
     name: &'static str,
     url: &'static str,
     interval_days: u32,
 }
 
-/// Every preset of a `[[source]]`.
+/// All presets of a `[[source]]`.
 const PRESETS: &[Preset] = &[
     Preset {
         name: "crawler-user-agents",
@@ -36,25 +36,25 @@ const PRESETS: &[Preset] = &[
 ];
 
 table! {
-    /// One `[[source]]`.
+    /// A `[[source]]`.
     pub struct SourceSettings, SourceKeys = "source" needs NEEDS;
-    /// Registry that is published, and whose name, url, format and interval_days (7) it stands
-    /// for; each of them may be set beside it
+    /// Preset of a published registry, which sets name, url, format and interval_days (7); each of
+    /// them can be overridden
     preset: Option<&'static Preset>;
-    /// Name of the registry, unique: lower-case letters, digits, -, . and _
+    /// Unique name of the registry: lower-case letters, digits, -, . and _
     name: Source;
-    /// URL or path, also of a file that is packed (gzip)
+    /// URL or path of the registry, plain or gzip
     url: String;
-    /// Format of what is found there; without it, web-robots-db
+    /// Format of the registry; default: web-robots-db
     format: Option<Format>;
-    /// Days between two refreshes; without it, refresh_interval_days
+    /// Days between two refreshes; default: refresh_interval_days
     interval_days: Option<u32>, 1..=3_650;
 }
 
 impl SourceSettings {
-    /// Reads one; what it does not say, its preset does.
+    /// Reads a source; its preset fills in unset keys.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
-        // Before the table is read: with these values its required keys are there.
+        // Before the table is read, because a preset sets required keys.
         if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {
             reader.suggest(&Self::KEY.name, Value::Text(preset.name.to_owned()));
             reader.suggest(&Self::KEY.url, Value::Text(preset.url.to_owned()));
@@ -73,7 +73,7 @@ impl SourceSettings {
     }
 }
 
-/// Two are the same that say the same, by a preset or without.
+/// Sources are equal if their settings are, with or without a preset.
 impl PartialEq for SourceSettings {
     fn eq(&self, other: &Self) -> bool {
         let what = |source: &Self| {

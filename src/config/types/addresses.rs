@@ -1,4 +1,4 @@
-//! Addresses, URLs, and who may use a socket.
+//! Types of addresses, URLs and socket permissions.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -19,7 +19,7 @@ use crate::verify::RangeSet;
 
 const DNS_PORT: u16 = 53;
 
-/// What stands before the name of a `[[list]]` among addresses.
+/// Prefix of the name of a `[[list]]` among addresses.
 const LIST: &str = "list:";
 
 impl Item for ListenAddr {
@@ -37,7 +37,7 @@ impl Setting for ListenAddr {
     }
 }
 
-/// Proxies in front, by their networks and by what others say of these.
+/// Trusted proxies, as networks, presets and lists.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ProxyNetworks {
     named: TrustedProxies,
@@ -46,25 +46,25 @@ pub struct ProxyNetworks {
 }
 
 impl ProxyNetworks {
-    /// Returns those that are written themselves.
+    /// Returns the networks written in the setting.
     #[must_use]
     pub fn named(&self) -> &TrustedProxies {
         &self.named
     }
 
-    /// Returns the publishers whose proxies are meant.
+    /// Returns the presets named by the setting.
     #[must_use]
     pub fn presets(&self) -> &[&'static ProxyPreset] {
         &self.presets
     }
 
-    /// Returns the names of lists that are meant.
+    /// Returns the names of the lists named by the setting.
     #[must_use]
     pub fn lists(&self) -> &[String] {
         &self.lists
     }
 
-    /// Returns `true` if nobody is meant.
+    /// Returns `true` if no proxy is trusted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -98,10 +98,10 @@ impl Setting for ProxyNetworks {
     }
 }
 
-/// Returns the name of a list, if a text stands for one.
+/// Returns the name of a list if the text has the form `list:NAME`.
 fn list_name(text: &str) -> Result<Option<String>, String> {
     match text.strip_prefix(LIST).map(str::trim) {
-        Some("") => Err("\"list:\" names no list; write list:NAME".to_owned()),
+        Some("") => Err("\"list:\" contains no name; write list:NAME".to_owned()),
         name => Ok(name.map(str::to_owned)),
     }
 }
@@ -112,7 +112,7 @@ impl Setting for HeaderName {
     fn read(value: &Value) -> Result<Self, String> {
         let text = value.text()?;
         Self::from_bytes(text.as_bytes())
-            .map_err(|_| format!("{text:?} is no name of a header such as CF-Connecting-IP"))
+            .map_err(|_| format!("{text:?} is not the name of a header such as CF-Connecting-IP"))
     }
 }
 
@@ -138,8 +138,9 @@ impl Setting for Vec<Asn> {
         };
         let asn = |number: &i64| {
             let asn = u32::try_from(*number).ok().filter(|asn| *asn > 0);
-            asn.map(Asn)
-                .ok_or_else(|| format!("{number} is no autonomous system; write such as 64496"))
+            asn.map(Asn).ok_or_else(|| {
+                format!("{number} is not an autonomous system; write a number such as 64496")
+            })
         };
         numbers.iter().map(asn).collect()
     }
@@ -149,7 +150,7 @@ impl Setting for Vec<Asn> {
     }
 }
 
-/// Networks and addresses, as they are written and as they are looked up, and names of lists.
+/// Networks and addresses, as written and as a set, and names of lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Networks {
     written: Vec<String>,
@@ -158,7 +159,7 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// Returns the networks and addresses as they are written.
+    /// Returns the networks and addresses as written.
     #[must_use]
     pub fn written(&self) -> &[String] {
         &self.written
@@ -170,7 +171,7 @@ impl Networks {
         &self.lists
     }
 
-    /// Returns them to look an address up.
+    /// Returns the set for looking up addresses.
     #[must_use]
     pub fn set(&self) -> &Arc<RangeSet> {
         &self.set
@@ -189,7 +190,7 @@ impl Setting for Networks {
             }
         }
         let set = RangeSet::parse(written.iter().map(String::as_str)).map_err(|text| {
-            format!("{text:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1, 10.0.0.0/8, or list:NAME for those of a [[list]]")
+            format!("{text:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1, 10.0.0.0/8, or list:NAME for a [[list]]")
         })?;
         Ok(Self {
             set: Arc::new(set),
@@ -199,12 +200,12 @@ impl Setting for Networks {
     }
 }
 
-/// Permissions of a Unix socket.
+/// File permissions of a Unix socket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UnixMode(u32);
 
 impl UnixMode {
-    /// Returns the bits.
+    /// Returns the permission bits.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
@@ -219,16 +220,16 @@ impl Setting for UnixMode {
         let mode = u32::from_str_radix(text, 8).ok();
         mode.filter(|mode| *mode <= 0o777)
             .map(Self)
-            .ok_or_else(|| format!("{text:?} are no permissions such as \"660\" or \"666\""))
+            .ok_or_else(|| format!("{text:?} is not a file mode such as \"660\" or \"666\""))
     }
 }
 
-/// Address of a resolver, whose port is 53 unless it says another.
+/// Address of a resolver, with port 53 as the default.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Resolver(SocketAddr);
 
 impl Resolver {
-    /// Returns address and port.
+    /// Returns the address with its port.
     #[must_use]
     pub fn addr(self) -> SocketAddr {
         self.0
@@ -246,30 +247,30 @@ impl Resolver {
 impl Item for Resolver {
     fn read_item(text: &str) -> Result<Self, String> {
         Self::parse(text).ok_or_else(|| {
-            format!("{text:?} is no address of a resolver; write such as 9.9.9.9 or [::1]:5353")
+            format!("{text:?} is not the address of a resolver; write an address such as 9.9.9.9 or [::1]:5353")
         })
     }
 }
 
-/// URL at which the site robot begins.
+/// URL at which the site robot starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StartingPoint(Url);
 
 impl StartingPoint {
-    /// Reads one.
+    /// Parses a starting point.
     ///
     /// # Errors
     ///
-    /// Fails with what would be right, the password left out.
+    /// Fails with a description of a correct value, without the password.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text.trim()).map_err(|error| error.to_string());
         let url = url.and_then(|url| match url.scheme() {
             "http" | "https" => Ok(Self(url)),
             "file" if url.host().is_none() => Ok(Self(url)),
-            scheme => Err(format!("{scheme}: is not visited")),
+            scheme => Err(format!("{scheme}: is not supported")),
         });
         url.map_err(|reason| {
-            // The text may hold a password, and errors are logged.
+            // The text may contain a password, and errors are logged.
             let text = shown_url(text);
             format!("{text:?}: {reason}; write it as http://…, https://… or file:///…")
         })
@@ -320,7 +321,7 @@ impl Setting for SiteUrl {
     fn read(value: &Value) -> Result<Self, String> {
         let text = value.text()?;
         Self::parse(text)
-            .ok_or_else(|| format!("{text:?} is no URL such as https://www.example.com"))
+            .ok_or_else(|| format!("{text:?} is not a URL such as https://www.example.com"))
     }
 }
 
@@ -329,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolvers_have_a_port_or_the_usual_one() {
+    fn resolvers_have_a_port_or_the_default() {
         for (text, expected) in [
             ("9.9.9.9", Some("9.9.9.9:53")),
             (" 127.0.0.1:5353 ", Some("127.0.0.1:5353")),

@@ -1,4 +1,4 @@
-//! Types of settings: those of the rooms, and those that only the configuration has.
+//! Types of settings: those of other modules, and those that only the configuration uses.
 
 mod addresses;
 mod robot;

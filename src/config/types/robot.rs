@@ -1,4 +1,4 @@
-//! What only the site robot is told.
+//! Types of settings for the site robot.
 
 use std::fmt;
 
@@ -9,19 +9,19 @@ use crate::config::{
 use crate::filter::CommandLine;
 use crate::site_robot::source::Credentials;
 
-/// Number of links that are followed.
+/// Maximum number of links to follow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Depth(Option<u32>);
 
 impl Depth {
-    /// Returns the number; `None` is any.
+    /// Returns the number; `None` means no limit.
     #[must_use]
     pub fn links(self) -> Option<u32> {
         self.0
     }
 }
 
-/// A number below zero stands for any.
+/// A negative number means no limit.
 impl Setting for Depth {
     const KIND: Kind = Kind::Integer {
         min: -1,
@@ -41,14 +41,14 @@ impl Setting for Depth {
 pub struct RobotLines(String);
 
 impl RobotLines {
-    /// Returns them as a file has them.
+    /// Returns the lines in the format of the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// A password among them is not shown.
+/// A password in the lines is not shown.
 impl Setting for RobotLines {
     const KIND: Kind = Kind::List;
 
@@ -72,7 +72,7 @@ impl Setting for RobotLines {
     }
 }
 
-/// Fields of a form with what is filled in, as `NAME=VALUE`.
+/// Form fields with their values, as `NAME=VALUE`.
 #[derive(Clone, Default)]
 pub struct FormFields(Vec<(String, String)>);
 
@@ -84,7 +84,7 @@ impl FormFields {
     }
 }
 
-/// What is filled in may be a secret, and is not shown.
+/// Values may be secret and are not shown.
 impl Setting for FormFields {
     const KIND: Kind = Kind::List;
 
@@ -121,12 +121,12 @@ impl fmt::Debug for FormFields {
     }
 }
 
-/// Whether the robots.txt of single hosts is obeyed.
+/// Hosts for which robots.txt is always or never obeyed, or by the general setting.
 #[derive(Clone, Debug, Default)]
 pub struct HostRobots(Vec<(String, Option<bool>)>);
 
 impl HostRobots {
-    /// Returns the hosts for which it is said, and what.
+    /// Returns the hosts with their own setting, and whether their robots.txt is obeyed.
     #[must_use]
     pub fn obeyed(&self) -> Vec<(String, bool)> {
         let said = self.0.iter();
@@ -161,26 +161,26 @@ impl Setting for HostRobots {
     }
 }
 
-/// Media type of documents, and the program that makes HTML of them.
+/// Media type of documents, and the program that converts them to HTML.
 impl Item for (String, CommandLine) {
     fn read_item(line: &str) -> Result<Self, String> {
         let read = || {
-            // Words are split at blanks alone: no shell reads the line, so that quotes mean nothing
-            // in it.
+            // Words are split only at spaces: no shell parses the line, so quotes have no special
+            // meaning.
             let (media_type, command) = line.split_once('=')?;
             let mut words = command.split_whitespace();
             let program = CommandLine::new(words.next()?);
             let command = words.fold(program, CommandLine::argument);
             Some((media_type.trim().to_ascii_lowercase(), command))
         };
-        let example = "write such as application/pdf=pdftohtml -stdout -i - -";
+        let example = "write a converter such as application/pdf=pdftohtml -stdout -i - -";
         read().ok_or_else(|| example.to_owned())
     }
 }
 
-/// How the site robot logs in: `bearer TOKEN`, `cookie NAME=VALUE` or `basic NAME:PASSWORD`.
+/// Login of the site robot: `bearer TOKEN`, `cookie NAME=VALUE` or `basic NAME:PASSWORD`.
 ///
-/// An error tells what would be right, never the secret.
+/// Errors describe a correct value and never contain the secret.
 impl Setting for Credentials {
     const KIND: Kind = Kind::Text;
     const IS_SECRET: bool = true;
@@ -192,7 +192,7 @@ impl Setting for Credentials {
         let credentials = match kind.to_ascii_lowercase().as_str() {
             "bearer" if !secret.is_empty() => Some(Self::Bearer(secret.to_owned())),
             "cookie" if secret.contains('=') => Some(Self::Cookie(secret.to_owned())),
-            // A password may have a colon, a name may not (RFC 7617 §2).
+            // A password may contain a colon, a name may not (RFC 7617 §2).
             "basic" => secret
                 .split_once(':')
                 .map(|(username, password)| Self::Basic {
@@ -202,13 +202,14 @@ impl Setting for Credentials {
             _ => None,
         };
         credentials.ok_or_else(|| {
-            "it is neither bearer TOKEN, nor cookie NAME=VALUE, nor basic NAME:PASSWORD".to_owned()
+            "the login is neither bearer TOKEN, nor cookie NAME=VALUE, nor basic NAME:PASSWORD"
+                .to_owned()
         })
     }
 
     fn shown(value: &Value) -> String {
         let kind = value.text().unwrap_or_default().split_whitespace().next();
-        // Settings stand on the admin page and in the output of commands.
+        // Settings appear on the admin page and in the output of commands.
         kind.map_or_else(String::new, |kind| format!("{kind} ***"))
     }
 }
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn three_kinds_of_login_are_known() {
+    fn three_kinds_of_login_are_parsed() {
         let kind = |text: &str| login(text).map(|found| found.map(|found| format!("{found:?}")));
         assert_eq!(kind(" ").unwrap(), None);
         assert_eq!(kind("bearer t0ken").unwrap().unwrap(), "Bearer(..)");
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_and_only_their_names_are_shown() {
+    fn form_fields_are_parsed_and_only_names_are_shown() {
         let value = Value::List(vec!["user=a=b".to_owned(), "pin= 17".to_owned()]);
         let fields = FormFields::read(&value).unwrap();
         let pairs = [("user", "a=b"), ("pin", "17")].map(|(n, v)| (n.to_owned(), v.to_owned()));
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_login_is_refused_without_being_told() {
+    fn invalid_login_is_refused_without_revealing_it() {
         for text in ["bearer", "cookie geheim", "basic geheim", "geheim"] {
             let error = login(text).unwrap_err();
             assert!(!error.contains("geheim"), "{error}");

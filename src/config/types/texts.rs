@@ -1,4 +1,4 @@
-//! Texts that are right.
+//! Types of validated strings.
 
 use std::fmt;
 use std::ops::Deref;
@@ -31,7 +31,7 @@ macro_rules! texts {
             }
 
             $(
-                // It may hold a password, which is not shown.
+                // The value may contain a password, which is not shown.
                 const IS_SECRET: bool = true;
 
                 fn shown(value: &Value) -> String {
@@ -57,7 +57,7 @@ macro_rules! texts {
 }
 
 texts! {
-    /// Path below which this program answers itself, such as `/robot-heaven/`.
+    /// URL path served by this program itself, such as `/robot-heaven/`.
     OwnPath: check_path;
     /// Level of the log, or a filter.
     LogFilter: |text| check_log_filter(text).map_err(|error| error.to_string());
@@ -68,14 +68,14 @@ texts! {
 }
 
 fn check_path(path: &str) -> Result<(), String> {
-    // `/` alone would take every page away from the site.
+    // `/` alone would replace every page of the site.
     if path.starts_with('/') && !path.trim_matches('/').is_empty() && !path.contains("//") {
         return Ok(());
     }
-    Err(format!("{path:?} is no path such as /robot-heaven/"))
+    Err(format!("{path:?} is not a path such as /robot-heaven/"))
 }
 
-/// Text as it was written, with the blanks around it.
+/// String as written, with surrounding white space.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Verbatim(String);
 
@@ -99,7 +99,7 @@ impl Deref for Verbatim {
     }
 }
 
-/// Lines, each a text in which a comma stands for itself.
+/// Strings in which commas have no special meaning, one per line.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Lines(Vec<String>);
 
@@ -124,7 +124,7 @@ impl Deref for Lines {
     }
 }
 
-/// The name that a time zone has in the IANA database.
+/// Time zone by its name in the IANA database.
 impl Setting for Tz {
     const KIND: Kind = Kind::Text;
 
@@ -132,13 +132,15 @@ impl Setting for Tz {
         let name = value.text()?;
         let names = TZ_VARIANTS.iter().map(|zone| zone.name());
         name.parse().map_err(|_| match nearest(name, names) {
-            Some(near) => format!("{name:?} is no time zone; did you mean {near:?}?"),
-            None => format!("{name:?} is no time zone; write such as UTC or Europe/Berlin"),
+            Some(near) => format!("{name:?} is not a time zone; did you mean {near:?}?"),
+            None => {
+                format!("{name:?} is not a time zone; write a name such as UTC or Europe/Berlin")
+            }
         })
     }
 }
 
-/// When a site robot runs: a cron expression, in UTC.
+/// Schedule of a site robot: a cron expression in UTC.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     cron: Cron,
@@ -146,31 +148,31 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads five fields, or six with seconds before them.
+    /// Parses five fields, or six with seconds first.
     ///
     /// # Errors
     ///
-    /// Fails with what would be right.
+    /// Fails with a description of a correct value.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let example = "write such as 30 3 * * * for half past three, UTC";
-        let wrong = |error| format!("{text:?} is no cron expression: {error}; {example}");
+        let example = "write a schedule such as 30 3 * * * for 03:30 UTC";
+        let wrong = |error| format!("{text:?} is not a cron expression: {error}; {example}");
         let text = text.trim();
         let cron: Cron = text.parse().map_err(wrong)?;
         let text = text.to_owned();
         Ok(Self { cron, text })
     }
 
-    /// Returns the first time behind a moment.
+    /// Returns the first scheduled time after a moment.
     #[must_use]
     pub fn next_ms(&self, after_ms: i64) -> Option<i64> {
         let after: DateTime<Utc> = DateTime::from_timestamp_millis(after_ms)?;
         let next = self.cron.find_next_occurrence(&after, false).ok()?;
-        // What is less than a second of the moment is carried over to the time found.
+        // The milliseconds of the moment are added to the scheduled time.
         Some(next.timestamp().saturating_mul(1_000))
     }
 }
 
-/// Writes it as it was read.
+/// Formats the schedule as written.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)

@@ -1,4 +1,4 @@
-//! Settings that are one of several words, each word listed once.
+//! Types of settings with a fixed set of words.
 
 use robot_detection_site_robot::spelling::unknown;
 
@@ -18,86 +18,86 @@ use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
 robot_detection_layer::words! {
-    /// Whether decisions are carried out.
+    /// Mode of enforcement.
     pub enum Mode {
-        /// They are.
+        /// Decisions are enforced.
         On = "on",
-        /// They are told and counted, and everything passes.
+        /// Decisions are logged and counted, and all requests pass.
         Report = "report",
     }
 }
 
 robot_detection_layer::words! {
-    /// Where the pages of robot heaven come from.
+    /// Origin of heaven pages.
     pub enum HeavenSource {
-        /// From a directory.
+        /// Files of a directory.
         Files = "files",
-        /// From the site robot's descriptions, made as they are asked for.
+        /// Pages generated on request from the site robot's descriptions.
         Database = "database",
     }
 }
 
 robot_detection_layer::words! {
-    /// Who may read robot heaven.
+    /// Visitors that may read robot heaven.
     pub enum OpenTo {
-        /// Whoever asks.
+        /// All visitors.
         Everybody = "everybody",
-        /// Robots; people are sent to the originals.
+        /// Robots; human visitors are redirected to the originals.
         Robots = "robots",
-        /// Robots that are proven; others get the lead of a page.
+        /// Verified robots; others get only the summary of a page.
         Verified = "verified",
     }
 }
 
 robot_detection_layer::words! {
-    /// What becomes of pages of heaven that say more than their originals.
+    /// Action for heaven pages with text that their originals do not have.
     pub enum ParityAction {
-        /// They are told.
+        /// Pages are reported.
         Report = "report",
-        /// They are not shown until they agree again.
+        /// Pages are hidden until they agree again.
         Withdraw = "withdraw",
     }
 }
 
 robot_detection_layer::words! {
-    /// What /robots.txt is.
+    /// Origin of /robots.txt.
     pub enum RobotsTxtSource {
-        /// The upstream's own.
+        /// The upstream's file.
         Pass = "pass",
         /// A file.
         File = "file",
-        /// Made from the settings.
+        /// Generated from the settings.
         Settings = "settings",
-        /// Made from the settings, over the upstream's.
+        /// The settings, combined with the upstream's file.
         Merge = "merge",
     }
 }
 
 robot_detection_layer::words! {
-    /// Treatment of requests by a proxy while the decision endpoint does not answer.
+    /// What a front proxy does with requests while the decision endpoint does not respond.
     pub enum FailMode {
-        /// Refuse them.
+        /// Refuse requests.
         Closed = "closed",
-        /// Pass them to the site.
+        /// Pass requests to the site.
         Open = "open",
     }
 }
 
 robot_detection_layer::words! {
-    /// What is done with suspects.
+    /// Action for suspects.
     pub enum SuspectAction {
-        /// Nobody is looked at.
+        /// Suspects are not detected.
         Off = "off",
-        /// They are marked.
+        /// Suspects are marked.
         Report = "report",
-        /// They get robot heaven's copy of a page in its place.
+        /// Suspects get heaven's copy of the requested page.
         Heaven = "heaven",
-        /// They are refused.
+        /// Suspects are refused.
         Refuse = "refuse",
     }
 }
 
-/// Declares the words of a type, and what an error calls it.
+/// Declares the words of a type, and the type's name in errors.
 macro_rules! words {
     ($($Type:ty: $what:literal;)*) => {$(
         impl Setting for $Type {
@@ -142,7 +142,7 @@ words! {
     Rendering: "way to read pages";
 }
 
-/// The same for types whose error tells all words by itself.
+/// Declares the words of types whose parse error lists all words.
 macro_rules! parsed_words {
     ($($Type:ty: [$($word:literal),+], $read:expr;)*) => {$(
         impl Setting for $Type {
@@ -177,10 +177,10 @@ impl Item for Purpose {
 
     fn read_item(word: &str) -> Result<Self, String> {
         match Self::from_word(word.trim()) {
-            // Who writes it wants to spare people, and would as a purpose of robots achieve
-            // nothing.
+            // This word is probably meant to exempt human visitors, but has no effect as a purpose
+            // of robots.
             Some(Self::Shared) => {
-                let reason = "shared is no purpose of robots: it marks User-Agents that stand for many people, which rules name as visitors = [\"shared\"]";
+                let reason = "shared is not a purpose of robots: it marks User-Agents used for many people, which rules match with visitors = [\"shared\"]";
                 Err(reason.to_owned())
             }
             Some(purpose) => Ok(purpose),
@@ -209,9 +209,9 @@ impl Item for Source {
     }
 }
 
-/// Kinds of visitors; `robots` stands for all that are no people, `all` for everybody.
+/// Kinds of visitors; `robots` means all kinds except people, `all` means every kind.
 ///
-/// Of people a rule is about those alone that share a User-Agent: a person always passes.
+/// Of people, a rule matches only those with a shared User-Agent: a person always passes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Visitors(Vec<detect::Kind>);
 

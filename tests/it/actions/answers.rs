@@ -1,4 +1,4 @@
-//! Who answers, and with which page: what is explained is what the server does.
+//! Which component answers, and with which page: `explain` agrees with the running server.
 
 use std::{fs, net::SocketAddr, path::Path};
 
@@ -66,7 +66,7 @@ fn explain(directory: &Path, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn explain_names_the_page_that_a_robot_is_sent_to_without_a_server() {
+async fn explain_names_the_redirect_target_without_a_running_server() {
     let directory = tempfile::tempdir().unwrap();
     let store = describe(directory.path()).await;
     let settings = HeavenSettings::new(SITE).unwrap();
@@ -82,7 +82,7 @@ async fn explain_names_the_page_that_a_robot_is_sent_to_without_a_server() {
         assert_eq!(told["location"], OWN, "{more}");
         let steps = told["steps"].to_string();
         assert!(
-            steps.contains(&format!("The answer is 302 to {OWN}")),
+            steps.contains(&format!("The response is 302, a redirect to {OWN}")),
             "{steps}"
         );
         let other = explain(directory.path(), "/members-only-stuff/other");
@@ -94,7 +94,7 @@ async fn explain_names_the_page_that_a_robot_is_sent_to_without_a_server() {
     assert_eq!(told["location"], "/robot-heaven/");
 }
 
-/// Paths, and words for who answers.
+/// Paths, and a word that names the component that answers.
 const ANSWERED: [(&str, &str); 5] = [
     ("/robot-detection/admin/", "admin page"),
     ("/robot-detection/admin/api/v1/identify?a", "admin page"),
@@ -104,7 +104,7 @@ const ANSWERED: [(&str, &str); 5] = [
 ];
 
 #[tokio::test]
-async fn explain_says_what_the_program_answers_itself() {
+async fn explain_names_the_component_that_answers_instead_of_the_site() {
     let directory = tempfile::tempdir().unwrap();
     describe(directory.path()).await.close().await;
     configure(directory.path(), "heaven.source = 'database'");
@@ -128,7 +128,7 @@ async fn explain_says_what_the_program_answers_itself() {
     }
 }
 
-/// Server, and its admin pages without their login.
+/// A running server, with its admin pages accessible without a login.
 struct Running {
     robots: RobotDetection,
     addr: SocketAddr,
@@ -165,7 +165,7 @@ impl Running {
         request.send().await.unwrap()
     }
 
-    /// Asks a page of the admin page about a path.
+    /// Opens a page of the console that explains the decision for a path.
     async fn identify(&self, page: &str, path: &str) -> String {
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("user_agent", GOOGLEBOT)
@@ -181,13 +181,13 @@ impl Running {
 }
 
 #[tokio::test]
-async fn identify_says_what_the_server_does() {
+async fn the_identify_page_agrees_with_the_server() {
     let directory = tempfile::tempdir().unwrap();
     describe(directory.path()).await.close().await;
     let text = configure(directory.path(), "heaven.source = 'database'");
     let server = Running::start(&text).await;
-    // The server has read which pages there are when it sends robots to one.
-    eventually_async("the pages are known", async || {
+    // The server has loaded the list of heaven pages once it redirects robots to one.
+    eventually_async("the heaven pages are loaded", async || {
         server.get(ASKED).await.headers()["location"] == OWN
     })
     .await;

@@ -1,4 +1,4 @@
-//! An axum application within the layer, over loopback.
+//! An axum application inside the layer, over loopback.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 
 use crate::support::program::{Answer, request};
 
-/// Layer that knows two robots, by a clock that stands still.
+/// Returns a layer with two known robots and a fixed clock.
 pub(super) fn layer(policy: PolicyBuilder, clock: &Clock) -> RobotDetectionLayer {
     let robot = |id: &str, token: &str| {
         let mut robot = Robot::new(id, Source::manual());
@@ -33,7 +33,7 @@ pub(super) fn layer(policy: PolicyBuilder, clock: &Clock) -> RobotDetectionLayer
         .clock(clock.clone())
 }
 
-/// Application whose pages tell which one it is, and for whom.
+/// Returns an application whose pages report their name and the visitor's identity.
 pub(super) fn router() -> Router {
     Router::new()
         .route("/robot-heaven/", any(heaven))
@@ -47,7 +47,7 @@ async fn heaven(uri: Uri, served: Option<Extension<ServedInPlace>>) -> String {
     }
 }
 
-/// Serves the application with the layer outside of the router.
+/// Serves the application wrapped in the layer.
 pub(super) async fn serve(layer: &RobotDetectionLayer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -57,7 +57,7 @@ pub(super) async fn serve(layer: &RobotDetectionLayer) -> SocketAddr {
     addr
 }
 
-/// Sends a request from a thread of its own.
+/// Sends a request from a separate thread.
 pub(super) async fn visit(
     addr: SocketAddr,
     method: &'static str,
@@ -69,7 +69,7 @@ pub(super) async fn visit(
         .unwrap()
 }
 
-/// Asks the application without a network.
+/// Calls the application without a network.
 pub(super) async fn ask(
     layer: &RobotDetectionLayer,
     path: &str,

@@ -1,4 +1,4 @@
-//! What a policy says of actions and conditions, without anybody who carries it out.
+//! Decisions of a policy with actions and conditions, without a server that enforces them.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn word(policy: &Policy, request: &Request<'_>, user_agent: &str) -> &'static st
 }
 
 #[test]
-fn methods_are_those_redirected_unless_the_action_has_others() {
+fn rules_match_redirectable_methods_unless_the_action_allows_others() {
     for (action, get, post) in [
         (Action::Redirect, "redirect", "pass"),
         (Action::Serve, "serve", "pass"),
@@ -77,7 +77,7 @@ fn methods_are_those_redirected_unless_the_action_has_others() {
 }
 
 #[test]
-fn a_rule_that_lets_pass_spares_from_refusals_of_every_method() {
+fn a_pass_rule_exempts_from_refusals_of_every_method() {
     let policy = build([
         rule(Action::Pass).robots(["AlphaBot"]),
         rule(Action::Refuse),
@@ -90,7 +90,7 @@ fn a_rule_that_lets_pass_spares_from_refusals_of_every_method() {
 }
 
 #[test]
-fn only_the_methods_that_are_redirected_are_by_list_and_purpose() {
+fn list_and_purpose_apply_only_to_redirectable_methods() {
     let policy = Policy::builder()
         .deny_robots(["AlphaBot"])
         .rule(rule(Action::Refuse).paths(["/x"]))
@@ -109,7 +109,7 @@ fn only_the_methods_that_are_redirected_are_by_list_and_purpose() {
 }
 
 #[test]
-fn a_host_is_a_condition_of_rules_and_headers() {
+fn a_host_is_a_condition_of_rules_and_response_headers() {
     let here = When::new().hosts(["www.example.com"]);
     let policy = Policy::builder()
         .rule(Rule::builder(Action::Refuse).when(here.clone().paths(["/*"])))
@@ -134,7 +134,7 @@ fn a_host_is_a_condition_of_rules_and_headers() {
 }
 
 #[test]
-fn the_rule_that_decided_is_told() {
+fn the_decisive_rule_is_reported() {
     let policy = build([
         slow().name("slowly"),
         rule(Action::Refuse)
@@ -161,7 +161,7 @@ fn the_rule_that_decided_is_told() {
 }
 
 #[test]
-fn where_robots_are_only_slowed_down_nothing_varies() {
+fn responses_do_not_vary_where_robots_are_only_slowed_down() {
     let policy = build([slow(), rule(Action::Refuse).paths(["/private/*"])]);
     for (path, varies) in [("/a", false), ("/private/a", true), ("/robots.txt", false)] {
         for user_agent in ["AlphaBot", "Firefox"] {
@@ -176,7 +176,7 @@ fn where_robots_are_only_slowed_down_nothing_varies() {
 }
 
 #[test]
-fn an_explanation_tells_of_pace_and_answer() {
+fn an_explanation_includes_pace_and_status() {
     let policy = build([
         slow().burst(3),
         rule(Action::Pass).hosts(["a.example"]),
@@ -196,14 +196,14 @@ fn an_explanation_tells_of_pace_and_answer() {
             "Rule 2 does not match: the host is \"www.example.com\".",
             "Rule 3 does not match: the method is \"GET\".",
             "Rule 4 matches; its action is refuse.",
-            "Served are at most 10 requests in 5 s, 3 at once; others get 429.",
-            "The answer is 451.",
+            "The limit allows at most 10 requests in 5 s, 3 at once; further requests get 429.",
+            "The response is 451.",
         ]
     );
 }
 
 #[test]
-fn settings_that_do_nothing_are_refused() {
+fn settings_without_effect_are_rejected() {
     let seconds = Duration::from_secs;
     for (rule, key, hint) in [
         (
@@ -225,7 +225,11 @@ fn settings_that_do_nothing_are_refused() {
             "redirect_url",
             "another site",
         ),
-        (rule(Action::Refuse).status(200), "status", "refuses nobody"),
+        (
+            rule(Action::Refuse).status(200),
+            "status",
+            "is not allowed for a refusal",
+        ),
         (rule(Action::Refuse).text("\u{7}"), "text", "control"),
         (rule(Action::Slow), "requests", "such as requests = 10"),
         (
@@ -253,7 +257,7 @@ fn settings_that_do_nothing_are_refused() {
 }
 
 #[test]
-fn rules_that_are_never_asked_are_found() {
+fn unreachable_rules_are_detected() {
     let policy = build([
         slow(),
         slow().robots(["AlphaBot"]),
@@ -270,7 +274,7 @@ fn rules_that_are_never_asked_are_found() {
 }
 
 #[test]
-fn rules_without_filter_patterns_or_methods_are_in_force() {
+fn rules_without_filter_patterns_or_methods_apply() {
     let bare = |change: fn(PolicyBuilder) -> PolicyBuilder| {
         let policy = Policy::builder().filter_patterns([""]).redirect_url("");
         change(policy).build().unwrap()
@@ -284,7 +288,7 @@ fn rules_without_filter_patterns_or_methods_are_in_force() {
 }
 
 #[test]
-fn a_judgement_allocates_nothing() {
+fn a_decision_allocates_nothing() {
     let policy = build([
         slow().hosts(["b.example"]),
         slow(),

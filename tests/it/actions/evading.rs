@@ -1,5 +1,5 @@
-//! Robots that would pass by another spelling, another name or none, over HTTP; and what
-//! nobody refuses them.
+//! Robots that try to evade rules by another URL spelling, another name or no name, over HTTP; and
+//! paths that are always open to robots.
 
 use std::{fs, path::Path};
 
@@ -18,12 +18,12 @@ fn serve(directory: &Path, text: &str) -> Server {
     Server::start(directory, &["serve"])
 }
 
-/// Asks without a User-Agent.
+/// Sends a request without a User-Agent.
 fn nameless(server: &Server, path: &str) -> Answer {
     request(server.addr, "GET", path, &[])
 }
 
-/// An upstream that answers everything, and /robots.txt with a text.
+/// Starts an upstream that answers every request and serves /robots.txt with the given text.
 fn upstream(robots_txt: impl Into<String>) -> TestServer {
     let robots_txt = robots_txt.into();
     TestServer::with(move |seen| match seen.path.as_str() {
@@ -95,7 +95,7 @@ fn another_spelling_of_a_disallowed_path_is_disallowed() {
 }
 
 #[test]
-fn whoever_sends_no_user_agent_is_nameless_and_passes() {
+fn a_client_without_user_agent_is_nameless_and_passes() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(
         directory.path().join("robots.txt"),
@@ -143,7 +143,7 @@ fn whoever_sends_no_user_agent_is_nameless_and_passes() {
     });
 }
 
-/// Rules that name nameless visitors, and one before them that does not.
+/// Rules for nameless visitors, preceded by a rule for other robots.
 const NAMING: &str = "deny_robots = 'nameless'
 [[rule]]
 path = '/open/*'
@@ -172,7 +172,7 @@ visitors = 'nameless'
 ";
 
 #[test]
-fn a_rule_names_nameless_visitors_and_no_other_is_about_them() {
+fn only_a_rule_for_nameless_visitors_applies_to_them() {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(directory.path(), NAMING);
     for path in ["/open/x", "/about.html"] {
@@ -211,7 +211,7 @@ fn a_rule_names_nameless_visitors_and_no_other_is_about_them() {
     assert_eq!(explain("/elsewhere")["pass_reason"], "path-not-filtered");
 }
 
-/// Two requests a day, both at once.
+/// Configures a pace of two requests a day, with a burst of two.
 fn slowly(directory: &Path, whom: &str) -> Server {
     serve(
         directory,
@@ -229,7 +229,7 @@ fn from(server: &Server, client: &str, user_agent: &str) -> u16 {
 }
 
 #[test]
-fn a_number_in_its_name_does_not_make_a_slow_robot_another_one() {
+fn a_changing_number_in_the_name_does_not_reset_the_pace() {
     let directory = tempfile::tempdir().unwrap();
     let server = slowly(directory.path(), "visitors = 'unlisted'");
     let client = |number: u8| format!("192.0.{number}.1");
@@ -246,7 +246,7 @@ fn a_number_in_its_name_does_not_make_a_slow_robot_another_one() {
 }
 
 #[test]
-fn another_name_each_time_does_not_help_within_a_network() {
+fn changing_names_share_one_pace_within_a_network() {
     let directory = tempfile::tempdir().unwrap();
     let server = slowly(directory.path(), "visitors = ['unlisted', 'nameless']");
     let names = [
@@ -274,7 +274,7 @@ fn another_name_each_time_does_not_help_within_a_network() {
 }
 
 #[test]
-fn a_crawl_delay_is_held_against_name_and_network_too() {
+fn a_crawl_delay_applies_to_name_and_network_too() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(
         directory.path().join("robots.txt"),
@@ -299,7 +299,7 @@ fn a_crawl_delay_is_held_against_name_and_network_too() {
     assert_eq!(statuses, [200, 200, 429]);
 }
 
-/// Paths that are there for robots, some of them because robots.txt says so.
+/// Paths that are meant for robots, some because robots.txt names them.
 const THEIRS: &[&str] = &[
     "/members-only-stuff/map.xml",
     "/members-only-stuff/license.xml",
@@ -327,7 +327,7 @@ const NOT_THEIRS: &[&str] = &[
 ];
 
 #[test]
-fn what_robots_txt_names_for_robots_is_theirs() {
+fn paths_that_robots_txt_names_are_open_to_robots() {
     let directory = tempfile::tempdir().unwrap();
     let many = (0..200).map(|number| format!("Sitemap: /members-only-stuff/{number}.xml\n"));
     let named = format!(

@@ -1,4 +1,4 @@
-//! `explain` of what logs tell.
+//! `explain` with requests from access logs.
 
 use std::{
     fs,
@@ -60,7 +60,7 @@ fn from_stdin(directory: &Path, arguments: &[&str], text: &str) -> Output {
 }
 
 #[test]
-fn a_line_of_a_log_is_explained_as_its_request_is() {
+fn a_log_line_is_explained_like_its_request() {
     let directory = directory();
     let line = combined("GET /members-only-stuff/a?b=c HTTP/1.1", GOOGLEBOT);
     let told = succeed(directory.path(), &["explain", "--log-line", &line]);
@@ -87,7 +87,7 @@ fn a_line_of_a_log_is_explained_as_its_request_is() {
 }
 
 #[test]
-fn lines_of_every_form_are_explained_in_their_order() {
+fn lines_of_every_format_are_explained_in_order() {
     let directory = directory();
     let log = [
         combined("GET /shop/a HTTP/1.1", GOOGLEBOT),
@@ -101,7 +101,7 @@ fn lines_of_every_form_are_explained_in_their_order() {
     let output = from_stdin(directory.path(), &arguments, &log.concat());
     assert!(output.status.success());
     let note = String::from_utf8(output.stderr).unwrap();
-    assert!(note.contains("1 of 6 lines tell of no request"), "{note}");
+    assert!(note.contains("1 of 6 lines contain no request"), "{note}");
     let told = String::from_utf8(output.stdout).unwrap();
     let told: Vec<Value> = told
         .lines()
@@ -125,7 +125,7 @@ fn lines_of_every_form_are_explained_in_their_order() {
 }
 
 #[test]
-fn hosts_that_a_log_does_not_tell_are_given() {
+fn hosts_missing_from_a_log_can_be_given() {
     let directory = directory();
     let line = combined("POST /api/a HTTP/1.1", GOOGLEBOT);
     let arguments = ["explain", "--log-line", &line, "--host", "api.example.org"];
@@ -139,7 +139,7 @@ fn hosts_that_a_log_does_not_tell_are_given() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused() {
+fn unexplainable_input_is_rejected() {
     let directory = directory();
     fs::write(directory.path().join("x.log"), "x\ny\n").unwrap();
     for (arguments, code) in [

@@ -1,4 +1,4 @@
-//! Heaven's pages at the URLs that robots ask for.
+//! Heaven pages served directly at the URLs that robots request.
 
 use std::{fs, path::Path};
 
@@ -27,7 +27,7 @@ fn start(directory: &Path, more: &str) -> Server {
     Server::start(directory, &["serve"])
 }
 
-/// A page in place of another: no cache keeps it, and it is no redirect.
+/// Asserts that a response is a directly served page, not a redirect and not cacheable.
 fn assert_in_place(answer: &Answer, body: &str) {
     assert_eq!((answer.status, &*answer.text()), (200, body));
     assert!(answer.header("vary").contains("User-Agent"));
@@ -36,7 +36,7 @@ fn assert_in_place(answer: &Answer, body: &str) {
 }
 
 #[test]
-fn a_directory_has_the_page_of_the_same_path_or_else_its_own() {
+fn a_directory_serves_the_page_of_the_same_path_or_its_index() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("pages/members-only-stuff/deep");
     fs::create_dir_all(&pages).unwrap();
@@ -67,7 +67,7 @@ fn a_directory_has_the_page_of_the_same_path_or_else_its_own() {
 }
 
 #[test]
-fn everybody_else_gets_what_they_would_get() {
+fn other_visitors_get_the_usual_response() {
     let directory = tempfile::tempdir().unwrap();
     let server = start(directory.path(), "");
     let served = server.get("/members-only-stuff/", GOOGLEBOT);
@@ -92,7 +92,7 @@ fn everybody_else_gets_what_they_would_get() {
 }
 
 #[test]
-fn robots_txt_is_asked_about_the_path_that_the_robot_asked_for() {
+fn robots_txt_applies_to_the_requested_path() {
     let directory = tempfile::tempdir().unwrap();
     let settings = "[robots_txt]\nserve = 'settings'\nenforce = 'on'
 disallow = ['/members-only-stuff/secret', '/robot-heaven/']";
@@ -103,7 +103,7 @@ disallow = ['/members-only-stuff/secret', '/robot-heaven/']";
 }
 
 #[test]
-fn an_upstream_that_has_a_heaven_is_asked_for_it() {
+fn heaven_pages_are_fetched_from_an_upstream_heaven() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("heaven").with("Cache-Control", "max-age=60"));
     let settings = format!(
@@ -126,7 +126,7 @@ fn an_upstream_that_has_a_heaven_is_asked_for_it() {
 }
 
 #[tokio::test]
-async fn an_application_within_the_layer_serves_its_own_heaven() {
+async fn an_application_inside_the_layer_serves_its_own_heaven() {
     let rule = Rule::builder(Action::Serve).redirect_url("/robot-heaven/?from=robot");
     let layer = app::layer(Policy::builder().rule(rule), &Clock::manual(0));
     let addr = app::serve(&layer).await;

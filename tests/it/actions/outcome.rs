@@ -1,4 +1,4 @@
-//! What the layer tells of each request.
+//! The outcome that the layer reports for each request.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -35,7 +35,7 @@ fn policy() -> PolicyBuilder {
 }
 
 #[tokio::test]
-async fn every_decision_about_a_robot_is_told_and_counted() {
+async fn every_decision_about_a_robot_is_reported_and_counted() {
     let layer = app::layer(policy(), &Clock::manual(0)).report_outcome(true);
     for (path, user_agent, expected) in [
         (
@@ -95,7 +95,7 @@ async fn every_decision_about_a_robot_is_told_and_counted() {
 }
 
 #[tokio::test]
-async fn a_violation_of_robots_txt_is_told_by_what_was_broken() {
+async fn a_violation_of_robots_txt_is_reported_with_the_broken_rule() {
     let files = SharedRobotsFiles::default();
     let text = b"User-agent: Googlebot\nDisallow: /hidden/\nUser-agent: *\nCrawl-delay: 60";
     files.replace(RobotsTxt::parse(text, Dialect::default()).into());
@@ -124,7 +124,7 @@ async fn a_violation_of_robots_txt_is_told_by_what_was_broken() {
 }
 
 #[tokio::test]
-async fn of_people_and_where_nobody_asked_nothing_is_told() {
+async fn nothing_is_reported_for_people_or_without_an_observer() {
     let layer = app::layer(policy(), &Clock::manual(0));
     let silent = app::ask(&layer, "/private/a", GOOGLEBOT).await;
     assert!(silent.extensions().get::<Outcome>().is_none());

@@ -1,4 +1,4 @@
-//! Robots that get nothing.
+//! Refused robots.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ status = 401
 ";
 
 #[test]
-fn a_refusal_has_its_status_and_text_and_no_cache_keeps_it() {
+fn a_refusal_has_its_status_and_text_and_is_not_cacheable() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("robot-detection.toml"), SETTINGS).unwrap();
     let server = Server::start(directory.path(), &["serve"]);
@@ -81,7 +81,7 @@ fn a_refusal_has_its_status_and_text_and_no_cache_keeps_it() {
 }
 
 #[test]
-fn rules_are_told_apart_by_host_and_method() {
+fn rules_are_distinguished_by_host_and_method() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("robot-detection.toml"), SETTINGS).unwrap();
     let server = Server::start(directory.path(), &["serve"]);
@@ -94,7 +94,7 @@ fn rules_are_told_apart_by_host_and_method() {
         (refused.status, &*refused.header("retry-after")),
         (429, "86400")
     );
-    assert_eq!(refused.text(), "Robots get nothing here.\n");
+    assert_eq!(refused.text(), "Robots are not allowed here.\n");
     assert_eq!(ask("DELETE", "API.example.org.").status, 429);
     assert_eq!(ask("HEAD", "api.example.org").status, 200);
     assert_eq!(ask("GET", "www.example.org").status, 200);
@@ -102,7 +102,7 @@ fn rules_are_told_apart_by_host_and_method() {
 }
 
 #[tokio::test]
-async fn an_application_within_the_layer_is_not_asked() {
+async fn a_refused_request_does_not_reach_the_application() {
     let rule = Rule::builder(Action::Refuse)
         .paths(["/private/*"])
         .status(410);

@@ -1,4 +1,4 @@
-//! Dry run of a whole configuration: everything passes, and what would be done is told.
+//! Dry run of a whole configuration: every request passes and the decision is only reported.
 
 use std::{fs, sync::atomic::Ordering};
 
@@ -42,7 +42,7 @@ fn policy() -> PolicyBuilder {
 }
 
 #[test]
-fn a_server_does_nothing_to_anybody_until_its_mode_is_on() {
+fn a_server_enforces_nothing_until_its_mode_is_on() {
     let directory = tempfile::tempdir().unwrap();
     let configure = |mode: &str| {
         let text = format!("mode = '{mode}'\n{SETTINGS}");
@@ -85,7 +85,7 @@ fn a_server_does_nothing_to_anybody_until_its_mode_is_on() {
 }
 
 #[test]
-fn what_would_be_done_is_explained() {
+fn dry_run_decisions_are_explained() {
     let directory = tempfile::tempdir().unwrap();
     let text = format!("mode = 'report'\n{SETTINGS}");
     fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
@@ -129,7 +129,7 @@ fn what_would_be_done_is_explained() {
 }
 
 #[tokio::test]
-async fn what_would_be_done_is_counted_and_told_with_the_response() {
+async fn dry_run_decisions_are_counted_and_reported_in_the_response() {
     let files = SharedRobotsFiles::default();
     let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /hidden/", Dialect::default());
     files.replace(file.into());
@@ -190,7 +190,7 @@ async fn fetch(router: Router, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
+async fn every_admin_page_shows_the_dry_run_and_its_actions() {
     let robots = RobotDetection::builder()
         .policy(|_| policy())
         .database_url("sqlite::memory:")
@@ -210,7 +210,7 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         ),
         (
             "/identify?user_agent=Googlebot/2.1&path=/served/a",
-            "gets the page of <code>/robot-heaven/</code> in its place",
+            "is served the page <code>/robot-heaven/</code> without a redirect",
         ),
     ] {
         let page = fetch(robots.admin_router_without_login(), path).await;

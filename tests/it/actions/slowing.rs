@@ -1,4 +1,4 @@
-//! Robots that come too fast.
+//! Robots that send requests too fast.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::support::program::{FIREFOX, GOOGLEBOT, Server, eventually, request};
 
 const BINGBOT: &str = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)";
 
-/// Two requests a day, both at once.
+/// Configures a pace of two requests a day, with a burst of two.
 fn configure(directory: &Path, name: &str, requests: u32) {
     let text = format!(
         "web_robots_db = ''\nfilter_pattern = '/nowhere/*'
@@ -23,7 +23,7 @@ requests = {requests}\nper_seconds = 86400\nburst = 2\ntext = 'Not so fast.'\n"
 }
 
 #[test]
-fn a_robot_that_comes_too_fast_is_told_when_to_come_again() {
+fn a_robot_above_its_pace_gets_a_retry_after() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "slowly", 2);
     let server = Server::start(directory.path(), &["serve"]);
@@ -42,7 +42,7 @@ fn a_robot_that_comes_too_fast_is_told_when_to_come_again() {
         ("Origin", "https://app.example"),
         ("Access-Control-Request-Method", "PUT"),
     ];
-    // The page that asks could not wait.
+    // The page that sends the preflight could not wait.
     let asked = request(server.addr, "OPTIONS", "/", &preflight);
     assert_ne!(asked.status, 429, "{asked:?}");
     assert_eq!(
@@ -57,7 +57,7 @@ fn a_robot_that_comes_too_fast_is_told_when_to_come_again() {
 }
 
 #[test]
-fn a_reload_forgets_nobody_unless_the_pace_is_another() {
+fn a_reload_keeps_counts_unless_the_pace_changes() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "slowly", 2);
     let server = Server::start(directory.path(), &["serve"]);
@@ -86,7 +86,7 @@ fn policy() -> PolicyBuilder {
 }
 
 #[tokio::test]
-async fn within_its_pace_a_robot_is_served_by_the_rules_behind() {
+async fn later_rules_apply_to_a_robot_within_its_pace() {
     let clock = Clock::manual(1_000_000);
     let refuse = Rule::builder(Action::Refuse).paths(["/private/*"]);
     let layer = app::layer(policy().rule(refuse), &clock);
@@ -98,7 +98,7 @@ async fn within_its_pace_a_robot_is_served_by_the_rules_behind() {
     clock.advance(Duration::from_millis(9_001));
     let early = visit("/a").await;
     assert_eq!((early.status, &*early.header("retry-after")), (429, "1"));
-    let told = "This robot comes too fast. Served are at most 6 requests in 60 s, 2 at once.\n";
+    let told = "This robot sends too many requests. The limit allows at most 6 requests in 60 s, 2 at once.\n";
     assert_eq!(early.text(), told);
     clock.advance(Duration::from_secs(1));
     assert_eq!(visit("/a").await.status, 200);
@@ -106,7 +106,7 @@ async fn within_its_pace_a_robot_is_served_by_the_rules_behind() {
 }
 
 #[tokio::test]
-async fn a_rule_before_spares_a_robot_and_the_first_pace_counts() {
+async fn an_earlier_rule_exempts_a_robot_and_the_first_pace_counts() {
     let clock = Clock::manual(0);
     let spare = Rule::builder(Action::Pass)
         .paths(["/*"])
@@ -123,7 +123,7 @@ async fn a_rule_before_spares_a_robot_and_the_first_pace_counts() {
 }
 
 #[tokio::test]
-async fn the_pace_goes_on_where_a_policy_is_replaced_by_one_with_the_same_rule() {
+async fn the_pace_survives_a_new_policy_with_the_same_rule() {
     let clock = Clock::manual(0);
     let layer = app::layer(policy(), &clock);
     for status in [200, 200, 429] {

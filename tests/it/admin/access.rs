@@ -1,4 +1,4 @@
-//! Tokens with scopes, and sessions: made, listed, ended, and what a read token may not.
+//! Tokens with scopes, and sessions: creating, listing and ending them, and limits of read tokens.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn with(client: &Client, secret: &str, method: Method, path: &str, body: &
         .await
 }
 
-/// Makes a token on the page; returns its secret.
+/// Creates a token on the page; returns its secret.
 async fn made(browser: &Client, name: &str, scope: &str, ends: &str) -> String {
     let fields = [("name", name), ("scope", scope), ("ends", ends)];
     let answer = browser.post("access/tokens", &fields).await;
@@ -32,7 +32,7 @@ async fn site() -> (Site, Client) {
 
 async fn audited(site: &Site) -> Vec<String> {
     let entries = site.store.audit().list(0..i64::MAX, 100).await.unwrap();
-    // Those who log in are recorded too; here it is about what they do.
+    // Logins are recorded too; these tests check the other actions.
     let told = entries.iter().filter(|entry| entry.event != "login");
     let told = told.map(|entry| {
         let (actor, event, subject) = (&entry.actor, &entry.event, &entry.subject);
@@ -42,11 +42,14 @@ async fn audited(site: &Site) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_once_listed_with_its_use_and_ended() {
+async fn a_token_is_shown_once_listed_with_its_last_use_and_ended() {
     let (site, browser) = site().await;
     let secret = made(&browser, "monitoring", "read", "2026-03-31").await;
     let page = browser.get("access").await;
-    assert!(!page.body.contains(&secret), "it is shown once");
+    assert!(
+        !page.body.contains(&secret),
+        "the secret is shown only once"
+    );
     assert!(page.text().contains("monitoring read"), "{}", page.text());
     assert!(page.text().contains("never"), "{}", page.text());
     assert!(page.body.contains("2026-04-01 00:00 UTC"), "{}", page.body);
@@ -76,7 +79,7 @@ async fn a_token_is_shown_once_listed_with_its_use_and_ended() {
 }
 
 #[tokio::test]
-async fn a_read_token_changes_nothing_whatever_the_route() {
+async fn a_read_token_changes_nothing_on_any_route() {
     let (site, browser) = site().await;
     let secret = made(&browser, "reader", "read", "").await;
     let program = site.client();
@@ -89,7 +92,7 @@ async fn a_read_token_changes_nothing_whatever_the_route() {
         (Method::DELETE, "api/v1/tokens/reader"),
         (Method::POST, "api/v1/sessions/end-others"),
         (Method::DELETE, "api/v1/sessions/0"),
-        // No route has to know of it: those that are not there refuse it too.
+        // Missing routes refuse a read token too, so new routes need no check of their own.
         (Method::PATCH, "api/whatever-comes-next"),
         (Method::PUT, "api/v1/robots"),
     ] {
@@ -106,11 +109,11 @@ async fn a_read_token_changes_nothing_whatever_the_route() {
         let answer = with(&program, &secret, Method::GET, path, "").await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
     }
-    assert_eq!(audited(&site).await.len(), 1, "the token, and nothing else");
+    assert_eq!(audited(&site).await.len(), 1, "only the token is recorded");
 }
 
 #[tokio::test]
-async fn a_token_counts_through_its_last_day_and_not_longer() {
+async fn a_token_is_valid_through_its_last_day() {
     let (site, browser) = site().await;
     let secret = made(&browser, "short", "write", "2026-03-02").await;
     let program = site.client();
@@ -124,7 +127,7 @@ async fn a_token_counts_through_its_last_day_and_not_longer() {
 }
 
 #[tokio::test]
-async fn a_program_makes_and_ends_tokens_but_none_that_outlasts_its_own() {
+async fn a_program_creates_and_ends_tokens_but_none_that_outlasts_its_own() {
     let (site, browser) = site().await;
     let secret = made(&browser, "deploy", "write", "2026-03-10").await;
     let program = site.client();
@@ -168,7 +171,7 @@ async fn a_program_makes_and_ends_tokens_but_none_that_outlasts_its_own() {
 }
 
 #[tokio::test]
-async fn a_form_that_is_wrong_keeps_what_was_entered() {
+async fn an_invalid_form_keeps_the_entered_values() {
     let (_site, browser) = site().await;
     let fields = [("name", "a<b>"), ("scope", "write"), ("ends", "2020-01-01")];
     let answer = browser.post("access/tokens", &fields).await;
@@ -187,7 +190,7 @@ async fn a_form_that_is_wrong_keeps_what_was_entered() {
 }
 
 #[tokio::test]
-async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
+async fn sessions_are_ended_one_by_one_or_all_others() {
     let (site, browser) = site().await;
     let second = site.logged_in().await;
     let third = site.logged_in().await;
@@ -202,7 +205,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
     assert_eq!(page.text().matches("this session").count(), 1);
     let cookie = browser.cookie.lock().unwrap().clone().unwrap();
     let id = cookie.split_once('=').unwrap().1.to_owned();
-    assert!(!page.body.contains(&id), "the id would open the session");
+    assert!(!page.body.contains(&id), "the page shows a session id");
 
     let own = second.get("api/v1/sessions").await.json();
     let key = own["sessions"][0]["key"].as_str().unwrap();
@@ -221,7 +224,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
 }
 
 #[tokio::test]
-async fn an_application_with_its_own_login_has_no_such_page() {
+async fn an_application_with_its_own_login_has_no_access_page() {
     let site = Plan::open().start().await;
     let client = site.client();
     for path in ["access", "api/v1/tokens", "api/v1/sessions"] {

@@ -1,4 +1,4 @@
-//! The admin pages of an application that uses the library.
+//! Admin pages of an application that uses the library.
 
 use axum::{
     body::Body,
@@ -34,11 +34,11 @@ async fn overview(pages: axum::Router, cookie: &str) -> StatusCode {
 }
 
 #[tokio::test]
-async fn application_without_a_password_finds_one_in_a_file() {
+async fn an_application_without_a_password_gets_one_in_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let robots = application(&directory).build().await.unwrap();
     drop(robots.admin_router());
-    eventually_async("a password is made", async || {
+    eventually_async("a password is generated", async || {
         robots.store().access().password_hash().await.unwrap()
     })
     .await;
@@ -51,7 +51,7 @@ async fn application_without_a_password_finds_one_in_a_file() {
 }
 
 #[tokio::test]
-async fn a_password_that_an_application_sets_opens_its_pages() {
+async fn a_password_set_by_an_application_opens_its_pages() {
     let directory = tempfile::tempdir().unwrap();
     let password = "a-password-of-its-own";
     let robots = application(&directory).admin_password(password);
@@ -65,7 +65,7 @@ async fn a_password_that_an_application_sets_opens_its_pages() {
     assert_eq!(overview(robots.admin_router(), &cookies).await, 200);
     robots.shutdown().await;
 
-    // The next start with the same one ends no session; with another one it does.
+    // A start with the same password keeps sessions; another password ends them.
     for (password, status) in [(password, 200), ("another-one-of-its-own", 303)] {
         let robots = application(&directory).admin_password(password);
         let robots = robots.build().await.unwrap();
@@ -81,7 +81,7 @@ async fn a_password_that_an_application_sets_opens_its_pages() {
 }
 
 #[tokio::test]
-async fn pages_without_a_login_are_asked_for_by_name() {
+async fn pages_without_a_login_must_be_enabled_explicitly() {
     let directory = tempfile::tempdir().unwrap();
     let robots = application(&directory).build().await.unwrap();
     assert_eq!(overview(robots.admin_router(), "").await, 303);

@@ -1,4 +1,4 @@
-//! A person at a real browser.
+//! A human visitor with a real browser.
 
 use fantoccini::Locator;
 use robot_detection::{operations, registry::Source};
@@ -28,7 +28,7 @@ pub(super) async fn go(browser: &Browser, site: &Site, page: &str) {
 }
 
 #[tokio::test]
-async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
+async fn an_administrator_logs_in_searches_refreshes_and_sees_the_result() {
     let site = Plan::default().start().await;
     site.refresher.prepare(true).await.unwrap();
     site.source.set(Reply::text(flat_file(250)));
@@ -37,7 +37,7 @@ async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
     log_in(&browser, &site).await;
     browser.keep_screenshot("admin-1-first-start").await;
 
-    // The page must follow a refresh by its script alone: it is not loaded again.
+    // The page's script must follow the refresh without reloading the page.
     go(&browser, &site, "sources").await;
     browser.find("#refresh-all").await.click().await.unwrap();
     browser
@@ -71,7 +71,7 @@ async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
 }
 
 #[tokio::test]
-async fn pages_fit_a_phone_and_the_dark() {
+async fn pages_fit_a_phone_and_dark_mode() {
     let site = Plan::default().start().await;
     site.source.set(Reply::text(flat_file(250)));
     site.refresh().await;

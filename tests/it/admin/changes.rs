@@ -1,4 +1,4 @@
-//! Who changed what is told, newest first, and undone.
+//! The audit log shows changes with their author, newest first, and can undo them.
 
 use regex::Regex;
 use reqwest::StatusCode;
@@ -27,7 +27,7 @@ async fn events(client: &Client, query: &str) -> Vec<(String, String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_done_on_the_pages_is_recorded() {
+async fn changes_on_the_pages_are_recorded() {
     let site = Plan::default().start().await;
     let client = site.client();
     for _ in 0..3 {
@@ -89,7 +89,7 @@ async fn a_change_of_the_password_is_recorded() {
     assert_eq!(told.len(), 1);
 }
 
-/// Records a change of some time ago.
+/// Records a change that was made some time ago.
 pub(super) async fn changed(site: &Site, ago_ms: i64, event: &str, subject: &str) {
     let entry = AuditEntry {
         at_ms: NOW_MS - ago_ms,
@@ -102,7 +102,7 @@ pub(super) async fn changed(site: &Site, ago_ms: i64, event: &str, subject: &str
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_traffic_may_show_is_marked_on_every_chart_over_time() {
+async fn changes_that_affect_traffic_are_marked_on_every_chart_over_time() {
     let site = Plan::open().start().await;
     let client = site.client();
     site.refresher.prepare(true).await.unwrap();
@@ -135,7 +135,7 @@ async fn what_traffic_may_show_is_marked_on_every_chart_over_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_changes_are_marked_and_the_others_counted() {
+async fn the_latest_changes_are_marked_and_the_others_counted() {
     let site = Plan::open().start().await;
     let client = site.client();
     come(&site.store, USUAL, 0..30).await;
@@ -152,7 +152,7 @@ async fn the_last_changes_are_marked_and_the_others_counted() {
     );
     assert!(text.contains("live rule 19 by token deploy"), "{text}");
     assert!(!text.contains("live rule 20 "), "{text}");
-    // In one place of the axis they are one mark.
+    // Changes at the same position of the axis share one mark.
     assert_eq!(answer.body.matches("class=\"change-mark\"").count(), 1);
     assert!(answer.body.contains("; and 17 more</title>"), "{text}");
 }

@@ -12,10 +12,10 @@ use super::{
     visits::{self, DAY, NOW, USUAL, minute_of},
 };
 
-/// Height of the drawing, which the highest sum fills.
+/// Height of the drawing; the highest sum fills the drawing.
 const HEIGHT: u64 = 178;
 
-/// 2026-04-10T12:00Z: in the months before, the clocks of most of the zones are changed.
+/// 2026-04-10T12:00Z: most of the zones change their clocks in the months before.
 const APRIL: i64 = NOW + 40 * DAY;
 
 /// Zones with whole, half and quarter hours, and with a clock change of half an hour.
@@ -28,11 +28,11 @@ const ZONES: [&str; 6] = [
     "Australia/Lord_Howe",
 ];
 
-/// Chart of a page: of each layer its legend, and what is drawn of it at each step.
+/// Chart of a page: each layer's legend and the drawn value of each step.
 struct Chart {
     most: u64,
     layers: Vec<(u64, Vec<u64>)>,
-    /// Figures of each row of the table, by layer.
+    /// Figures of each table row, by layer.
     rows: Vec<Vec<u64>>,
 }
 
@@ -78,7 +78,7 @@ impl Chart {
 /// Returns the height of an area at each step.
 fn heights(path: &str) -> Vec<u64> {
     let line = Regex::new(r"H\d+L\d+ (\d+)").unwrap();
-    // Of one step, the line goes to the right edge and comes back.
+    // With a single step, the line goes to the right edge and back.
     let path = line.replace(path, "");
     let edge = numbers(r"\d+ (\d+)", &path);
     let (above, below) = edge.split_at(edge.len() / 2);
@@ -86,7 +86,7 @@ fn heights(path: &str) -> Vec<u64> {
     sides.map(|(above, below)| below - above).collect()
 }
 
-/// Returns a site of a zone that few visitors have come to for months, more of them of late.
+/// Returns a site in a time zone with little traffic for months and more of it recently.
 async fn visited(zone: &'static str) -> (Site, Client) {
     let plan = Plan {
         time_zone: zone,
@@ -106,7 +106,7 @@ async fn visited(zone: &'static str) -> (Site, Client) {
 }
 
 #[test]
-fn every_step_that_the_legend_counts_is_drawn_in_all_ranges_and_zones() {
+fn every_step_counted_in_the_legend_is_drawn_in_all_ranges_and_zones() {
     let runtime = Runtime::new().unwrap();
     let sites: Vec<_> = ZONES.map(|zone| runtime.block_on(visited(zone))).into();
     let words = prop::sample::select(vec!["1h", "24h", "7d", "30d", "90d", "all"]);
@@ -114,7 +114,7 @@ fn every_step_that_the_legend_counts_is_drawn_in_all_ranges_and_zones() {
     let range = prop_oneof![
         words.prop_map(|word| format!("time={word}")),
         minutes.prop_map(|(ago, length)| format!("since={}m&until={ago}m", ago + length)),
-        // From midnight of the zone.
+        // From midnight in the zone.
         (1..31).prop_map(|day| format!("since=2026-03-{day:02}")),
     ];
     let page = prop::sample::select(vec!["traffic?by=decision", "overview?by=decision"]);

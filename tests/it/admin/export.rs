@@ -1,11 +1,11 @@
-//! Downloads for other programs, and robots that several sources have.
+//! Downloads for other programs, and robots listed by several sources.
 
 use reqwest::StatusCode;
 use robot_detection::registry::{ExportFormat, Pattern, PatternKind, Robot, Source};
 
 use super::site::{NOW_MS, Plan, Site};
 
-/// Site with the twelve robots of its source, one of them added by hand as well.
+/// Site with the twelve robots of its source, one of them also added by hand.
 async fn site() -> Site {
     let site = Plan::open().start().await;
     let mut robot = Robot::new("house", Source::manual());
@@ -17,7 +17,7 @@ async fn site() -> Site {
 }
 
 #[tokio::test]
-async fn every_format_can_be_downloaded_and_the_table_links_it() {
+async fn every_format_can_be_downloaded_and_is_linked_from_the_table() {
     let site = site().await;
     let client = site.client();
     let table = client.get("registry?q=acme0002").await;
@@ -35,14 +35,14 @@ async fn every_format_can_be_downloaded_and_the_table_links_it() {
         assert_eq!(answer.header("content-disposition"), name);
         assert!(!answer.body.contains("Acme0003"), "{}", answer.body);
         let is_named = answer.body.to_lowercase().contains("acme0002walker");
-        // The letters of that list's expressions stand in classes.
+        // The expressions of that list write letters as character classes.
         let is_spelled = answer.body.contains("0002[Ww]");
         assert!(is_named || is_spelled, "{}", answer.body);
     }
 }
 
 #[tokio::test]
-async fn a_format_that_nobody_knows_is_refused_with_the_choices() {
+async fn an_unknown_format_is_rejected_with_the_choices() {
     let site = site().await;
     let refused = site.client().get("robots/export?format=apache").await;
     assert!(refused.status.is_client_error(), "{}", refused.status);
@@ -54,7 +54,7 @@ async fn a_format_that_nobody_knows_is_refused_with_the_choices() {
 }
 
 #[tokio::test]
-async fn nobody_downloads_without_a_login() {
+async fn downloads_need_a_login() {
     let site = Plan::default().start().await;
     let answer = site.client().get("robots/export?format=nginx").await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
@@ -62,7 +62,7 @@ async fn nobody_downloads_without_a_login() {
 }
 
 #[tokio::test]
-async fn a_duplicate_is_marked_and_leads_to_the_robot_that_is_named() {
+async fn a_duplicate_is_marked_and_links_to_the_first_robot() {
     let site = site().await;
     let client = site.client();
     let table = client.get("registry").await.text();

@@ -1,4 +1,4 @@
-//! What is refused, and the headers of every answer.
+//! Refused requests, and the headers of every response.
 
 use regex::Regex;
 use reqwest::{Method, StatusCode, header};
@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode, header};
 use super::site::{PASSWORD, Plan};
 
 #[tokio::test]
-async fn a_form_of_another_site_is_refused() {
+async fn a_form_from_another_site_is_refused() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let token = client.get("account").await.csrf();
@@ -81,7 +81,7 @@ async fn no_get_has_an_effect() {
 }
 
 #[tokio::test]
-async fn names_that_are_not_listed_are_refused() {
+async fn unlisted_host_names_are_refused() {
     let plan = Plan {
         hosts: vec!["www.example.com".to_owned()],
         ..Plan::default()
@@ -102,7 +102,7 @@ async fn names_that_are_not_listed_are_refused() {
 }
 
 #[tokio::test]
-async fn every_answer_carries_the_headers() {
+async fn every_response_has_the_security_headers() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     for path in [
@@ -144,9 +144,9 @@ async fn a_form_of_a_megabyte_is_refused() {
     assert!(refused.text().contains("64 KiB"));
 }
 
-/// Addresses of all routes of the pages, with something in place of their parameters.
+/// Returns the addresses of all page routes, with placeholders for their parameters.
 fn routes_of_pages() -> Vec<String> {
-    let router = include_str!("../../../crates/console/src/router.rs");
+    let router = include_str!("../../../crates/console/src/routes.rs");
     let parameter = Regex::new(r"\{[^}]*\}").unwrap();
     let route = Regex::new(r#"\.route\(\s*"/([^"]*)""#).unwrap();
     let routes = route.captures_iter(router);
@@ -156,7 +156,7 @@ fn routes_of_pages() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anything() {
+async fn page_routes_reveal_and_change_nothing_without_a_session() {
     let site = Plan::default().start().await;
     let browser = site.logged_in().await;
     let token = [("name", "writer"), ("scope", "write")];
@@ -177,7 +177,7 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
         if path == "login" || path.starts_with("assets/") {
             continue;
         }
-        // A token opens the JSON alone: a page that took it would be a form without a proof.
+        // Pages must not accept a token: their forms would be unprotected against CSRF.
         for authorization in ["", &*bearer] {
             let with = |request: reqwest::RequestBuilder| match authorization {
                 "" => request,
@@ -209,7 +209,7 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
 }
 
 #[tokio::test]
-async fn nobody_sees_anything_but_the_login() {
+async fn strangers_see_only_the_login() {
     let site = Plan::default().start().await;
     let client = site.client();
     for path in [

@@ -1,4 +1,4 @@
-//! Somebody guesses the administrator's password; the administrator gets in.
+//! A client guesses the administrator's password; the administrator still logs in.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -22,7 +22,7 @@ use crate::support::{
 const GUESSER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const ADMINISTRATOR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
 
-/// Browser with an address of its own, which keeps no cookie unless it is told.
+/// Browser with its own address and a fixed cookie.
 #[derive(Clone)]
 struct Browser {
     http: reqwest::Client,
@@ -30,7 +30,7 @@ struct Browser {
     cookie: String,
 }
 
-/// What came of a login.
+/// Response to a login.
 struct Login {
     status: StatusCode,
     headers: header::HeaderMap,
@@ -68,7 +68,7 @@ impl Browser {
         }
     }
 
-    /// Guesses until it is told to wait.
+    /// Guesses until the server demands a wait.
     async fn guess_until_refused(&self) {
         for guess in 0..20 {
             let login = self.log_in(&format!("guess-{guess}")).await;
@@ -78,18 +78,18 @@ impl Browser {
             }
             assert_eq!(login.status, StatusCode::FORBIDDEN);
         }
-        panic!("twenty guesses are too many");
+        panic!("the server accepted twenty guesses");
     }
 }
 
 impl Login {
-    /// Returns the cookie by which the browser is known from now on.
+    /// Returns the cookie by which the server recognises the browser later.
     fn browser_cookie(&self) -> &str {
         let cookies = self.headers.get_all(header::SET_COOKIE).iter();
         cookies
             .filter_map(|cookie| cookie.to_str().ok())
             .find(|cookie| cookie.starts_with("robot-detection-browser="))
-            .expect("a browser that logs in is known from then on")
+            .expect("the response to a login sets the browser's cookie")
     }
 }
 
@@ -114,7 +114,7 @@ fn guess_for_ever(server: &Server) -> Vec<AbortOnDropHandle<()>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_right_password_is_accepted_beside_a_guesser() {
+async fn the_right_password_is_accepted_during_guessing() {
     let directory = tempfile::tempdir().unwrap();
     let server = start(directory.path(), "sqlite://a.db");
     let password = server.password.clone().unwrap();
@@ -127,7 +127,7 @@ async fn the_right_password_is_accepted_beside_a_guesser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fleet_counts_together_and_lets_the_administrator_in_everywhere() {
+async fn a_fleet_counts_together_and_admits_the_administrator_everywhere() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let database = postgres::database_url().await;
     let one = start(one.path(), &database);
@@ -143,7 +143,7 @@ async fn a_fleet_counts_together_and_lets_the_administrator_in_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guesser_with_many_addresses_only_delays() {
+async fn a_guesser_with_many_addresses_only_causes_delays() {
     let directory = tempfile::tempdir().unwrap();
     let server = Arc::new(start(directory.path(), "sqlite://a.db"));
     let password = server.password.clone().unwrap();
@@ -157,12 +157,12 @@ async fn a_guesser_with_many_addresses_only_delays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guesser_with_a_network_of_addresses_keeps_nobody_of_another_one_out() {
+async fn a_guesser_with_a_network_of_addresses_does_not_lock_out_other_networks() {
     let directory = tempfile::tempdir().unwrap();
     let server = start(directory.path(), "sqlite://a.db");
     let password = server.password.clone().unwrap();
     let is_crowded = Arc::new(AtomicBool::new(false));
-    // More than may wait.
+    // More guesses than may wait.
     let guessing = (1..=80).map(|last| {
         let guesser = Browser::new(&server, Ipv4Addr::new(127, 1, 0, last));
         let is_crowded = Arc::clone(&is_crowded);
@@ -184,7 +184,7 @@ async fn a_guesser_with_a_network_of_addresses_keeps_nobody_of_another_one_out()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_logged_in_before_gets_in_beside_a_guesser_at_its_address() {
+async fn a_known_browser_logs_in_while_its_address_is_guessing() {
     let directory = tempfile::tempdir().unwrap();
     let server = start(directory.path(), "sqlite://a.db");
     let password = server.password.clone().unwrap();
@@ -207,7 +207,7 @@ async fn a_browser_that_logged_in_before_gets_in_beside_a_guesser_at_its_address
         browser.log_in(&password).await.status,
         StatusCode::SEE_OTHER
     );
-    // It is no way in, and no way to guess without end.
+    // The browser's cookie neither opens the pages nor allows endless guessing.
     let overview = browser
         .http
         .get(format!("{}/robot-detection/admin/overview", browser.origin))
@@ -220,7 +220,7 @@ async fn a_browser_that_logged_in_before_gets_in_beside_a_guesser_at_its_address
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_password_makes_browsers_unknown_again() {
+async fn a_new_password_makes_the_server_forget_known_browsers() {
     let directory = tempfile::tempdir().unwrap();
     let server = start(directory.path(), "sqlite://a.db");
     let password = server.password.clone().unwrap();
@@ -240,13 +240,13 @@ async fn a_new_password_makes_browsers_unknown_again() {
     Browser::new(&server, GUESSER).guess_until_refused().await;
     let refused = browser.log_in(&new).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
-    // Who sets a password starts anew for everybody.
+    // A new password resets all known browsers.
     let new = succeed(directory.path(), &options).trim().to_owned();
     let login = browser.log_in(&new).await;
     assert_eq!(login.status, StatusCode::SEE_OTHER);
 }
 
-/// Returns the addresses that Debian's fail2ban finds in a log with the filter that we ship.
+/// Returns the addresses that Debian's fail2ban finds in a log with the shipped filter.
 fn banned(log: &Path) -> Vec<String> {
     let filter = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("examples/deploy/fail2ban/filter.d/robot-detection.conf");
@@ -263,7 +263,7 @@ fn banned(log: &Path) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fail2ban_reads_the_address_of_each_wrong_password_and_no_forged_one() {
+async fn fail2ban_reads_the_address_of_each_wrong_password_and_no_forged_address() {
     for format in ["text", "json"] {
         let directory = tempfile::tempdir().unwrap();
         let mut command = command(directory.path());

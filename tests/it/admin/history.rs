@@ -1,4 +1,4 @@
-//! What is kept is shown over time on the pages that it is about.
+//! Stored history is charted on the pages of its subject.
 
 use regex::Regex;
 use robot_detection::store::{BrokenRule, Evidence, EvidenceBatch};
@@ -10,7 +10,7 @@ use super::{
 
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
-/// Columns of the table behind a chart over time: its heading, and the sum of its figures.
+/// Returns the table columns of a chart over time: each heading with the sum of its figures.
 fn sums(body: &str) -> Vec<(String, u64)> {
     let table = Regex::new(r#"(?s)aria-label="Figures over time">(.*?)</table>"#).unwrap();
     let table = table.captures(body).unwrap()[1].to_owned();
@@ -30,7 +30,7 @@ fn sums(body: &str) -> Vec<(String, u64)> {
     named.map(|(at, name)| (name, sum(at))).collect()
 }
 
-/// Requests of listed robots by a word, as the JSON tells them.
+/// Returns the requests of listed robots in the JSON, selected by a query.
 async fn told(client: &Client, query: &str) -> u64 {
     let told = client
         .get(&format!("api/v1/traffic?time=90d&{query}"))
@@ -39,7 +39,7 @@ async fn told(client: &Client, query: &str) -> u64 {
     told["totals"]["all"]["hits"].as_u64().unwrap()
 }
 
-/// Adds evidence of violations of the only site, so many days ago each.
+/// Adds evidence of robots.txt violations on the only site, one for each number of days ago.
 pub(super) async fn violate(site: &Site, days_ago: &[i64], cause: &str) {
     let noted: Vec<_> = days_ago
         .iter()
@@ -75,7 +75,7 @@ pub(super) async fn violate(site: &Site, days_ago: &[i64], cause: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn verdicts_are_shown_over_months_and_add_up_to_the_figures() {
+async fn verdicts_are_charted_over_months_and_add_up_to_the_figures() {
     let site = Plan::open().start().await;
     let client = site.client();
     site.refresher.prepare(true).await.unwrap();
@@ -100,7 +100,7 @@ async fn verdicts_are_shown_over_months_and_add_up_to_the_figures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn violations_are_shown_by_day_beside_what_robots_txt_decided() {
+async fn violations_are_charted_by_day_next_to_robots_txt_decisions() {
     let site = Plan::open().start().await;
     let client = site.client();
     let none = client.get("robots-txt").await.text();
@@ -129,7 +129,7 @@ async fn violations_are_shown_by_day_beside_what_robots_txt_decided() {
         );
         assert!(page.body.contains(&row), "{row}");
     }
-    // What is older than the days that are shown stands in the list below alone.
+    // Days older than the charted ones appear only in the list below.
     assert!(!page.body.contains("<th scope=\"row\">2026-01-30</th>"));
     let shown = [("robots.txt".to_owned(), 7), ("crawl-delay".to_owned(), 2)];
     assert_eq!(sums(&page.body), shown);

@@ -1,4 +1,4 @@
-//! The same as JSON.
+//! The same data and actions as JSON.
 
 use reqwest::{Method, StatusCode, header};
 use robot_detection::{
@@ -42,7 +42,7 @@ async fn ask(client: &Client, method: Method, path: &str, body: &str) -> super::
 }
 
 #[tokio::test]
-async fn a_token_opens_the_json_and_nothing_else() {
+async fn a_token_opens_only_the_json() {
     let (_site, client) = script().await;
     let answer = ask(&client, Method::GET, "api/v1/status", "").await;
     assert_eq!(answer.status, StatusCode::OK);
@@ -74,7 +74,7 @@ async fn a_wrong_token_is_refused_even_with_a_session() {
 }
 
 #[tokio::test]
-async fn a_token_needs_no_origin_but_a_session_needs_its_token() {
+async fn a_token_needs_no_origin_but_a_session_needs_its_csrf_token() {
     let (site, client) = script().await;
     let body = r#"{"source":"web-robots-db"}"#;
     let request = client.json(Method::POST, "api/v1/refresh", body);
@@ -138,7 +138,7 @@ async fn robots_are_listed_searched_and_shown() {
 }
 
 #[tokio::test]
-async fn a_refresh_runs_and_tells_its_outcome() {
+async fn a_refresh_runs_and_reports_its_outcome() {
     let (site, client) = script().await;
     let started = ask(&client, Method::POST, "api/v1/refresh", "{}").await;
     assert_eq!(started.status, StatusCode::ACCEPTED);
@@ -157,7 +157,7 @@ async fn a_refresh_runs_and_tells_its_outcome() {
 }
 
 #[tokio::test]
-async fn what_is_held_back_is_accepted_by_its_document() {
+async fn a_quarantined_snapshot_is_accepted_by_its_document() {
     let (site, client) = script().await;
     site.source.set(Reply::text(flat_file(100)));
     site.refresh().await;
@@ -248,7 +248,7 @@ async fn a_robot_is_added_and_removed_by_hand() {
 }
 
 #[tokio::test]
-async fn a_robot_that_hits_a_browser_needs_a_second_word() {
+async fn a_robot_that_matches_a_browser_needs_a_confirmation() {
     let (site, client) = script().await;
     let body = r#"{"id":"yandex","useragent":"YaBrowser/24.1"}"#;
     let refused = ask(&client, Method::POST, "api/v1/robots", body).await;
@@ -265,7 +265,7 @@ async fn a_robot_that_hits_a_browser_needs_a_second_word() {
 }
 
 #[tokio::test]
-async fn a_robot_of_a_refresh_is_not_removed_by_hand() {
+async fn a_robot_from_a_source_is_not_removed_by_hand() {
     let (site, client) = script().await;
     site.refresh().await;
     let path = "api/v1/robots/web-robots-db/acme0001";
@@ -332,7 +332,7 @@ async fn errors_have_a_status_a_code_and_a_message() {
 }
 
 #[tokio::test]
-async fn settings_and_status_tell_what_the_overview_shows() {
+async fn settings_and_status_match_the_overview() {
     let (site, client) = script().await;
     site.refresh().await;
     let settings = ask(&client, Method::GET, "api/v1/settings", "")

@@ -1,4 +1,4 @@
-//! Decisions as they come: the page, and the stream behind it.
+//! Live decisions: the page, and the stream that feeds the page.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::support::{
     program::{FIREFOX, GOOGLEBOT},
 };
 
-/// Has somebody ask for a page of a site that sends robots away from its members' pages.
+/// Requests a page of a site that redirects robots away from its members' pages.
 async fn visit(site: &Site, path: &str, user_agent: &str) {
     let policy = Policy::builder().filter_patterns(["/members/*"]);
     let policy = policy.redirect_url("/robot-heaven/").build().unwrap();
@@ -44,7 +44,7 @@ async fn visit(site: &Site, path: &str, user_agent: &str) {
         .unwrap();
 }
 
-/// Reads a stream until it has some words, or ends.
+/// Reads a stream until some words appear, or until the stream ends.
 async fn read_until(response: &mut reqwest::Response, words: &str) -> String {
     let reading = async {
         let mut read = String::new();
@@ -109,7 +109,7 @@ async fn the_page_shows_decisions_without_a_script_and_links_to_explanations() {
 }
 
 #[tokio::test]
-async fn without_a_login_nothing_is_told() {
+async fn nothing_is_shown_without_a_login() {
     let site = Plan::default().start().await;
     let client = site.client();
     for path in ["live", "live/events"] {
@@ -123,7 +123,7 @@ async fn without_a_login_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn a_stream_tells_what_comes_and_ends_with_the_session() {
+async fn a_stream_sends_new_decisions_and_ends_with_the_session() {
     let site = Plan::default().start().await;
     site.refresher.prepare(true).await.unwrap();
     let client = site.logged_in().await;
@@ -137,7 +137,10 @@ async fn a_stream_tells_what_comes_and_ends_with_the_session() {
     let told = read_until(&mut stream, "\n\n").await;
     assert!(told.starts_with("id: 2\nevent: rows\ndata: {"), "{told}");
     assert!(told.contains(r#""path":"/members/\"&script""#), "{told}");
-    assert!(!told.contains("\"path\":\"/a\""), "it is filtered: {told}");
+    assert!(
+        !told.contains("\"path\":\"/a\""),
+        "the stream is not filtered: {told}"
+    );
     client.post("logout", &[]).await;
     let told = read_until(&mut stream, "event: ended").await;
     assert!(told.contains("event: ended"), "{told}");
@@ -145,7 +148,7 @@ async fn a_stream_tells_what_comes_and_ends_with_the_session() {
 }
 
 #[tokio::test]
-async fn more_decisions_than_a_page_can_show_are_counted_and_viewers_bounded() {
+async fn excess_decisions_are_counted_and_viewers_are_limited() {
     let site = Plan::open().start().await;
     site.refresher.prepare(true).await.unwrap();
     let client = site.client();
@@ -161,7 +164,7 @@ async fn more_decisions_than_a_page_can_show_are_counted_and_viewers_bounded() {
         told += &read_until(&mut stream, "\n\n").await;
     }
     let shown = told.matches("\"path\":\"/members/a\"").count();
-    assert!(shown < 200, "all came at once: {shown}");
+    assert!(shown < 200, "all decisions were sent at once: {shown}");
     let mut others = Vec::new();
     for _ in 1..16 {
         let other = open().await.unwrap();
@@ -174,7 +177,7 @@ async fn more_decisions_than_a_page_can_show_are_counted_and_viewers_bounded() {
 }
 
 #[tokio::test]
-async fn a_person_sees_a_decision_come_pauses_and_goes_on() {
+async fn a_person_sees_a_decision_arrive_pauses_and_resumes() {
     let site = Plan::default().start().await;
     site.refresher.prepare(true).await.unwrap();
     let mut browser = Browser::start().await;

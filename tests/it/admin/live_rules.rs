@@ -1,4 +1,4 @@
-//! Rules are made, counted first, and undone on the pages and by JSON.
+//! Live rules are created, counted first, enforced and undone on the pages and by JSON.
 
 use reqwest::{Method, StatusCode};
 use robot_detection::store::{
@@ -71,7 +71,7 @@ async fn with_traffic() -> Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_is_counted_then_in_force_then_undone() {
+async fn a_rule_is_counted_then_enforced_then_undone() {
     let site = with_traffic().await;
     let client = site.logged_in().await;
     let confirm = client
@@ -86,7 +86,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    assert_eq!(live(&client).await.len(), 0, "nothing is in force yet");
+    assert_eq!(live(&client).await.len(), 0, "no rule is enforced yet");
     let fields = [
         ("action", "refuse"),
         ("robot", "acme0003"),
@@ -104,7 +104,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     assert_eq!(rules[0]["by"], "admin");
     assert_eq!(rules[0]["ends"], "2026-03-08T12:00:00Z");
     let id = rules[0]["id"].to_string();
-    // The page of the robot says so.
+    // The robot's page shows the rule.
     let robot = client.get("robots/web-robots-db/acme0003").await.text();
     assert!(robot.contains("refuse robot acme0003 with 410"), "{robot}");
     let undone = client.post("rules/remove", &[("id", &id)]).await;
@@ -116,7 +116,7 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_counted_is_what_the_rule_is_about() {
+async fn exactly_the_requests_that_the_rule_matches_are_counted() {
     let site = with_traffic().await;
     let client = site.logged_in().await;
     for (fields, requests, robots) in [
@@ -150,9 +150,9 @@ async fn what_is_counted_is_what_the_rule_is_about() {
     assert_eq!(live(&client).await.len(), 0, "a dry run changes nothing");
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of what is wrong")]
+#[expect(clippy::too_many_lines, reason = "a table of invalid rules")]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_told_by_its_field() {
+async fn invalid_rules_are_reported_by_field() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     for (body, told) in [
@@ -168,7 +168,7 @@ async fn what_is_wrong_is_told_by_its_field() {
         ),
         (
             r#"{"action":"refuse","robot":"a","status":200}"#,
-            "status: 200 refuses nobody",
+            "status: 200 is not allowed for a refusal",
         ),
         (
             r#"{"action":"slow","robot":"a","requests":0}"#,
@@ -192,7 +192,7 @@ async fn what_is_wrong_is_told_by_its_field() {
         ),
         (
             r#"{"action":"slow","robot":"a","people":true}"#,
-            "people: the rule is not about people",
+            "people: the rule does not apply to people",
         ),
         (
             r#"{"action":"slow","addresses":" , "}"#,
@@ -206,7 +206,7 @@ async fn what_is_wrong_is_told_by_its_field() {
         (r#"{"action":"slow","robot":"a","path":"x"}"#, "path: "),
         (
             r#"{"action":"slow","robot":"a","path":"/robots.txt"}"#,
-            "path: all of it is never redirected",
+            "path: all its paths are exempt from redirects",
         ),
         (
             r#"{"action":"slow","robot":"a","site":"shop"}"#,
@@ -244,7 +244,7 @@ async fn what_is_wrong_is_told_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn letting_pass_holds_for_the_verified_where_they_can_be_proven() {
+async fn a_pass_rule_requires_verification_where_claims_are_verifiable() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     for (id, more) in [
@@ -266,7 +266,7 @@ async fn letting_pass_holds_for_the_verified_where_they_can_be_proven() {
         assert_eq!(told["summary"], does);
         assert_eq!(told["ends"], json!(null));
     }
-    // A robot that goes from the registry leaves its rule, which says so.
+    // When a robot leaves the registry, its rule stays and reports the missing robot.
     let (status, _) = json(&client, Method::DELETE, "api/v1/robots/manual/proven", "").await;
     assert_eq!(status, StatusCode::NO_CONTENT);
     let rules = live(&client).await;
@@ -277,7 +277,7 @@ async fn letting_pass_holds_for_the_verified_where_they_can_be_proven() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_makes_a_rule_without_a_login_or_from_another_site() {
+async fn rules_cannot_be_created_without_a_login_or_from_another_site() {
     let site = Plan::default().start().await;
     let stranger = site.client();
     for path in [
@@ -322,7 +322,7 @@ async fn nobody_makes_a_rule_without_a_login_or_from_another_site() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rule_beyond_the_last_is_refused() {
+async fn a_rule_above_the_limit_is_refused() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let change = LiveRuleChange {
@@ -353,7 +353,7 @@ async fn the_rule_beyond_the_last_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_turned_off_has_no_form() {
+async fn disabled_features_have_no_form() {
     let site = Plan {
         live_rules: false,
         ..Plan::default()
@@ -383,7 +383,7 @@ async fn what_is_turned_off_has_no_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hostile_names_are_text() {
+async fn hostile_names_are_escaped() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let name = "<script>alert(1)</script>\"'&";
@@ -408,7 +408,7 @@ async fn hostile_names_are_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pause_is_shown_on_every_page_and_ended_there() {
+async fn a_pause_is_shown_on_every_page_and_can_be_ended_there() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let answer = client.post("rules/pause", &[]).await;
@@ -419,7 +419,10 @@ async fn a_pause_is_shown_on_every_page_and_ended_there() {
         assert!(text.contains(told), "{path}: {text}");
     }
     let login = site.client().get("login").await.text();
-    assert!(!login.contains("paused"), "nothing is told to strangers");
+    assert!(
+        !login.contains("paused"),
+        "the login page shows the pause to strangers"
+    );
     let answer = client.post("rules/resume", &[]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
     assert!(!client.get("robots").await.text().contains("is paused"));

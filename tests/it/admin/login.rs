@@ -1,4 +1,4 @@
-//! Logging in, staying in, getting out.
+//! Logging in, staying logged in, and logging out.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use robot_detection::{admin::Access, operations};
 use super::site::{NOW_MS, PASSWORD, PREFIX, Plan};
 
 #[tokio::test]
-async fn pages_lead_to_the_login_and_from_there_back() {
+async fn pages_redirect_to_the_login_and_back() {
     let site = Plan::default().start().await;
     let client = site.client();
     let turned_away = client.get("robots?q=acme&page=2").await;
@@ -25,7 +25,7 @@ async fn pages_lead_to_the_login_and_from_there_back() {
 }
 
 #[tokio::test]
-async fn the_session_cookie_is_strict_and_stays_below_the_pages() {
+async fn the_session_cookie_is_strict_and_limited_to_the_pages() {
     let site = Plan::default().start().await;
     let entered = site.client().log_in(PASSWORD).await;
     let cookie = entered.session_cookie();
@@ -41,7 +41,7 @@ async fn the_session_cookie_is_strict_and_stays_below_the_pages() {
 }
 
 #[tokio::test]
-async fn the_cookie_is_secure_where_asked_for() {
+async fn the_cookie_is_secure_where_configured() {
     let plan = Plan {
         access: Access::Login {
             secure_cookies: true,
@@ -56,7 +56,7 @@ async fn the_cookie_is_secure_where_asked_for() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_begins_no_session() {
+async fn a_wrong_password_starts_no_session() {
     let site = Plan::default().start().await;
     let client = site.client();
     let refused = client.log_in("wrong").await;
@@ -88,7 +88,7 @@ async fn many_wrong_passwords_make_a_client_wait_a_minute() {
 }
 
 #[tokio::test]
-async fn without_a_password_the_page_says_how_to_get_one() {
+async fn without_a_password_the_page_explains_how_to_set_one() {
     let plan = Plan {
         has_password: false,
         ..Plan::default()
@@ -103,7 +103,7 @@ async fn without_a_password_the_page_says_how_to_get_one() {
 }
 
 #[tokio::test]
-async fn each_login_has_a_session_id_of_its_own() {
+async fn each_login_gets_a_new_session_id() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let first = client.cookie.lock().unwrap().clone();
@@ -116,7 +116,7 @@ async fn each_login_has_a_session_id_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_session_id_that_was_planted_is_not_taken_over() {
+async fn a_planted_session_id_is_not_accepted() {
     let site = Plan::default().start().await;
     let client = site.client();
     let planted = "robot-detection-admin=AAAAAAAAAAAAAAAAAAAAAA";
@@ -138,7 +138,7 @@ async fn a_session_ends_after_twelve_hours() {
 }
 
 #[tokio::test]
-async fn logging_out_ends_the_session_for_good() {
+async fn logging_out_ends_the_session_permanently() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let cookie = client.cookie.lock().unwrap().clone();
@@ -171,7 +171,7 @@ async fn a_new_password_ends_all_other_sessions() {
 }
 
 #[tokio::test]
-async fn a_password_is_changed_by_who_knows_it_only() {
+async fn a_password_change_needs_the_current_password() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let new = "a password of my own";
@@ -201,7 +201,7 @@ async fn a_generated_password_opens_the_pages() {
 }
 
 #[tokio::test]
-async fn where_the_application_has_a_login_there_is_none_here() {
+async fn there_is_no_login_page_where_the_application_has_its_own_login() {
     let site = Plan::open().start().await;
     let client = site.client();
     assert_eq!(client.get("overview").await.status, StatusCode::OK);

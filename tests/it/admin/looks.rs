@@ -1,4 +1,4 @@
-//! How the pages look, measured in a real browser.
+//! Layout of the pages, measured in a real browser.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::support::{
     http::Reply,
 };
 
-/// Every page, with a name for its picture.
+/// Every page, with a name for its screenshot.
 const PAGES: [(&str, &str); 23] = [
     ("overview", "overview"),
     ("robots", "robots"),
@@ -55,7 +55,7 @@ async fn measure(browser: &Browser, script: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_header_is_a_line_for_each_list_and_stays_where_it_is() {
+async fn the_header_has_one_line_for_each_list_and_does_not_move() {
     let (site, _lists) = visited().await;
     let mut browser = Browser::start().await;
     browser.look(Screen::DESK, "light").await;
@@ -65,7 +65,7 @@ async fn the_header_is_a_line_for_each_list_and_stays_where_it_is() {
         let mut first = Value::Null;
         for (page, _) in PAGES {
             go(&browser, &site, page).await;
-            // Left edge and middle of each entry, and the header's own height.
+            // Left edge and middle of each entry, and the header's height.
             let script = "
                 const box = element => element.getBoundingClientRect();
                 const entries = [...document.querySelectorAll('.top a, .top button')];
@@ -88,12 +88,12 @@ async fn the_header_is_a_line_for_each_list_and_stays_where_it_is() {
 }
 
 #[tokio::test]
-async fn every_page_fits_the_screens_between_a_phone_and_a_desk() {
+async fn every_page_fits_screens_between_phone_and_desktop() {
     let (site, _lists) = visited().await;
     let mut browser = Browser::start().await;
     browser.look(Screen::DESK, "light").await;
     log_in(&browser, &site).await;
-    // `console::screens` has the phone and the desk, filled.
+    // `console::screens` covers the phone and the desktop, with data.
     for screen in [Screen::TABLET, Screen::LAPTOP] {
         browser.look(screen, "light").await;
         for (page, name) in PAGES {
@@ -111,7 +111,7 @@ async fn every_page_fits_the_screens_between_a_phone_and_a_desk() {
 }
 
 #[tokio::test]
-async fn the_newest_time_of_a_chart_is_seen_on_a_phone() {
+async fn the_newest_time_of_a_chart_is_visible_on_a_phone() {
     let (site, _lists) = visited().await;
     let mut browser = Browser::start().await;
     browser.look(Screen::DESK, "light").await;
@@ -119,7 +119,7 @@ async fn the_newest_time_of_a_chart_is_seen_on_a_phone() {
     for screen in [Screen::PHONE, Screen::TABLET, Screen::DESK] {
         browser.look(screen, "light").await;
         go(&browser, &site, "verification").await;
-        // Its right end stands in the part of its box that is not scrolled away.
+        // The chart's right end lies in the visible part of its scroll box.
         let script = "
             const chart = document.querySelector('.area');
             const box = element => element.getBoundingClientRect();
@@ -134,7 +134,7 @@ async fn the_newest_time_of_a_chart_is_seen_on_a_phone() {
         assert_eq!(found[0], true, "{screen:?}: {found}");
         assert!(
             found[1].as_f64().unwrap() >= 10.0,
-            "{screen:?}: its words can be read: {found}"
+            "{screen:?}: the text is too small: {found}"
         );
     }
     browser.end().await;

@@ -1,4 +1,4 @@
-//! Paths that robots are sent away from, and that robot heaven has no page of, are marked.
+//! Paths from which robots are redirected without a matching heaven page are marked.
 
 use regex::Regex;
 use robot_detection::{
@@ -11,7 +11,7 @@ use super::{
     visits::{self, DAY, NOW, USUAL, minute_of},
 };
 
-/// Paths, and how many of ten requests each were redirected.
+/// Sites, robots and paths, each with the number of redirects of ten requests.
 const ASKED: &[(&str, &str, &str, u64)] = &[
     ("shop", "gptbot", "/members/", 10),
     ("shop", "gptbot", "/members/described", 10),
@@ -58,7 +58,7 @@ async fn asked(site: &Site, number: i64, rows: &[(&str, &str, &str, u64)]) {
         live: &[],
     };
     site.store.traffic().add(&batch, NOW_MS).await.unwrap();
-    // Nothing is told of before the first request that was counted.
+    // Requests that were never counted are not reported.
     visits::add(&site.store, &[minute_of(&USUAL[4], NOW - DAY, 1)]).await;
 }
 
@@ -74,7 +74,7 @@ async fn describe(site: &Site) {
     saved.await.unwrap();
 }
 
-/// Marked paths, with where each leads.
+/// Returns the marked paths, each with its link target.
 async fn marked(client: &Client, page: &str) -> Vec<(String, String)> {
     let body = client.get(page).await.body;
     let mark = r#"class="missing" href="\./([^"]+)">.*?<span class="unseen"> ([^<]+)</span>"#;
@@ -86,28 +86,28 @@ async fn marked(client: &Client, page: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn what_robots_were_redirected_from_and_nothing_describes_is_marked() {
+async fn redirected_paths_without_a_description_are_marked() {
     let site = Plan::open().start().await;
     let client = site.client();
     asked(&site, 1, ASKED).await;
-    // Where nothing is described at all, each row would be marked.
+    // On a site without any descriptions, every row would be marked.
     assert_eq!(marked(&client, "paths?path=/members/*").await, []);
     describe(&site).await;
     let found = marked(&client, "paths?path=/members/*").await;
     let link = "site-robot/descriptions?site=shop&q=%2Fmembers%2Fgone";
     assert_eq!(found, [("/members/gone".to_owned(), link.to_owned())]);
-    // The search there shows what is described beside it.
+    // The linked search shows the descriptions of neighbouring pages.
     let led = client.get(link).await;
     assert!(led.text().contains("/members/gone-again"), "{}", led.text());
     let found = marked(&client, "paths").await;
     let names: Vec<_> = found.iter().map(|(name, _)| &**name).collect();
-    assert_eq!(names, ["/other/*"], "people are not sent to heaven");
+    assert_eq!(names, ["/other/*"], "people are not redirected to heaven");
     let page = client.get("paths").await.text();
     assert!(page.contains("“Missing from heaven” marks paths"), "{page}");
 }
 
 #[tokio::test]
-async fn of_several_sites_the_chosen_one_is_looked_at() {
+async fn only_the_selected_site_is_checked() {
     let site = Plan::open().start().await;
     let client = site.client();
     asked(&site, 1, ASKED).await;

@@ -1,4 +1,4 @@
-//! What needs somebody is said on the first page, and nothing else.
+//! The first page lists the conditions that need an administrator's attention, and no others.
 
 use robot_detection::{
     description::ResourceDescription,
@@ -17,10 +17,10 @@ use crate::support::{
 const HOUR_MS: i64 = 60 * 60_000;
 const NOTHING: &str = "Nothing needs attention.";
 
-/// A site that people and well-known robots have come to, whose robot heaven has a page.
+/// Returns a site with traffic of people and well-known robots, and a page in robot heaven.
 async fn calm() -> (Site, Client) {
     let site = Plan::open().start().await;
-    // Neither impostors nor a robot that comes more often.
+    // Neither impostors nor a robot with growing traffic.
     come(&site.store, &USUAL[..6], 0..60).await;
     let page = ResourceDescription::new("https://shop.example/a");
     let run = ended_run(&site, NOW_MS - 12 * HOUR_MS).await;
@@ -70,7 +70,7 @@ fn certificate(names: &str, left_ms: i64, failures: u32) -> ServedCertificate {
 }
 
 #[tokio::test]
-async fn where_all_is_well_nothing_needs_anybody() {
+async fn nothing_is_listed_while_all_is_well() {
     let (site, client) = calm().await;
     site.certificates
         .report_by(|| vec![certificate("shop.example", 60 * 24 * HOUR_MS, 2)]);
@@ -81,7 +81,7 @@ async fn where_all_is_well_nothing_needs_anybody() {
 }
 
 #[tokio::test]
-async fn certificates_are_told_of_before_they_end_and_when_they_cannot_be_ordered() {
+async fn certificates_are_listed_before_they_expire_and_when_they_cannot_be_ordered() {
     let (site, client) = calm().await;
     site.certificates.report_by(|| {
         vec![
@@ -104,7 +104,7 @@ async fn certificates_are_told_of_before_they_end_and_when_they_cannot_be_ordere
 }
 
 #[tokio::test]
-async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
+async fn a_heaven_that_is_quarantined_empty_or_old_is_listed_with_a_link() {
     let (site, client) = calm().await;
     let (run, _) = site
         .store
@@ -126,7 +126,7 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
     );
     let page = client.get("overview").await.body;
     assert!(page.contains("href=\"./site-robot?site=shop\""), "{page}");
-    // Another run comes into force.
+    // Another run is published.
     ended_run(&site, NOW_MS).await;
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
@@ -136,14 +136,14 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
         "Robot heaven of shop has no pages: the last run of the site robot described no pages.",
     )
     .await;
-    // Robots are not sent there.
+    // Robots are not redirected to heaven.
     site.robot_runs.tell_heaven("shop", HeavenUse::Nothing);
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
 }
 
 #[tokio::test]
-async fn pages_that_are_older_than_their_schedule_are_told() {
+async fn pages_older_than_their_schedule_are_listed() {
     let site = Plan::open().start().await;
     come(&site.store, &USUAL[..1], 0..3).await;
     let client = site.client();
@@ -159,7 +159,7 @@ async fn pages_that_are_older_than_their_schedule_are_told() {
          twice since.",
     )
     .await;
-    // What broke off here comes first, as long as no run has ended since.
+    // A run that failed on this instance comes first until a later run ends.
     site.store
         .frontier()
         .begin_run("shop", "", NOW_MS)
@@ -177,7 +177,7 @@ async fn pages_that_are_older_than_their_schedule_are_told() {
 }
 
 #[tokio::test]
-async fn what_needs_somebody_is_said_before_any_request_was_counted() {
+async fn conditions_are_listed_before_any_request_is_counted() {
     let site = Plan::open().start().await;
     site.certificates
         .report_by(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
@@ -189,7 +189,7 @@ async fn what_needs_somebody_is_said_before_any_request_was_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_says_which_of_its_own_certificates_ends() {
+async fn a_server_names_its_own_certificate_that_expires() {
     let directory = tempfile::tempdir().unwrap();
     let key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(["soon.example".to_owned()]).unwrap();

@@ -7,10 +7,10 @@ use reqwest::{StatusCode, Url};
 
 use super::site::{Plan, Site};
 
-/// Addresses of one page, with other queries, that are followed.
+/// Number of addresses of one page with different queries that are followed.
 const MAX_ALIKE: usize = 5;
 
-/// Returns `true` if an address is of the same page as another one.
+/// Returns `true` if two addresses differ only in their query.
 fn is_alike(seen: &str, url: &Url) -> bool {
     seen.split('?').next() == url.as_str().split('?').next()
 }
@@ -26,13 +26,13 @@ async fn follow_every_link(site: &Site, top: &str) -> BTreeSet<String> {
     let mut to_see = vec![top.clone()];
     let mut seen = BTreeSet::<String>::new();
     while let Some(url) = to_see.pop() {
-        // Filters go together in more ways than anybody follows.
+        // Filters have more combinations than a test can follow.
         let alike = seen.iter().filter(|seen| is_alike(seen, &url)).count();
         if alike >= MAX_ALIKE || !seen.insert(url.to_string()) {
             continue;
         }
         let answer = http.get(url.clone()).send().await.unwrap();
-        // A form that is sent empty may be refused, by a page that leads on like any other.
+        // An empty form may be refused with a page that has links like any other page.
         let is_refused_form =
             url.query().is_none() && answer.status() == StatusCode::UNPROCESSABLE_ENTITY;
         let is_answered = answer.status() == StatusCode::OK || is_refused_form;
@@ -135,7 +135,7 @@ async fn as_the_fallback_of_an_application() {
 }
 
 #[tokio::test]
-async fn without_the_slash_one_is_led_to_a_page_that_can_link() {
+async fn without_the_slash_a_page_redirects_to_the_url_with_the_slash() {
     let site = Plan::open().start().await;
     let http = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())

@@ -1,4 +1,4 @@
-//! The description of the JSON is that of the server that gives it.
+//! The OpenAPI document describes the JSON of the server that serves the document.
 
 use reqwest::{Method, StatusCode, header};
 use serde_json::Value;
@@ -29,7 +29,7 @@ async fn described(client: &Client) -> (Value, Vec<Operation>) {
     (document, operations)
 }
 
-/// Address below the pages, with something in place of its parameters.
+/// Returns an operation's address below the pages, with placeholders for its parameters.
 fn address(operation: &Operation) -> String {
     let segments = operation.path.split('/').map(|segment| {
         if segment.starts_with('{') {
@@ -48,7 +48,7 @@ async fn site() -> (Site, Client) {
 }
 
 #[tokio::test]
-async fn every_operation_answers_as_the_document_says() {
+async fn every_operation_responds_as_documented() {
     let (site, browser) = site().await;
     site.refresh().await;
     let (document, operations) = described(&browser).await;
@@ -63,7 +63,7 @@ async fn every_operation_answers_as_the_document_says() {
     let mut ids = std::collections::BTreeSet::new();
     for operation in &operations {
         let id = operation.described["operationId"].as_str().unwrap();
-        assert!(ids.insert(id.to_owned()), "{id} stands twice");
+        assert!(ids.insert(id.to_owned()), "{id} is used twice");
         if operation.method != Method::GET {
             continue;
         }
@@ -78,7 +78,7 @@ async fn every_operation_answers_as_the_document_says() {
             answer.status,
             answer.body
         );
-        // What needs no parameter and no site robot is there.
+        // Operations without parameters or a site robot must succeed.
         let needs = ["/{", "/site-robot", "/check", "/identify"];
         if !needs.iter().any(|part| operation.path.contains(part)) {
             assert!(is_described, "{path}: {} {}", answer.status, answer.body);
@@ -87,7 +87,7 @@ async fn every_operation_answers_as_the_document_says() {
 }
 
 #[tokio::test]
-async fn every_operation_takes_its_own_parameters_and_no_others() {
+async fn every_operation_accepts_exactly_its_own_parameters() {
     let (_site, browser) = site().await;
     for operation in described(&browser).await.1 {
         let path = address(&operation);
@@ -112,7 +112,7 @@ async fn every_operation_takes_its_own_parameters_and_no_others() {
 }
 
 #[tokio::test]
-async fn parameters_have_the_words_and_types_of_the_document_and_no_others() {
+async fn parameters_have_exactly_the_documented_words_and_types() {
     let (_site, browser) = site().await;
     let mut words = 0;
     for operation in described(&browser).await.1 {
@@ -144,7 +144,7 @@ async fn parameters_have_the_words_and_types_of_the_document_and_no_others() {
 }
 
 #[tokio::test]
-async fn nobody_writes_without_a_token_and_nobody_with_a_read_one() {
+async fn writing_needs_a_token_with_write_scope() {
     let (site, browser) = site().await;
     let (name, scope) = (("name", "reader"), ("scope", "read"));
     let made = browser.post("access/tokens", &[name, scope]).await;
@@ -192,7 +192,7 @@ async fn bodies_are_described_by_all_of_their_fields() {
             "{path}: {}",
             refused.body
         );
-        // The error lists the fields that there are.
+        // The error lists the existing fields.
         let mut told: Vec<_> = known
             .captures_iter(&refused.body)
             .map(|field| field[1].to_owned())
@@ -206,7 +206,7 @@ async fn bodies_are_described_by_all_of_their_fields() {
 }
 
 #[tokio::test]
-async fn the_page_shows_every_operation_and_strangers_see_neither() {
+async fn the_page_shows_every_operation_and_needs_a_login() {
     let (site, browser) = site().await;
     let page = browser.get("openapi").await;
     assert_eq!(page.status, StatusCode::OK);

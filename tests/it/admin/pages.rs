@@ -1,4 +1,4 @@
-//! What the pages say.
+//! Contents of the pages.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::http::Reply;
 const HOSTILE: &str = "\"><script>alert('x')</script>&amp;{{7*7}}<img src=x onerror=alert(1)>";
 
 #[tokio::test]
-async fn the_settings_tell_what_is_filtered_and_where_it_was_set() {
+async fn the_settings_show_what_is_filtered_and_where_it_was_set() {
     let site = Plan::open().start().await;
     site.refresh().await;
     let client = site.client();
@@ -39,7 +39,7 @@ async fn the_settings_tell_what_is_filtered_and_where_it_was_set() {
 }
 
 #[tokio::test]
-async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_own_one() {
+async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_current_instance() {
     let site = Plan::open().start().await;
     let uptime = Duration::from_hours(3);
     let beat = site
@@ -76,7 +76,7 @@ async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_own_one() {
 }
 
 #[tokio::test]
-async fn the_first_page_says_plainly_that_nothing_is_filtered() {
+async fn the_first_page_states_plainly_that_nothing_is_filtered() {
     let plan = Plan {
         filter: "",
         ..Plan::open()
@@ -92,7 +92,7 @@ async fn the_first_page_says_plainly_that_nothing_is_filtered() {
 }
 
 #[tokio::test]
-async fn without_a_source_there_is_no_button_but_a_word() {
+async fn without_a_source_there_is_a_note_instead_of_a_button() {
     let plan = Plan {
         has_source: false,
         ..Plan::open()
@@ -109,7 +109,7 @@ async fn without_a_source_there_is_no_button_but_a_word() {
 }
 
 #[tokio::test]
-async fn ten_thousand_robots_are_shown_a_page_at_a_time() {
+async fn ten_thousand_robots_are_paged() {
     let site = Plan::open().start().await;
     site.source.set(Reply::text(flat_file(10_000)));
     site.refresh().await;
@@ -124,7 +124,7 @@ async fn ten_thousand_robots_are_shown_a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_first_start_without_network_is_told() {
+async fn a_first_start_without_network_is_shown() {
     let site = Plan::open().start().await;
     site.refresher.prepare(true).await.unwrap();
     let client = site.client();
@@ -179,7 +179,7 @@ async fn the_button_refreshes_and_the_outcome_is_shown() {
 }
 
 #[tokio::test]
-async fn a_refresh_under_way_is_followed_without_a_script() {
+async fn a_running_refresh_is_followed_without_a_script() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     site.source.set(Reply::Hang);
@@ -194,7 +194,7 @@ async fn a_refresh_under_way_is_followed_without_a_script() {
 }
 
 #[tokio::test]
-async fn force_accepts_what_looks_damaged() {
+async fn force_accepts_an_apparently_damaged_list() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     site.source.set(Reply::text(flat_file(3)));
@@ -205,7 +205,7 @@ async fn force_accepts_what_looks_damaged() {
 }
 
 #[tokio::test]
-async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
+async fn a_quarantined_list_is_shown_with_a_button_that_accepts_only_that_list() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     site.source.set(Reply::text(flat_file(100)));
@@ -216,7 +216,7 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
     let page = client.get("refresh").await.text();
     assert!(page.contains("The download is held for review."), "{page}");
     assert!(
-        page.contains("held for review: it has 80 robots, before it had 100"),
+        page.contains("the document has 80 robots, down from 100"),
         "{page}"
     );
     let overview = client.get("overview").await;
@@ -306,7 +306,7 @@ async fn a_robot_is_shown_with_its_patterns_and_links() {
 }
 
 #[tokio::test]
-async fn the_answer_shows_where_the_user_agent_matched_and_what_follows() {
+async fn the_identify_page_shows_the_match_and_the_decision() {
     let site = Plan::open().start().await;
     site.refresh().await;
     let agent = encode("Mozilla/5.0 (compatible; Acme0007Walker/2.1)");
@@ -348,7 +348,7 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
             "{field}"
         );
     }
-    let words = "\"localhost\" is not the end of a host name, such as crawl.example.com";
+    let words = "\"localhost\" is not the suffix of a host name, such as crawl.example.com";
     assert!(
         refused.body.contains(&words.replace('"', "&#34;")),
         "{}",
@@ -382,7 +382,7 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
 }
 
 #[tokio::test]
-async fn a_robot_that_hits_a_browser_is_added_on_a_second_word_only() {
+async fn a_robot_that_matches_a_browser_is_added_only_after_confirmation() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let robot = [("id", "odd"), ("useragent", "YaBrowser/24.1")];
@@ -401,7 +401,7 @@ async fn a_robot_that_hits_a_browser_is_added_on_a_second_word_only() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_gone_is_told_and_does_no_more_harm() {
+async fn a_missing_database_is_reported_without_further_damage() {
     let site = Plan::open().start().await;
     site.refresh().await;
     site.store.close().await;
@@ -418,7 +418,7 @@ async fn a_database_that_is_gone_is_told_and_does_no_more_harm() {
     assert_eq!(identified.json()["claim"]["id"], "acme0001");
 }
 
-/// Puts hostile text into every column that is shown.
+/// Puts hostile text into every displayed column.
 async fn poison(site: &Site) -> i64 {
     let mut robot = Robot::new(HOSTILE, Source::web_robots_db());
     HOSTILE.clone_into(&mut robot.name);
@@ -518,6 +518,6 @@ async fn nothing_hostile_reaches_a_page_unescaped() {
         }
         escaped += usize::from(page.body.contains("&#60;script&#62;"));
     }
-    // The test could not fail if the text did not reach the pages at all.
+    // The test could not fail if the text never reached the pages.
     assert!(escaped >= 10, "{escaped} of {}", pages.len());
 }

@@ -1,11 +1,11 @@
-//! What a query of the JSON must not say, and who is answered in JSON.
+//! Invalid queries of the JSON API, and requests that are answered in JSON.
 
 use reqwest::{Method, StatusCode, header};
 
 use super::site::{Answer, Client, Plan, Site, flat_file};
 use crate::support::http::Reply;
 
-/// Site without a login, with robots for several pages.
+/// Site without a login, with enough robots for several pages.
 async fn open() -> (Site, Client) {
     let site = Plan::open().start().await;
     site.source.set(Reply::text(flat_file(150)));
@@ -32,7 +32,7 @@ fn assert_problem(answer: &Answer, status: u16, code: &str, words: &str) {
 }
 
 #[tokio::test]
-async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_name() {
+async fn an_unknown_parameter_is_rejected_with_the_nearest_name() {
     let (_site, client) = open().await;
     for (path, words) in [
         ("api/v1/status?sit=a", "did you mean site?"),
@@ -88,7 +88,7 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
 }
 
 #[tokio::test]
-async fn every_parameter_that_an_address_has_is_taken() {
+async fn every_known_parameter_is_accepted() {
     let (_site, client) = open().await;
     for path in [
         "api/v1/status?site=&host=a.example",
@@ -112,7 +112,7 @@ async fn every_parameter_that_an_address_has_is_taken() {
         "api/v1/site-robot/explain?site=a&url=b",
     ] {
         let answer = client.get(path).await;
-        // No site is walked here.
+        // No site robot is configured here.
         assert_eq!(
             answer.status,
             StatusCode::NOT_FOUND,
@@ -123,7 +123,7 @@ async fn every_parameter_that_an_address_has_is_taken() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_not_there_is_refused() {
+async fn a_page_number_out_of_range_is_rejected() {
     let (_site, client) = open().await;
     for (query, words) in [
         ("limit=0", "limit: must be a number from 1 to 1000"),
@@ -139,7 +139,7 @@ async fn a_page_that_is_not_there_is_refused() {
     }
     let none = client.get("api/v1/robots?q=nobody-has-this-name").await;
     assert_eq!(none.json()["total"], 0);
-    // A page for people shows what is nearest.
+    // A page for people shows the nearest page number instead.
     for page in ["0", "3", "18446744073709551615"] {
         let answer = client.get(&format!("registry?page={page}&pge=1")).await;
         assert_eq!(answer.status, StatusCode::OK, "{page}");
@@ -148,7 +148,7 @@ async fn a_page_that_is_not_there_is_refused() {
 }
 
 #[tokio::test]
-async fn who_asks_for_json_is_told_errors_in_json() {
+async fn clients_that_accept_json_get_errors_in_json() {
     let (_site, client) = open().await;
     let json = "application/json";
     for (method, path, status, code, words) in [
@@ -207,13 +207,13 @@ async fn who_asks_for_json_is_told_errors_in_json() {
             "{accept}"
         );
     }
-    // Below `api/` nobody gets a page.
+    // Below `api/` errors are always JSON, never a page.
     let answer = accepting(&client, Method::GET, "api/v1/nothing", "text/html").await;
     assert_problem(&answer, 404, "not_found", "");
 }
 
 #[tokio::test]
-async fn who_asks_for_json_and_is_not_logged_in_is_told_so_and_sent_nowhere() {
+async fn clients_that_accept_json_without_a_login_are_not_redirected() {
     let site = Plan::default().start().await;
     let client = site.client();
     for path in [

@@ -37,7 +37,7 @@ pub(super) const PREFIX: &str = "/robot-detection/admin";
 /// 2026-03-01T12:00:00Z.
 pub(super) const NOW_MS: i64 = 1_772_366_400_000;
 
-/// Site that ends with the test.
+/// A site that stops when the test ends.
 pub(super) struct Site {
     pub(super) address: SocketAddr,
     pub(super) database: String,
@@ -54,10 +54,10 @@ pub(super) struct Site {
     _directory: tempfile::TempDir,
 }
 
-/// What differs from site to site.
+/// Options of a site.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a setting of its own"
+    reason = "each field is a separate setting"
 )]
 pub(super) struct Plan {
     pub(super) access: Access,
@@ -65,7 +65,7 @@ pub(super) struct Plan {
     pub(super) filter: &'static str,
     pub(super) has_password: bool,
     pub(super) has_source: bool,
-    /// Whether claims are proven, by lists of addresses.
+    /// Verify claims by address lists.
     pub(super) verifies: bool,
     pub(super) live_rules: bool,
     pub(super) time_zone: &'static str,
@@ -91,7 +91,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Plan of a site whose application has a login of its own.
+    /// Plan of a site in an application with its own login.
     pub(super) fn open() -> Self {
         Self {
             access: Access::Open,
@@ -101,7 +101,7 @@ impl Plan {
 
     #[expect(
         clippy::too_many_lines,
-        reason = "what a site has, one after the other"
+        reason = "sets up the parts of a site one after the other"
     )]
     pub(super) async fn start(self) -> Site {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -221,7 +221,7 @@ impl Site {
         raw.close().await.unwrap();
     }
 
-    /// Refreshes without the page.
+    /// Refreshes the registry directly, without the page.
     pub(super) async fn refresh(&self) {
         self.refresher
             .refresh(
@@ -234,10 +234,10 @@ impl Site {
     }
 }
 
-/// Client with one cookie, as a browser keeps it.
+/// Client with one cookie, stored as a browser does.
 pub(super) struct Client {
     http: reqwest::Client,
-    /// URL of the top of the pages, with a slash.
+    /// URL of the top of the pages, with a trailing slash.
     pub(super) top: String,
     pub(super) cookie: Mutex<Option<String>>,
 }
@@ -267,7 +267,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// Returns the token of the first form on the page.
+    /// Returns the CSRF token of the first form on the page.
     pub(super) fn csrf(&self) -> String {
         let token = Regex::new(r#"name="csrf" value="([^"]+)""#).unwrap();
         token
@@ -286,7 +286,7 @@ impl Answer {
 }
 
 impl Client {
-    /// Creates a client of the pages at an address, which has no cookie yet.
+    /// Creates a client for the pages at an address, without a cookie.
     pub(super) fn of(address: SocketAddr) -> Self {
         Self {
             http: reqwest::Client::builder()
@@ -302,7 +302,7 @@ impl Client {
         self.send(self.request(Method::GET, path)).await
     }
 
-    /// Posts a form as a browser does, with the token of the session's pages.
+    /// Posts a form as a browser does, with the CSRF token of the session's pages.
     pub(super) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.get("account").await.csrf();
         let mut fields = fields.to_vec();
@@ -361,7 +361,7 @@ impl Client {
         }
     }
 
-    /// Asks until the refresh under way has ended; returns what it says then.
+    /// Polls until the running refresh has ended; returns the final status.
     pub(super) async fn refresh_done(&self) -> serde_json::Value {
         eventually_async("the refresh ends", async || {
             let job = self.get("api/v1/refresh").await.json();
@@ -395,7 +395,7 @@ pub(super) fn flat_file(robots: usize) -> String {
     file
 }
 
-/// Returns what proves claims by lists of addresses alone, or by nothing.
+/// Returns a verifier of claims by address lists alone, or none.
 fn proving(
     is_on: bool,
     store: &Store,
@@ -408,7 +408,7 @@ fn proving(
     methods.ranges = is_on.then(|| lists.clone());
     let stop = CancellationToken::new();
     let verifier = Verifier::new(methods, clock.clone(), tasks.clone(), stop);
-    // A list that a test holds back is waited for, however busy the machine is.
+    // A list delayed by a test is awaited, however busy the machine is.
     let limits = FetchLimits {
         timeout: Duration::from_hours(1),
         ..RangesRefresher::fetch_limits()

@@ -1,4 +1,4 @@
-//! The site robot on the administrator's pages: it is set in motion, watched, and cleared.
+//! The site robot on the administrator's pages: it is started, watched, and reset.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ use crate::support::{
 
 const HOSTILE: &str = "</title><script>alert('x')</script>";
 
-/// Robot of a site of 60 pages, each of which waits until it may be read.
+/// Site robot of a site with 60 pages, each of which waits for a permit.
 struct Walk {
     pages: Arc<Semaphore>,
-    /// Pages that were asked for.
+    /// Counts requested pages.
     asked: Arc<Semaphore>,
-    /// Runs that may begin.
+    /// Permits to start a run.
     begin: Arc<Semaphore>,
     is_taken_up: Arc<Notify>,
     runner: JoinHandle<()>,
@@ -43,7 +43,7 @@ impl Drop for Walk {
 }
 
 impl Walk {
-    /// Begins each run as soon as it is asked for.
+    /// Starts each run as soon as it is requested.
     fn of(site: &Site) -> Self {
         Self::begun_by(site, Arc::new(Semaphore::new(1_000)))
     }
@@ -123,9 +123,9 @@ fn html(number: usize) -> String {
     )
 }
 
-/// Asks until the status fits.
+/// Polls until the status matches.
 async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
-    eventually_async("the robot gets there", async || {
+    eventually_async("the site robot's status matches", async || {
         let status = client.get("api/v1/site-robot").await.json();
         fits(&status).then_some(status)
     })
@@ -133,7 +133,7 @@ async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> se
 }
 
 #[tokio::test]
-async fn results_that_are_held_back_are_told_and_accepted_by_a_button() {
+async fn quarantined_results_are_shown_and_accepted_by_a_button() {
     let site = Plan::default().start().await;
     let walk = Walk::of(&site);
     let client = site.logged_in().await;
@@ -176,7 +176,7 @@ async fn results_that_are_held_back_are_told_and_accepted_by_a_button() {
 }
 
 #[tokio::test]
-async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
+async fn a_run_is_started_paused_resumed_and_shown_when_it_is_done() {
     let site = Plan::default().start().await;
     let walk = Walk::of(&site);
     let client = site.logged_in().await;
@@ -232,7 +232,7 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
     }
 }
 
-/// Marks the page that a browser shows: the mark goes when it is loaded again.
+/// Marks the page shown by a browser; a reload removes the mark.
 async fn mark(browser: &Browser) {
     let script = "window.isMarked = true;";
     browser.client.execute(script, vec![]).await.unwrap();
@@ -244,7 +244,7 @@ async fn is_marked(browser: &Browser) -> bool {
 }
 
 #[tokio::test]
-async fn a_run_that_is_taken_up_is_starting_until_it_is_seen() {
+async fn an_accepted_run_shows_as_starting_until_it_reports() {
     let site = Plan::default().start().await;
     let walk = Walk::begun_by(&site, Arc::new(Semaphore::new(0)));
     let client = site.logged_in().await;
@@ -265,7 +265,7 @@ async fn a_run_that_is_taken_up_is_starting_until_it_is_seen() {
 }
 
 #[tokio::test]
-async fn a_person_watches_a_run_without_loading_the_page_again() {
+async fn a_person_watches_a_run_without_reloading_the_page() {
     let site = Plan::default().start().await;
     let walk = Walk::of(&site);
     let mut browser = Browser::start().await;
@@ -288,7 +288,7 @@ async fn a_person_watches_a_run_without_loading_the_page_again() {
     browser
         .wait_for_text("[data-live=last_url]", "/members/")
         .await;
-    assert!(is_marked(&browser).await, "the page was loaded again");
+    assert!(is_marked(&browser).await, "the page was reloaded");
     browser.keep_screenshot("admin-site-robot-running").await;
 
     browser.find("#pause").await.click().await.unwrap();
@@ -300,7 +300,7 @@ async fn a_person_watches_a_run_without_loading_the_page_again() {
     mark(&browser).await;
     walk.pages.add_permits(5);
     browser.wait_for_text("[data-count=fetched]", "12").await;
-    assert!(is_marked(&browser).await, "the page was loaded again");
+    assert!(is_marked(&browser).await, "the page was reloaded");
 
     browser.find("#stop").await.click().await.unwrap();
     browser
@@ -313,7 +313,7 @@ async fn a_person_watches_a_run_without_loading_the_page_again() {
         browser.find("#run").await.text().await.unwrap(),
         "Continue the run"
     );
-    assert!(is_marked(&browser).await, "the page was loaded again");
+    assert!(is_marked(&browser).await, "the page was reloaded");
 
     browser.find("#run").await.click().await.unwrap();
     browser.find("#stop").await;
@@ -324,13 +324,13 @@ async fn a_person_watches_a_run_without_loading_the_page_again() {
         .await;
     let described = "a[href*=\"site-robot/descriptions\"]";
     browser.wait_for_text(described, "60 resources").await;
-    assert!(is_marked(&browser).await, "the page was loaded again");
+    assert!(is_marked(&browser).await, "the page was reloaded");
     browser.keep_screenshot("admin-site-robot-done").await;
     browser.end().await;
 }
 
 #[tokio::test]
-async fn a_run_that_was_stopped_goes_on_where_it_was() {
+async fn a_stopped_run_continues_where_it_was() {
     let site = Plan::default().start().await;
     let walk = Walk::of(&site);
     let client = site.logged_in().await;
@@ -339,7 +339,7 @@ async fn a_run_that_was_stopped_goes_on_where_it_was() {
     until(&client, |status| status["run"]["found"] == 60).await;
     walk.asked.acquire_many(2).await.unwrap().forget();
     client.post("site-robot/stop", &[]).await;
-    // What has begun is finished, and no more is begun.
+    // Pages in progress are finished, and no more are started.
     until(&client, |status| status["live"]["state"] == "stopping").await;
     walk.pages.add_permits(1_000);
     let stopped = until(&client, |status| status["state"] == "stopped").await;
@@ -354,8 +354,8 @@ async fn a_run_that_was_stopped_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one site, asked in many ways")]
-async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
+#[expect(clippy::too_many_lines, reason = "many queries of one site")]
+async fn descriptions_are_searched_and_hostile_text_is_escaped() {
     let site = Plan::default().start().await;
     let walk = Walk::of(&site);
     walk.pages.add_permits(1_000);
@@ -429,7 +429,7 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
 }
 
 #[tokio::test]
-async fn everything_is_forgotten_after_a_question_and_not_in_a_run() {
+async fn a_reset_needs_a_confirmation_and_is_refused_during_a_run() {
     let site = Plan::default().start().await;
     let walk = Walk::of(&site);
     let client = site.logged_in().await;
@@ -456,7 +456,7 @@ async fn everything_is_forgotten_after_a_question_and_not_in_a_run() {
 }
 
 #[tokio::test]
-async fn what_has_an_effect_needs_proof_that_it_is_meant() {
+async fn actions_need_a_csrf_proof() {
     let site = Plan::default().start().await;
     let _walk = Walk::of(&site);
     let client = site.logged_in().await;
@@ -487,7 +487,7 @@ async fn what_has_an_effect_needs_proof_that_it_is_meant() {
 }
 
 #[tokio::test]
-async fn a_site_without_a_robot_is_told_so() {
+async fn a_site_without_a_site_robot_shows_a_note() {
     let site = Plan::open().start().await;
     let client = site.client();
     let page = client.get("site-robot").await;

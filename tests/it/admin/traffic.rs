@@ -1,4 +1,4 @@
-//! Figures of the traffic: on pages, as JSON and CSV, and in the report of the command line.
+//! Traffic figures: on pages, as JSON and CSV, and in the command line's report.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ use crate::support::program::succeed;
 
 const HOSTILE: &str = "\"><script>alert('x')</script>&amp;{{7*7}}<img src=x onerror=alert(1)>";
 
-/// Whole days, which are the same to programs that are started later.
+/// Whole days, which give the same figures to programs that start later.
 const WHOLE_DAYS: &str = "since=2026-02-22&until=2026-02-28";
 
 const GROUPINGS: [&str; 9] = [
     "robot", "operator", "purpose", "verdict", "decision", "cause", "site", "status", "total",
 ];
 
-/// A site that usual visitors have come to for so many days; the registry knows their robots.
+/// Returns a site with some days of usual traffic, from robots in the registry among others.
 async fn visited(days: i64) -> (Site, Client) {
     let site = Plan::open().start().await;
     site.refresher.prepare(true).await.unwrap();
@@ -32,14 +32,14 @@ async fn visited(days: i64) -> (Site, Client) {
     (site, client)
 }
 
-/// Numbers of requests or bytes on a page, as programs read them.
+/// Returns the numbers of requests or bytes on a page, as machine-readable values.
 fn values(body: &str) -> Vec<u64> {
     let value = Regex::new(r#"<data value="(\d+)""#).unwrap();
     let found = value.captures_iter(body);
     found.map(|found| found[1].parse().unwrap()).collect()
 }
 
-/// Links of figures, with what each says that it counts.
+/// Returns the links of figures, each with the figure that it shows.
 fn figure_links(body: &str) -> BTreeSet<(String, u64)> {
     let link = Regex::new(r#"<a href="((?:\./|\.\./)+)([^"]+)"><data value="(\d+)""#).unwrap();
     let found = link.captures_iter(body);
@@ -52,7 +52,7 @@ fn unescaped(text: &str) -> String {
     text.replace("&#38;", "&").replace("&amp;", "&")
 }
 
-/// What the command line prints of the same days.
+/// Returns the command line's report for the same days.
 fn report(site: &Site, arguments: &[&str]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("robot-detection.toml");
@@ -68,7 +68,7 @@ fn hits(value: &Value) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
+async fn pages_json_csv_and_the_report_agree_exactly() {
     let (site, client) = visited(9).await;
     let json = client
         .get(&format!("api/v1/traffic?{WHOLE_DAYS}"))
@@ -97,7 +97,7 @@ async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
             }
         }
     }
-    // The same of a filter.
+    // The same with a filter.
     let path = format!("api/v1/traffic?{WHOLE_DAYS}&site=shop&purpose=search");
     let narrow = client.get(&path).await.json();
     let arguments = ["--json", "--site", "shop", "--purpose", "search"];
@@ -107,7 +107,7 @@ async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
 }
 
 #[tokio::test]
-async fn figures_over_time_add_up_to_those_of_the_whole() {
+async fn figures_over_time_add_up_to_the_totals() {
     let (_site, client) = visited(12).await;
     for time in ["1h", "24h", "7d", "30d", "90d", "all"] {
         let whole = client
@@ -135,7 +135,7 @@ async fn figures_over_time_add_up_to_those_of_the_whole() {
 }
 
 #[tokio::test]
-async fn every_figure_leads_to_a_page_with_that_figure() {
+async fn every_figure_links_to_a_page_with_that_figure() {
     let (_site, client) = visited(3).await;
     let mut followed = 0;
     for page in [
@@ -163,7 +163,7 @@ async fn every_figure_leads_to_a_page_with_that_figure() {
 }
 
 #[tokio::test]
-async fn a_filter_leaves_out_everything_else() {
+async fn a_filter_excludes_everything_else() {
     let (_site, client) = visited(2).await;
     let total = async |query: &str| {
         let json = client.get(&format!("api/v1/traffic?{query}")).await.json();
@@ -189,12 +189,12 @@ async fn a_filter_leaves_out_everything_else() {
         spared,
         total("decision=redirect").await + total("decision=refuse").await
     );
-    // What the registry does not know has an operator that is not known.
+    // Robots that are not in the registry have an unknown operator.
     assert!(total("operator=-").await >= total("robot=unlisted").await);
 }
 
 #[tokio::test]
-async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
+async fn an_invalid_parameter_is_rejected_with_the_valid_ones() {
     let (_site, client) = visited(1).await;
     for (path, told) in [
         (
@@ -232,7 +232,7 @@ async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
         ("api/v1/traffic/series?step=1", "parameter"),
     ] {
         let answer = client.get(path).await;
-        // A parameter that does not exist is one thing, a value that does not another.
+        // An unknown parameter is reported differently from an invalid value.
         let status = match told {
             "parameter" | "did you mean time?" => StatusCode::BAD_REQUEST,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
@@ -243,13 +243,13 @@ async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
     }
 }
 
-/// Visits of one robot, so many in an hour of now and so many a day before.
+/// Adds visits of one robot: some in the current hour, and some on the day before.
 async fn twice(site: &Site, robot: &'static str, now: u64, before: u64) {
     let visits = Visits { robot, ..USUAL[4] };
     let counted = [
         minute_of(&visits, NOW - 5, now),
         minute_of(&visits, NOW - DAY - 5, before),
-        // Longer ago, so that the day before was counted as a whole.
+        // Much earlier, so that the whole day before was counted.
         minute_of(&visits, NOW - 3 * DAY, 1),
     ];
     let counted: Vec<_> = counted
@@ -260,7 +260,7 @@ async fn twice(site: &Site, robot: &'static str, now: u64, before: u64) {
 }
 
 #[tokio::test]
-async fn sentences_come_first_and_compare_with_the_time_before() {
+async fn sentences_come_first_and_compare_with_the_previous_period() {
     let site = Plan::open().start().await;
     let client = site.client();
     site.refresher.prepare(true).await.unwrap();
@@ -275,7 +275,7 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
     assert!(text.contains("+140 %"), "{text}");
     let text = client.get("overview?time=1h").await.text();
     assert!(text.contains("and none in the previous hour"), "{text}");
-    // Of all that is kept there is no time before.
+    // The range of all stored traffic has no previous period.
     let text = client.get("overview?time=all").await.text();
     assert!(!text.contains("times as many"), "{text}");
     let spoofed = Visits {
@@ -290,7 +290,7 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
 }
 
 #[tokio::test]
-async fn a_time_that_is_kept_in_days_alone_is_told_as_what_is_shown() {
+async fn a_range_stored_in_days_is_shown_with_its_actual_bounds() {
     let (_site, client) = visited(1).await;
     let json = client
         .get("api/v1/traffic?since=2026-02-28T13:30&until=2026-02-28T14:10")
@@ -311,7 +311,7 @@ async fn a_time_that_is_kept_in_days_alone_is_told_as_what_is_shown() {
 }
 
 #[tokio::test]
-async fn times_are_shown_and_read_in_the_zone_of_the_administrator() {
+async fn times_are_shown_and_parsed_in_the_administrators_zone() {
     let plan = Plan {
         time_zone: "Europe/Berlin",
         ..Plan::open()
@@ -333,7 +333,7 @@ async fn times_are_shown_and_read_in_the_zone_of_the_administrator() {
 }
 
 #[tokio::test]
-async fn a_robot_s_page_tells_its_traffic_beside_its_facts() {
+async fn a_robots_page_shows_its_traffic_next_to_its_facts() {
     let (_site, client) = visited(4).await;
     let page = client.get("robots/bundled/googlebot?time=7d").await;
     let text = page.text();
@@ -377,7 +377,7 @@ async fn robots_are_sorted_by_any_column() {
 }
 
 #[tokio::test]
-async fn before_any_request_was_counted_pages_say_what_to_do() {
+async fn before_any_request_is_counted_pages_explain_what_to_do() {
     let site = Plan::open().start().await;
     let client = site.client();
     for page in ["overview", "robots"] {
@@ -395,7 +395,7 @@ async fn before_any_request_was_counted_pages_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn names_from_outside_are_text_everywhere() {
+async fn names_from_outside_are_escaped_everywhere() {
     let site = Plan::open().start().await;
     let client = site.client();
     for name in [HOSTILE, "=cmd|' /C calc'!A0", "@SUM(A1)", "+1", "-1", "\tx"] {
@@ -447,7 +447,7 @@ async fn names_from_outside_are_text_everywhere() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_figures_without_a_login() {
+async fn figures_need_a_login() {
     let site = Plan::default().start().await;
     come(&site.store, USUAL, 0..3).await;
     let client = site.client();
@@ -474,12 +474,9 @@ async fn nobody_is_told_figures_without_a_login() {
     }
 }
 
-/// Prints how long the pages take over what 10 million requests of 90 days leave behind.
+/// Prints how long the pages take with the traffic of 10 million requests in 90 days.
 #[tokio::test]
-#[expect(
-    clippy::print_stdout,
-    reason = "how long it takes is for people to read"
-)]
+#[expect(clippy::print_stdout, reason = "prints the timing for people")]
 async fn ninety_days_of_two_hundred_robots_are_shown() {
     let site = Plan::open().start().await;
     let mut counted = Vec::new();

@@ -1,4 +1,4 @@
-//! How pages of the traffic look, in a real browser.
+//! Layout of the traffic pages in a real browser.
 
 use super::{
     browser::go,
@@ -8,7 +8,7 @@ use super::{
 use crate::support::browser::{Browser, Screen};
 
 #[tokio::test]
-async fn the_keyboard_alone_reaches_every_filter_and_is_seen() {
+async fn the_keyboard_reaches_every_filter_with_visible_focus() {
     let site = Plan::open().start().await;
     come(&site.store, USUAL, 0..30).await;
     let mut browser = Browser::start().await;
@@ -21,7 +21,7 @@ async fn the_keyboard_alone_reaches_every_filter_and_is_seen() {
             const at = document.activeElement;
             return [at.tagName, at.textContent.trim(), getComputedStyle(at).outlineStyle];";
         let found = browser.client.execute(script, vec![]).await.unwrap();
-        assert_ne!(found[2], "none", "{found}: its focus is not seen");
+        assert_ne!(found[2], "none", "{found}: its focus is not visible");
         if found[0] == "SUMMARY" && found[1] == "Filters" {
             let filters = browser.client.active_element().await.unwrap();
             filters.send_keys("\u{e007}").await.unwrap();
@@ -30,5 +30,5 @@ async fn the_keyboard_alone_reaches_every_filter_and_is_seen() {
             return;
         }
     }
-    panic!("the filters are not reached");
+    panic!("the keyboard did not reach the filters");
 }

@@ -1,4 +1,4 @@
-//! Verdicts on the administrator's pages: counts, impostors, lists of addresses.
+//! Verdicts on the administrator's pages: counts, impostors, address lists.
 
 use std::{
     convert::Infallible,
@@ -42,7 +42,7 @@ const ELSEWHERE: &str = "198.51.100.7";
 const HOSTILE_HOST: &str = "<script>alert('x')</script>.example";
 const HOSTILE_PATH: &str = "/a\"onload='x'&amp;";
 
-/// Server of the list of `listbot`, whose name is hostile; `plainbot` has no list.
+/// Server of the address list of `listbot`, whose name is hostile; `plainbot` has no list.
 pub(super) struct Lists {
     server: TestServer,
     url: String,
@@ -70,7 +70,7 @@ impl Lists {
         Self { server, url }
     }
 
-    /// The same, with the list fetched and robots come.
+    /// The same, after fetching the list and some visits of robots.
     pub(super) async fn visited(site: &Site) -> Self {
         let lists = Self::of(site).await;
         site.ranges
@@ -89,7 +89,7 @@ impl Lists {
     }
 }
 
-/// Has a robot ask for something; returns the verdict on it.
+/// Sends a request as a robot; returns the verdict on its claim.
 async fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
     let policy = SharedPolicy::new(Policy::builder().build().unwrap());
     let client = address.parse::<IpAddr>().unwrap();
@@ -114,7 +114,7 @@ async fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
     site.verifier.verdict_now(&request)
 }
 
-/// Asks until no list is being fetched; returns what is told of the only list then.
+/// Polls until no list is being fetched; returns the status of the only list.
 async fn fetched(client: &Client) -> Value {
     let told = eventually_async("no list is being fetched", async || {
         let told = client.get("api/v1/verification").await.json();
@@ -132,7 +132,7 @@ async fn fetch_json(client: &Client, body: &str) -> super::site::Answer {
 }
 
 #[tokio::test]
-async fn the_page_tells_verdicts_impostors_and_lists_and_escapes_them() {
+async fn the_page_shows_and_escapes_verdicts_impostors_and_lists() {
     let site = Plan::default().start().await;
     let lists = Lists::visited(&site).await;
     let client = site.logged_in().await;
@@ -149,7 +149,7 @@ async fn the_page_tells_verdicts_impostors_and_lists_and_escapes_them() {
         ELSEWHERE,
         "/a&#34;onload=&#39;x&#39;&#38;amp;",
         "&#60;script&#62;alert",
-        "198.51.100.7 is not in the one range",
+        "198.51.100.7 is not in the only range",
         "fresh 1 2026-02-20 2 hours ago 2 hours ago",
         lists.url.as_str(),
     ] {
@@ -157,7 +157,10 @@ async fn the_page_tells_verdicts_impostors_and_lists_and_escapes_them() {
     }
     assert!(!page.body.contains("<script>"), "{}", page.body);
     assert!(!page.body.contains("<b>robot"));
-    assert!(!page.body.contains(" style="), "the pages forbid it");
+    assert!(
+        !page.body.contains(" style="),
+        "the page has an inline style"
+    );
     assert!(
         page.body
             .contains(r#"href="./verification" aria-current="page""#)
@@ -169,7 +172,7 @@ async fn the_page_tells_verdicts_impostors_and_lists_and_escapes_them() {
 }
 
 #[tokio::test]
-async fn programs_are_told_the_same() {
+async fn the_json_matches_the_page() {
     let site = Plan::open().start().await;
     let lists = Lists::visited(&site).await;
     let client = site.client();
@@ -198,7 +201,7 @@ async fn programs_are_told_the_same() {
 }
 
 #[tokio::test]
-async fn robots_are_ordered_and_the_chart_narrowed_as_asked() {
+async fn robots_can_be_sorted_and_the_chart_filtered() {
     let site = Plan::open().start().await;
     let _lists = Lists::visited(&site).await;
     let client = site.client();
@@ -227,7 +230,7 @@ async fn robots_are_ordered_and_the_chart_narrowed_as_asked() {
 }
 
 #[tokio::test]
-async fn a_button_fetches_a_list_and_a_failure_leaves_the_last_copy() {
+async fn a_button_fetches_a_list_and_a_failure_keeps_the_last_copy() {
     let site = Plan::default().start().await;
     let lists = Lists::of(&site).await;
     let client = site.logged_in().await;
@@ -268,18 +271,22 @@ async fn a_button_fetches_a_list_and_a_failure_leaves_the_last_copy() {
     assert_eq!(told["failed"][0]["url"], lists.url);
     assert_eq!(told["failed"][0]["error"], list["error"]);
     site.clock.advance(Duration::from_hours(24 * 60));
-    // The session is over, too.
+    // The session has ended, too.
     let client = site.logged_in().await;
     let page = client.get("verification").await.text();
     assert!(page.contains("stale"), "{page}");
 }
 
 #[tokio::test]
-async fn lists_are_fetched_for_programs_one_fetch_at_a_time() {
+async fn programs_fetch_lists_one_fetch_at_a_time() {
     let site = Plan::open().start().await;
     let client = site.client();
     let none = fetch_json(&client, "{}").await;
-    assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY, "no list yet");
+    assert_eq!(
+        none.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "there is no list yet"
+    );
     let lists = Lists::of(&site).await;
     lists.server.set(Reply::Hang);
     let unknown = fetch_json(&client, r#"{"url":"http://127.0.0.1:9/admin"}"#).await;
@@ -307,7 +314,7 @@ async fn lists_are_fetched_for_programs_one_fetch_at_a_time() {
 }
 
 #[tokio::test]
-async fn only_who_is_logged_in_sees_it_and_fetches_only_what_is_meant() {
+async fn viewing_and_fetching_need_a_login_and_a_csrf_proof() {
     let site = Plan::default().start().await;
     let lists = Lists::of(&site).await;
     let (stranger, client) = (site.client(), site.logged_in().await);
@@ -334,7 +341,7 @@ async fn only_who_is_logged_in_sees_it_and_fetches_only_what_is_meant() {
 }
 
 #[tokio::test]
-async fn a_verification_that_is_off_says_how_to_switch_it_on() {
+async fn disabled_verification_explains_how_to_enable_it() {
     let plan = Plan {
         verifies: false,
         ..Plan::open()
@@ -358,7 +365,7 @@ async fn a_verification_that_is_off_says_how_to_switch_it_on() {
 }
 
 #[tokio::test]
-async fn a_person_sees_the_verdicts_in_any_light_and_on_any_screen() {
+async fn verdicts_are_readable_in_any_colour_scheme_and_on_any_screen() {
     let site = Plan::default().start().await;
     let _lists = Lists::visited(&site).await;
     let mut browser = Browser::start().await;
@@ -381,13 +388,13 @@ async fn a_person_sees_the_verdicts_in_any_light_and_on_any_screen() {
         assert_eq!(seen[1], true, "{scheme}: the page is wider than the screen");
         grounds.push(seen[0].clone());
     }
-    assert_ne!(grounds[0], grounds[1], "dark has colours of its own");
+    assert_ne!(grounds[0], grounds[1], "dark mode has its own colours");
     assert_ne!(grounds[0], "rgb(0, 0, 0)");
     browser.end().await;
 }
 
 #[tokio::test]
-async fn a_person_sees_lists_come_and_which_of_them_do_not() {
+async fn a_person_sees_lists_arrive_and_fail() {
     let site = Plan::default().start().await;
     let _lists = Lists::visited(&site).await;
     let (release, released) = mpsc::channel::<()>();

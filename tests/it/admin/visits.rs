@@ -1,4 +1,4 @@
-//! Invented but plausible traffic, put where a server puts what it counts.
+//! Invented but plausible traffic, stored as a server stores its counts.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -6,12 +6,12 @@ use robot_detection::store::{CountedMinute, Store, TrafficBatch, TrafficCount, T
 
 use super::site::NOW_MS;
 
-/// The minute that it is at the sites of these tests.
+/// Current minute at the sites of these tests.
 pub(crate) const NOW: i64 = NOW_MS / 60_000;
 pub(crate) const HOUR: i64 = 60;
 pub(crate) const DAY: i64 = 24 * HOUR;
 
-/// Visitors that are alike.
+/// A group of similar visitors.
 #[derive(Clone, Copy)]
 pub(crate) struct Visits {
     pub(crate) site: &'static str,
@@ -20,9 +20,9 @@ pub(crate) struct Visits {
     pub(crate) verdict: &'static str,
     pub(crate) decision: &'static str,
     pub(crate) status: u8,
-    /// In an hour of the busiest time.
+    /// Requests in an hour of the busiest time.
     pub(crate) per_hour: u64,
-    /// Hour of the day (UTC) around which they come; `None`: all day.
+    /// Busiest hour of the day (UTC); `None`: evenly all day.
     pub(crate) peak: Option<i64>,
 }
 
@@ -44,7 +44,7 @@ const fn visits(
     }
 }
 
-/// What a shop and a blog see in a day.
+/// Traffic of a shop and a blog in a day.
 pub(crate) const USUAL: &[Visits] = &[
     visits(("shop", "person", ""), ("none", "pass", 2), 2_400, Some(19)),
     visits(("shop", "person", ""), ("none", "pass", 4), 60, Some(19)),
@@ -147,13 +147,13 @@ pub(crate) async fn come_until(
     add_at(now * 60_000, store, &counted).await;
 }
 
-/// Adds what was counted up to the time of these tests.
+/// Adds counts up to the time of these tests.
 pub(crate) async fn add(store: &Store, counted: &[CountedMinute]) {
     add_at(NOW_MS, store, counted).await;
 }
 
 pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]) {
-    // A number that was there already would be a batch that is sent again.
+    // A repeated number would mean that the same batch is sent again.
     static BATCHES: AtomicI64 = AtomicI64::new(1);
     for counted in counted.chunks(2_000) {
         let batch = TrafficBatch {
@@ -167,7 +167,7 @@ pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]
     }
 }
 
-/// Returns what was counted of visits in a minute.
+/// Returns the counts of visits in a minute.
 pub(crate) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> CountedMinute {
     let cause = match visits.decision {
         "pass" => "no-filter-pattern",
@@ -193,7 +193,7 @@ pub(crate) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> CountedM
     }
 }
 
-/// A sixth of an hour's requests: fewer away from the busiest time, and never quite the same.
+/// Returns a sixth of an hour's requests, fewer away from the busiest time and slightly varied.
 fn requests(visits: &Visits, minute: i64, number: usize) -> u64 {
     let hour = minute.rem_euclid(DAY) / HOUR;
     let away = visits.peak.map_or(0, |peak| {

@@ -1,4 +1,4 @@
-//! Weight of the pages, and names loaded by request.
+//! Size of the pages, and names loaded on request.
 
 use reqwest::{Method, StatusCode, header};
 
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::support::browser::{Browser, Screen};
 
-/// Most bytes of a page, uncompressed.
+/// Largest size of a page in bytes, uncompressed.
 const MOST: usize = 60_000;
 
-/// A site that each robot of the bundled registry has come to.
+/// A site with traffic of each robot in the bundled registry.
 async fn crowded() -> (Site, Client) {
     let site = Plan::open().start().await;
     site.refresher.prepare(true).await.unwrap();
@@ -30,7 +30,7 @@ async fn crowded() -> (Site, Client) {
 }
 
 #[tokio::test]
-async fn the_first_pages_are_light_with_thousands_of_robots() {
+async fn the_first_pages_are_small_with_thousands_of_robots() {
     let (_site, client) = crowded().await;
     for page in ["overview", "robots", "robots?by=operator", "sites", "paths"] {
         let answer = client.get(page).await;
@@ -42,7 +42,7 @@ async fn the_first_pages_are_light_with_thousands_of_robots() {
 }
 
 #[tokio::test]
-async fn names_are_suggested_by_how_they_begin() {
+async fn names_are_suggested_by_prefix() {
     let (site, client) = crowded().await;
     visits::add(
         &site.store,
@@ -94,7 +94,7 @@ async fn names_are_suggested_by_how_they_begin() {
 }
 
 #[tokio::test]
-async fn a_robot_is_found_by_its_first_letters_and_the_keyboard_and_without_scripts() {
+async fn a_robot_is_found_by_its_first_letters_with_the_keyboard_and_without_scripts() {
     let (site, _client) = crowded().await;
     let mut browser = Browser::start().await;
     browser.look(Screen::DESK, "light").await;
@@ -123,7 +123,7 @@ async fn a_robot_is_found_by_its_first_letters_and_the_keyboard_and_without_scri
 }
 
 #[tokio::test]
-async fn pages_and_assets_are_compressed_and_kept_by_what_they_are() {
+async fn pages_and_assets_are_compressed_and_cached_by_type() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let page = client.get("overview").await.body;
@@ -165,7 +165,7 @@ async fn pages_and_assets_are_compressed_and_kept_by_what_they_are() {
         assert_eq!((status, body.len()), (StatusCode::NOT_MODIFIED, 0));
         assert_eq!(headers[header::VARY], "accept-encoding");
     }
-    // What is compressed beside what was searched for differs on every page (BREACH).
+    // Padding makes pages that reflect a search differ in compressed size (BREACH).
     let [one, two] = [client.get("account").await, client.get("account").await];
     assert_ne!(one.csrf(), two.csrf());
 }

@@ -1,4 +1,4 @@
-//! What is found in figures.
+//! Alert conditions found in figures.
 
 use robot_detection::{
     alerts::{Figures, Watch, judge},
@@ -27,7 +27,7 @@ fn listed(robot: &str, requests: u64) -> (TrafficKey, u64) {
 }
 
 #[tokio::test]
-async fn impostors_are_told_above_a_number_the_most_first() {
+async fn impostors_above_a_threshold_are_reported_largest_first() {
     let spoofed = |robot, requests| (key(robot, "spoofed", "refuse", "spoofed"), requests);
     let mut figures = Figures::default();
     figures.hour = sums(&[spoofed("a", 3), spoofed("b", 8), listed("a", 900)]).await;
@@ -43,7 +43,7 @@ async fn impostors_are_told_above_a_number_the_most_first() {
 }
 
 #[tokio::test]
-async fn requests_against_robots_txt_count_where_they_are_carried_out_or_noted() {
+async fn robots_txt_violations_count_where_they_are_enforced_or_logged() {
     let mut figures = Figures::default();
     figures.hour = sums(&[
         (key("a", "none", "refuse", "robots.txt"), 4),
@@ -61,7 +61,7 @@ async fn requests_against_robots_txt_count_where_they_are_carried_out_or_noted()
 }
 
 #[tokio::test]
-async fn a_spike_is_far_over_the_usual_hour_and_over_a_floor() {
+async fn a_spike_is_far_above_the_usual_hour_and_above_a_minimum() {
     // In 168 hours: 10, 10 and 0 an hour.
     let week = sums(&[listed("often", 1_680), listed("low", 1_680)]).await;
     for (robot, requests, hours, expected) in [
@@ -100,8 +100,8 @@ async fn a_spike_is_far_over_the_usual_hour_and_over_a_floor() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table of what is told of")]
-fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
+#[expect(clippy::too_many_lines, reason = "a table of alerts")]
+fn refreshes_certificates_and_heavens_raise_alerts_when_they_need_attention() {
     let mut figures = Figures::default();
     figures.now_ms = NOW_MS;
     let record = |source: &str, outcome| RefreshRecord {

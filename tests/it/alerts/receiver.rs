@@ -1,4 +1,4 @@
-//! A webhook on the loopback that notes what it is told, and a site that tells it.
+//! A webhook receiver on loopback that records messages, and a site that sends them.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,10 +24,10 @@ pub(super) const MINUTE_MS: i64 = 60_000;
 /// 2026-03-01T12:00:00Z, a Sunday.
 pub(super) const NOW_MS: i64 = 1_772_366_400_000;
 pub(super) const KEY: &str = "signing-key-0123456789";
-/// What of an address nobody but the receiver may see.
+/// Part of the webhook's URL that only the receiver may see.
 pub(super) const PATH: &str = "/services/T0SECRET/xyzzy";
 
-/// What the receiver answers.
+/// Response of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Manner {
     Takes,
@@ -43,12 +43,12 @@ pub(super) struct Told {
     pub(super) body: Bytes,
 }
 
-/// Receiver that ends with the test's runtime.
+/// Receiver that stops with the test's runtime.
 #[derive(Clone)]
 pub(super) struct Receiver {
     pub(super) url: String,
     inner: Arc<Inner>,
-    /// Ends with the last of its copies.
+    /// Stops with the last of its copies.
     _serving: Arc<JoinSet<std::io::Result<()>>>,
 }
 
@@ -125,7 +125,7 @@ async fn answer(State(inner): State<Arc<Inner>>, request: Request) -> Response {
     inner.told.lock().unwrap().push(told);
     match manner {
         Manner::Takes => "ok".into_response(),
-        // As some do, it repeats the address.
+        // Like some real receivers, this response repeats the webhook's URL.
         Manner::Refuses => {
             (StatusCode::INTERNAL_SERVER_ERROR, format!("no: {PATH}")).into_response()
         }

@@ -1,4 +1,4 @@
-//! The address and the key of a webhook stand in the file alone.
+//! A webhook's URL and key appear only in the configuration file.
 
 use std::{fs, path::Path};
 
@@ -21,7 +21,7 @@ fn assert_no_secret(what: &str, text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_log_error_or_json_tells_them() {
+async fn no_page_log_error_or_json_reveals_them() {
     let receiver = Receiver::start(Manner::Refuses).await;
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), &receiver);
@@ -36,8 +36,10 @@ async fn no_page_log_error_or_json_tells_them() {
         let path = format!("/robot-detection/admin/{path}");
         request(server.addr, "GET", &path, &headers).text()
     };
-    // The refresh at the start fails, which is told at once; the receiver does not take it.
-    eventually("the receiver is told", || !receiver.told().is_empty());
+    // The refresh at the start fails and raises an alert, which the receiver refuses.
+    eventually("the receiver gets a message", || {
+        !receiver.told().is_empty()
+    });
     eventually("the attempt is recorded", || {
         ask("api/v1/alerts").contains("answered 500")
     });
@@ -71,7 +73,7 @@ async fn no_page_log_error_or_json_tells_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_test_message_says_what_came_back() {
+async fn a_test_message_reports_the_response() {
     let receiver = Receiver::start(Manner::Takes).await;
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), &receiver);
@@ -92,7 +94,7 @@ async fn a_test_message_says_what_came_back() {
 }
 
 #[test]
-fn a_wrong_alert_is_told_with_its_line_and_without_its_address() {
+fn an_invalid_alert_is_reported_with_its_line_and_without_its_url() {
     let directory = tempfile::tempdir().unwrap();
     for (alert, words) in [
         (

@@ -1,4 +1,4 @@
-//! A message on its way: signature, formats, redirects, slow receivers, private addresses.
+//! Delivery of a message: signature, formats, redirects, slow receivers, private addresses.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ async fn a_message_is_signed_with_its_time() {
 }
 
 #[tokio::test]
-async fn each_format_is_what_its_receiver_reads() {
+async fn each_format_matches_its_receiver() {
     let receiver = Receiver::start(Manner::Takes).await;
     let mut alert = receiver.alert(Watch::Heaven);
     for format in [AlertFormat::Slack, AlertFormat::Matrix, AlertFormat::Ntfy] {
@@ -71,14 +71,14 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn what_a_receiver_answers_is_told_without_its_address() {
+async fn a_receivers_response_is_reported_without_its_url() {
     let receiver = Receiver::start(Manner::Refuses).await;
     let error = sent(&receiver.alert(Watch::Heaven)).await.unwrap_err();
     assert!(error.contains("answered 500: no: ***"), "{error}");
 }
 
 #[tokio::test]
-async fn a_receiver_that_does_not_answer_is_left_after_ten_seconds() {
+async fn an_unresponsive_receiver_times_out_after_ten_seconds() {
     let receiver = Receiver::start(Manner::Hangs).await;
     let alert = receiver.alert(Watch::Heaven);
     let began = tokio::time::Instant::now();
@@ -88,7 +88,7 @@ async fn a_receiver_that_does_not_answer_is_left_after_ten_seconds() {
 }
 
 #[tokio::test]
-async fn a_private_address_is_asked_only_where_it_is_allowed() {
+async fn a_private_address_is_used_only_where_allowed() {
     let receiver = Receiver::start(Manner::Takes).await;
     let mut alert = receiver.alert(Watch::Heaven);
     let port = receiver.url.split(':').nth(2).unwrap();

@@ -1,4 +1,4 @@
-//! When a receiver is told: once, by one of a fleet, and the latest alone after it was down.
+//! Times of messages: once, from one instance of a fleet, and only the latest after an outage.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn impostors(store: &Store, now_ms: i64) {
     count(store, now_ms, &[(0, spoofed, 11)]).await;
 }
 
-/// Begins, lasts, ends; on this database.
+/// Runs an alert on a database from its start to its end.
 async fn one_alert(url: &str) {
     let store = Store::connect(url).await.unwrap();
     let receiver = Receiver::start(Manner::Takes).await;
@@ -37,7 +37,7 @@ async fn one_alert(url: &str) {
     assert!(state.is_firing && state.is_told);
     assert!(state.receiver.starts_with("http://127.0.0.1:"));
 
-    // A process that takes over goes on where the other has stopped.
+    // An instance that takes over continues where the other stopped.
     watcher.leave().await;
     let mut successor = self::watcher(&store, &clock, vec![receiver.alert(IMPOSTORS)]);
     successor.look().await;
@@ -52,19 +52,19 @@ async fn one_alert(url: &str) {
     assert_eq!(attempts[0].event, "resolved");
     assert!(attempts.iter().all(|attempt| attempt.error.is_empty()));
 
-    // One that is no longer in the configuration is forgotten.
+    // An alert that is no longer configured is forgotten.
     successor.leave().await;
     self::watcher(&store, &clock, Vec::new()).look().await;
     assert!(store.alerts().list().await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn one_message_when_it_begins_and_one_when_it_ends_on_sqlite() {
+async fn one_message_at_the_start_and_one_at_the_end_on_sqlite() {
     one_alert("sqlite::memory:").await;
 }
 
 #[tokio::test]
-async fn one_message_when_it_begins_and_one_when_it_ends_on_postgres() {
+async fn one_message_at_the_start_and_one_at_the_end_on_postgres() {
     one_alert(&postgres::database_url().await).await;
 }
 
@@ -86,7 +86,7 @@ async fn two_instances_send_one_message() {
         tokio::join!(one.look(), other.look());
     }
     assert_eq!(receiver.events(), ["firing"]);
-    // Whichever looked: the other goes on when it leaves.
+    // After the active instance leaves, the other continues.
     one.leave().await;
     clock.advance(Duration::from_hours(2));
     tokio::join!(one.look(), other.look());
@@ -94,7 +94,7 @@ async fn two_instances_send_one_message() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_was_down_is_not_flooded() {
+async fn a_receiver_is_not_flooded_after_an_outage() {
     let store = Store::connect("sqlite::memory:").await.unwrap();
     let receiver = Receiver::start(Manner::Refuses).await;
     let clock = Clock::manual(NOW_MS);
@@ -120,13 +120,13 @@ async fn a_receiver_that_was_down_is_not_flooded() {
     assert_eq!(
         receiver.told().len(),
         tried + 1,
-        "one message, and it is the latest"
+        "expected only the latest message"
     );
     assert_eq!(receiver.events().last().unwrap(), "firing");
 }
 
 #[tokio::test]
-async fn a_week_is_reported_on_monday_with_what_has_changed() {
+async fn a_weekly_report_on_monday_lists_the_changes() {
     let store = Store::connect("sqlite::memory:").await.unwrap();
     let receiver = Receiver::start(Manner::Takes).await;
     let clock = Clock::manual(NOW_MS);
@@ -147,7 +147,7 @@ async fn a_week_is_reported_on_monday_with_what_has_changed() {
     watcher.look().await;
     assert!(
         receiver.told().is_empty(),
-        "the first report is that of the next Monday"
+        "the first report is sent on the next Monday"
     );
     clock.advance(Duration::from_hours(21));
     watcher.look().await;
@@ -168,7 +168,7 @@ async fn a_week_is_reported_on_monday_with_what_has_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_away_is_told_from_memory() {
+async fn a_database_outage_is_reported_from_memory() {
     let cluster = Cluster::start();
     let store = Store::connect(&cluster.create_database().await)
         .await

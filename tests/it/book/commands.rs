@@ -1,4 +1,4 @@
-//! The commands of the documents: each is one that the program takes, and does what is shown.
+//! Commands in the documents: the program accepts each one, with the output shown.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ use super::{
 
 const PROGRAM: &str = "robot-detection";
 
-/// Runs the page's commands in a directory of its own; returns what is wrong.
+/// Runs a page's commands in a separate directory; returns the problems.
 fn wrong_on(page: &Page) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let blocks = page.blocks();
@@ -41,7 +41,7 @@ fn is_output(block: &Block) -> bool {
     block.follows && block.language == "text" && block.note("file: ").is_none()
 }
 
-/// Runs a block; returns what is wrong with its end and its output.
+/// Runs a block; returns the problems with its exit code and output.
 fn problems_of(directory: &Path, block: &Block, shown: &str) -> Option<String> {
     let code = block.note("exit code: ").unwrap_or("0");
     let code = code.split(',').next().unwrap_or(code);
@@ -57,7 +57,7 @@ fn problems_of(directory: &Path, block: &Block, shown: &str) -> Option<String> {
     Some(format!("no line is {missing:?}\n{printed}"))
 }
 
-/// Runs a script with our program on the path, without settings of the caller and without downloads.
+/// Runs a script with our program on the path, without the caller's settings and without downloads.
 fn sh(directory: &Path, script: &str) -> std::process::Output {
     let program = Path::new(env!("CARGO_BIN_EXE_robot-detection"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -79,13 +79,13 @@ fn sh(directory: &Path, script: &str) -> std::process::Output {
 }
 
 #[test]
-fn commands_do_what_the_documents_show() {
+fn commands_print_the_documented_output() {
     let wrong: Vec<_> = pages().iter().flat_map(wrong_on).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn commands_are_such_as_the_program_takes() {
+fn commands_are_accepted_by_the_program() {
     let mut wrong = Vec::new();
     let mut parsed = 0;
     for page in pages() {
@@ -100,12 +100,11 @@ fn commands_are_such_as_the_program_takes() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(parsed > 50, "only {parsed} commands were found");
+    assert!(parsed > 50, "only {parsed} commands found");
 }
 
-/// Returns what a command in running text calls that the program does not have.
-///
-/// Values may be left out there, so that only names of commands and flags are compared.
+/// Returns the part of a command in running text that the program does not have. Only names of
+/// commands and flags are compared, because values may be omitted there.
 fn unknown(span: &str, command: &clap::Command) -> Option<String> {
     let mut command = command;
     for word in span.split(' ') {
@@ -124,7 +123,7 @@ fn unknown(span: &str, command: &clap::Command) -> Option<String> {
     None
 }
 
-/// Returns `true` if a text without the program's name begins with two words of the program's.
+/// Returns `true` if a text without the program's name begins with a command and a subcommand.
 fn is_subcommand(span: &str, program: &clap::Command) -> bool {
     let mut words = span.split(' ');
     let group = words.next().and_then(|word| program.find_subcommand(word));
@@ -133,7 +132,7 @@ fn is_subcommand(span: &str, program: &clap::Command) -> bool {
 }
 
 #[test]
-fn commands_in_running_text_are_those_of_the_program() {
+fn commands_in_running_text_exist() {
     let mut program = cli::command();
     program.build();
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! The configurations of the documents: each is one that `serve` would take.
+//! Configurations in the documents: `serve` accepts each one.
 
 use std::fs;
 
@@ -20,12 +20,12 @@ fn is_for_us(block: &Block) -> bool {
     match block.note("needs the feature ") {
         Some("acme") => cfg!(feature = "acme"),
         Some("otel") => cfg!(feature = "otel"),
-        Some(feature) => panic!("what is the feature {feature}?"),
+        Some(feature) => panic!("unknown feature {feature}?"),
         None => true,
     }
 }
 
-/// Makes the files of a certificate and of secrets, as a configuration names them.
+/// Creates the certificate and secret files that configurations refer to.
 fn certificates() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
@@ -42,7 +42,7 @@ fn certificates() -> TempDir {
     directory
 }
 
-/// Judges all that `serve` judges before it opens anything.
+/// Runs all checks that `serve` runs before it opens any resource.
 fn judge(name: &str, text: &str) -> Result<(), ConfigErrors> {
     let loaded = Loader::new().file(name, text).load()?;
     ServerSettings::new(&loaded, false)?;
@@ -52,7 +52,7 @@ fn judge(name: &str, text: &str) -> Result<(), ConfigErrors> {
 }
 
 #[test]
-fn configurations_are_such_as_the_program_takes() {
+fn configurations_are_accepted_by_the_program() {
     let certificates = certificates();
     let certificates = format!("{}/", certificates.path().display());
     let password = format!("{certificates}site-robot");
@@ -73,11 +73,11 @@ fn configurations_are_such_as_the_program_takes() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(judged > 15, "only {judged} configurations were found");
+    assert!(judged > 15, "only {judged} configurations found");
 }
 
 #[test]
-fn dependencies_name_our_version_and_features() {
+fn dependencies_use_our_version_and_features() {
     let ours = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let quoted = |text: &str, behind: &str| {
         let (_, rest) = text.split_once(behind)?;

@@ -1,4 +1,4 @@
-//! Links of the documents lead to pages, headings and files that are there.
+//! Links in the documents resolve to existing pages, headings and files.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use super::page::{Page, page_of_book, pages, pages_of_book, root};
 fn targets(page: &Page) -> Vec<String> {
     let prose: Vec<_> = page.prose().into_iter().map(|(_, line)| line).collect();
     let prose = prose.join("\n");
-    // What stands between backticks is code; a link's text may have some.
+    // Text between backticks is code; a link's text may contain some.
     let without_code: String = prose.split('`').step_by(2).collect();
     let links = without_code.split("](").skip(1);
     links
@@ -20,7 +20,7 @@ fn targets(page: &Page) -> Vec<String> {
         .collect()
 }
 
-/// Returns the ids that mdBook gives the headings of a page.
+/// Returns the ids that mdBook gives to the headings of a page.
 fn ids(page: &Page) -> Vec<String> {
     let headings = page.prose().into_iter().filter_map(|(_, line)| {
         let (marks, heading) = line.split_once(' ')?;
@@ -40,19 +40,19 @@ fn id(heading: &str) -> String {
     characters.collect()
 }
 
-/// Returns the path that a link on a page means, below the top of the repository.
+/// Returns the target path of a link on a page, relative to the top of the repository.
 fn resolve(page: &Path, target: &str) -> PathBuf {
     let mut path = page.parent().unwrap_or(Path::new("")).to_owned();
     for component in Path::new(target).components() {
         match component {
-            Component::ParentDir => assert!(path.pop(), "{target} leads out"),
+            Component::ParentDir => assert!(path.pop(), "{target} leaves the repository"),
             component => path.push(component),
         }
     }
     path
 }
 
-/// Returns what is wrong with a link of a page.
+/// Returns the problem with a page's link, if any.
 fn wrong(page: &Page, target: &str) -> Option<String> {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
     let path = if file.is_empty() {
@@ -76,7 +76,7 @@ fn wrong(page: &Page, target: &str) -> Option<String> {
 }
 
 #[test]
-fn links_lead_to_pages_and_headings_that_are_there() {
+fn links_resolve_to_existing_pages_and_headings() {
     let mut found = 0;
     let mut problems = Vec::new();
     for page in pages() {
@@ -89,11 +89,11 @@ fn links_lead_to_pages_and_headings_that_are_there() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(found > 50, "only {found} links were found");
+    assert!(found > 50, "only {found} links found");
 }
 
 #[test]
-fn headings_of_a_page_have_different_ids() {
+fn headings_of_a_page_have_unique_ids() {
     for page in pages() {
         let mut seen = BTreeSet::new();
         let twice = ids(&page).into_iter().find(|id| !seen.insert(id.clone()));
@@ -102,7 +102,7 @@ fn headings_of_a_page_have_different_ids() {
 }
 
 #[test]
-fn the_summary_has_every_page_once() {
+fn the_summary_lists_every_page_once() {
     let summary = page_of_book("SUMMARY.md");
     let mut listed: Vec<_> = targets(&summary)
         .iter()
@@ -114,7 +114,7 @@ fn the_summary_has_every_page_once() {
 }
 
 #[test]
-fn ids_are_those_of_mdbook() {
+fn ids_match_those_of_mdbook() {
     let ids = ["X-Robots-Tag", "`server.listen`", "[[rule]] and `a_b`"].map(id);
     assert_eq!(ids, ["x-robots-tag", "serverlisten", "rule-and-a_b"]);
 }

@@ -1,4 +1,4 @@
-//! Pages of Markdown: their blocks of code, the comments before these, their prose.
+//! Markdown pages: their code blocks, the comments before the blocks, and their prose.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,29 +10,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// README, book and the other documents in Markdown, each with its text.
+/// A Markdown document, such as README or a page of the book, with its text.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Path below the top of the repository.
+    /// Path relative to the top of the repository.
     pub(super) path: PathBuf,
     pub(super) text: String,
 }
 
-/// Block of code.
+/// Code block.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// Word behind the fence.
+    /// Language after the opening fence.
     pub(super) language: String,
     pub(super) text: String,
-    /// Line of the fence that begins it, from 1 on.
+    /// Line number of the opening fence, starting at 1.
     pub(super) line: usize,
-    /// It stands at once behind the block before it.
+    /// Whether the block directly follows the previous block.
     pub(super) follows: bool,
     notes: Vec<String>,
 }
 
 impl Block {
-    /// Returns what the comment of that name before the block says.
+    /// Returns the text of the named comment before the block.
     pub(super) fn note(&self, name: &str) -> Option<&str> {
         self.notes.iter().find_map(|note| note.strip_prefix(name))
     }
@@ -49,7 +49,7 @@ impl Page {
         self.path.display().to_string()
     }
 
-    /// Returns the blocks of code in their order.
+    /// Returns the code blocks in order.
     pub(super) fn blocks(&self) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
         let mut notes = Vec::new();
@@ -79,11 +79,11 @@ impl Page {
                 notes.clear();
             }
         }
-        assert!(open.is_none(), "{}: a block has no end", self.name());
+        assert!(open.is_none(), "{}: unclosed code block", self.name());
         blocks
     }
 
-    /// Returns the lines outside of blocks and comments, with their numbers from 1 on.
+    /// Returns the lines outside blocks and comments, numbered from 1.
     pub(super) fn prose(&self) -> Vec<(usize, &str)> {
         let mut is_code = false;
         let lines = (1..).zip(self.text.lines());
@@ -96,7 +96,7 @@ impl Page {
             .collect()
     }
 
-    /// Returns what stands between backticks outside of blocks, without line ends.
+    /// Returns the text between backticks outside blocks, without line breaks.
     pub(super) fn code_spans(&self) -> Vec<String> {
         let prose: Vec<_> = self.prose().into_iter().map(|(_, line)| line).collect();
         let prose = prose.join("\n");
@@ -116,12 +116,12 @@ pub(super) fn readme() -> Page {
     Page::read("README.md".into())
 }
 
-/// Returns the page of that name below the source of the book.
+/// Returns the book's page with a name.
 pub(super) fn page_of_book(name: &str) -> Page {
     Page::read(Path::new("docs/src").join(name))
 }
 
-/// Returns all documents whose code and links are tested.
+/// Returns all documents with tested code and links.
 pub(super) fn pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
         .map(PathBuf::from)
@@ -149,7 +149,7 @@ pub(super) fn pages_of_book() -> Vec<PathBuf> {
     pages
 }
 
-/// Returns the paths of what is in a directory, in their order.
+/// Returns the sorted paths of a directory's entries.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(directory)).unwrap();
     let paths = entries.map(|entry| directory.join(entry.unwrap().file_name()));
@@ -168,7 +168,7 @@ fn comment(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn blocks_come_with_their_comments_and_prose_without_them() {
+fn blocks_have_their_comments_and_prose_has_none() {
     let text =
         "a\n<!-- not run: no -->\n\n```sh\nb\n```\n```text\nc\n```\n`d\ne` f\n```toml\n```\n";
     let page = Page {

@@ -1,4 +1,4 @@
-//! Pages of the reference: made from the program, never typed.
+//! Reference pages: generated from the program, never edited by hand.
 
 use std::{collections::BTreeSet, env, fmt::Write as _, fs};
 
@@ -12,7 +12,7 @@ use crate::support::program;
 
 const RENEW: &str = "UPDATE_DOCS=1 cargo test --test it book::";
 
-/// Compares a page of the book with what the program makes, or writes it.
+/// Compares a page of the book with the generated text, or writes the page.
 fn check(name: &str, made: &str) {
     let path = root().join("docs/src/reference").join(name);
     if env::var_os("UPDATE_DOCS").is_some() {
@@ -26,7 +26,7 @@ fn check(name: &str, made: &str) {
         .find(|((_, old), new)| old != new);
     assert!(
         committed == made,
-        "docs/src/reference/{name} is not what the program makes now: `{RENEW}` renews it\n{differing:?}"
+        "docs/src/reference/{name} is outdated; run `{RENEW}` to update it\n{differing:?}"
     );
 }
 
@@ -36,7 +36,7 @@ fn beginning(title: &str, source: &str) -> String {
 }
 
 #[test]
-fn the_page_of_settings_is_made_from_the_keys() {
+fn the_settings_page_is_generated_from_the_keys() {
     let mut page = beginning("Settings", "the keys of the configuration");
     page.push_str(
         "Every key of `robot-detection.toml`; `robot-detection init` writes them into a file. \
@@ -62,12 +62,12 @@ fn the_page_of_settings_is_made_from_the_keys() {
         page.push_str(&table_section(table, &mut told));
     }
     let file = commented_configuration();
-    let (_, tables) = file.split_once("\n# More registries").unwrap();
+    let (_, tables) = file.split_once("\n# Additional registries").unwrap();
     let _ = write!(
         page,
         "\n## Examples of these tables\n\n\
          As they stand in the file that `robot-detection init` writes:\n\n\
-         ```toml\n# More registries{tables}```\n"
+         ```toml\n# Additional registries{tables}```\n"
     );
     check("settings.md", &page);
 }
@@ -94,7 +94,7 @@ fn section(key: &Key) -> String {
     section
 }
 
-/// Returns what a table can say; what was told before is only named.
+/// Returns the keys of a table; a table that was described before is only linked.
 fn table_section(table: &TableKind, told: &mut BTreeSet<&'static str>) -> String {
     let mut section = format!("\n### `[[{}]]`\n", table.name);
     let (own, known): (Vec<&Key>, Vec<&Key>) = table.keys().partition(|key| told.insert(key.name));
@@ -138,7 +138,7 @@ fn range(kind: Kind) -> String {
     }
 }
 
-/// Returns a text in which Markdown sees no marks, but for code.
+/// Returns a text with Markdown marks escaped, except for code.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     let mut is_code = false;
@@ -153,7 +153,7 @@ fn escaped(text: &str) -> String {
 }
 
 #[test]
-fn the_page_of_commands_is_what_help_prints() {
+fn the_commands_page_matches_the_help_output() {
     let mut page = beginning("Command line", "what `--help` prints");
     page.push_str(
         "Every command, and what `--help` prints for it. `--config` and `--database` go with all of them.\n",
@@ -164,7 +164,7 @@ fn the_page_of_commands_is_what_help_prints() {
     check("command-line.md", &page);
 }
 
-/// Adds the help of a command and of those below it.
+/// Adds the help of a command and its subcommands.
 fn add_help(page: &mut String, command: &clap::Command, names: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let help = program::succeed(directory.path(), &[names, &["--help"]].concat());

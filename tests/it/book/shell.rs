@@ -1,8 +1,7 @@
-//! Command lines as a shell reads them, as far as documents use it.
+//! Command lines parsed as a shell does, as far as the documents need.
 
-/// Returns the words of each command of a script.
-///
-/// Known are comments, quotes, lines that go on behind `\`, `|`, `&&` and redirections.
+/// Returns the words of each command in a script. Supports comments, quotes, continuation by `\`,
+/// `|`, `&&` and redirections.
 pub(super) fn commands(script: &str) -> Vec<Vec<String>> {
     let script = script.replace("\\\n", " ");
     script.lines().flat_map(commands_of_line).collect()
@@ -15,7 +14,10 @@ fn commands_of_line(line: &str) -> Vec<Vec<String>> {
         match word.as_str() {
             "|" | "&&" if !is_quoted => commands.push(Vec::new()),
             "<" | ">" if !is_quoted => drop(words.next()),
-            _ => commands.last_mut().expect("there is one").push(word),
+            _ => commands
+                .last_mut()
+                .expect("commands is not empty")
+                .push(word),
         }
     }
     commands.retain(|command| !command.is_empty());
@@ -49,7 +51,7 @@ fn words(line: &str) -> Vec<(String, bool)> {
             }
         }
     }
-    assert!(quote.is_none(), "a quote has no end: {line}");
+    assert!(quote.is_none(), "unclosed quote: {line}");
     if is_word {
         words.push((word, is_quoted));
     }
@@ -57,7 +59,7 @@ fn words(line: &str) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn commands_are_read_as_a_shell_reads_them() {
+fn commands_are_parsed_as_a_shell_does() {
     let script = "a --b 'c d' \\\n  e   # f\n# g\ntail x | h < i && j \"#k\" > l\n";
     let right = [
         vec!["a", "--b", "c d", "e"],

@@ -1,4 +1,4 @@
-//! Answers that the documents show are those of a running server.
+//! Responses shown in the documents match those of a running server.
 
 use std::{convert::Infallible, path::Path};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::support::program::{self, Answer, Server, request, succeed};
 
-/// Request by curl that a document shows, and lines of its answer.
+/// A curl request shown in a document, and lines of its response.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) user_agent: String,
@@ -20,12 +20,12 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Returns the requests of README to a host and port.
+    /// Returns the requests in README to a host and port.
     pub(crate) fn of_readme(host: &str, test: &str) -> Vec<Self> {
         Self::of(&readme(), host, test)
     }
 
-    /// Returns the requests of a page that a test runs.
+    /// Returns the requests on a page that a test runs.
     fn of(page: &Page, host: &str, test: &str) -> Vec<Self> {
         let blocks = page.blocks();
         let mut shown = Vec::new();
@@ -50,11 +50,11 @@ impl Shown {
                 });
             }
         }
-        assert!(!shown.is_empty(), "{} shows no request", page.name());
+        assert!(!shown.is_empty(), "{} has no request", page.name());
         shown
     }
 
-    /// Fails unless the answer has each line that is shown.
+    /// Panics unless the response has each line shown.
     pub(crate) fn compare(&self, answer: &Answer) {
         let status = StatusCode::from_u16(answer.status).unwrap();
         let mut lines = vec![format!("HTTP/1.1 {status}")];
@@ -76,25 +76,24 @@ fn ask(server: &Server, shown: &Shown) -> Answer {
 }
 
 #[test]
-fn the_demonstration_answers_as_the_documents_say() {
+fn the_demonstration_responds_as_documented() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
-    let test = "the_demonstration_answers_as_the_documents_say";
-    for page in [readme(), page_of_book("first-steps.md")] {
-        let shown = Shown::of(&page, "127.0.0.1:8080", test);
-        let statuses: Vec<_> = shown
-            .iter()
-            .map(|shown| {
-                let answer = ask(&server, shown);
-                shown.compare(&answer);
-                answer.status
-            })
-            .collect();
-        assert_eq!(statuses, [302, 200], "{}", page.name());
-    }
+    let test = "the_demonstration_responds_as_documented";
+    let page = page_of_book("quick-start.md");
+    let shown = Shown::of(&page, "127.0.0.1:8080", test);
+    let statuses: Vec<_> = shown
+        .iter()
+        .map(|shown| {
+            let answer = ask(&server, shown);
+            shown.compare(&answer);
+            answer.status
+        })
+        .collect();
+    assert_eq!(statuses, [302, 200], "{}", page.name());
 }
 
-/// Returns the commands of a page that a test runs.
+/// Returns the commands on a page that a test runs.
 fn commands_of(page: &Page, test: &str) -> Vec<Vec<String>> {
     let blocks = page.blocks();
     let blocks = blocks.iter();
@@ -109,7 +108,7 @@ fn commands_of(page: &Page, test: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Runs the commands in one directory, with an upstream of ours; returns the server of the last.
+/// Runs the commands in one directory with our upstream; returns the server of the last command.
 fn follow(directory: &Path, lines: Vec<Vec<String>>, upstream: &str) -> Server {
     let mut server = None;
     for words in lines {
@@ -117,7 +116,7 @@ fn follow(directory: &Path, lines: Vec<Vec<String>>, upstream: &str) -> Server {
         match matches.subcommand_name() {
             Some("init") => drop(succeed(directory, &["init"])),
             Some("doctor") => {
-                // Port 8080 may be somebody's, and there is no network.
+                // Port 8080 may be in use, and there is no network.
                 let arguments = ["doctor", "--offline", "--listen", "127.0.0.1:0"];
                 let told = succeed(directory, &arguments);
                 assert!(told.contains("ok    configuration:"), "{told}");
@@ -131,11 +130,11 @@ fn follow(directory: &Path, lines: Vec<Vec<String>>, upstream: &str) -> Server {
             other => panic!("{other:?}"),
         }
     }
-    server.expect("the last command serves")
+    server.expect("the last command is `serve`")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn init_doctor_and_serve_lead_to_a_running_proxy() {
+async fn init_doctor_and_serve_start_a_proxy() {
     let upstream = axum::Router::new().fallback(async || Ok::<_, Infallible>("the site itself"));
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await
@@ -144,17 +143,16 @@ async fn init_doctor_and_serve_lead_to_a_running_proxy() {
     let serving = tokio_util::task::TaskTracker::new();
     let serving = serving.spawn(async move { axum::serve(listener, upstream).await });
 
-    let test = "init_doctor_and_serve_lead_to_a_running_proxy";
-    for page in [readme(), page_of_book("first-steps.md")] {
-        let lines = commands_of(&page, test);
-        assert_eq!(lines.len(), 3, "{}", page.name());
-        let directory = tempfile::tempdir().unwrap();
-        let server = follow(directory.path(), lines, &url);
-        for shown in Shown::of_readme("127.0.0.1:8080", test) {
-            shown.compare(&ask(&server, &shown));
-            let person = server.get(&shown.path, program::FIREFOX);
-            assert_eq!(person.text(), "the site itself");
-        }
+    let test = "init_doctor_and_serve_start_a_proxy";
+    let page = page_of_book("quick-start.md");
+    let lines = commands_of(&page, test);
+    assert_eq!(lines.len(), 3, "{}", page.name());
+    let directory = tempfile::tempdir().unwrap();
+    let server = follow(directory.path(), lines, &url);
+    for shown in Shown::of(&page, "127.0.0.1:8080", test) {
+        shown.compare(&ask(&server, &shown));
+        let person = server.get(&shown.path, program::FIREFOX);
+        assert_eq!(person.text(), "the site itself");
     }
     serving.abort();
 }

@@ -1,4 +1,4 @@
-//! The program of Apache's `RewriteMap`, driven as Apache does it: a line at a time.
+//! The program for Apache's `RewriteMap`, driven as Apache does: line by line.
 
 use std::{
     fs,
@@ -55,9 +55,9 @@ impl Map {
         self.ask_raw(key(path, user_agent).as_bytes())
     }
 
-    /// Waits until questions are answered again.
+    /// Waits until queries are answered again.
     fn comes_back(&mut self) {
-        eventually("questions are answered again", || {
+        eventually("queries are answered again", || {
             self.ask("/", FIREFOX) != "away"
         });
     }
@@ -91,7 +91,7 @@ fn signal(pid: u32, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_line_is_answered_in_its_order_as_the_proxy_decides() {
+async fn each_line_is_answered_in_order_as_the_proxy_decides() {
     let house = House::new().await;
     let mut map = Map::start(&house);
     let redirect = map.ask("/members-only-stuff/a", GPTBOT);
@@ -112,9 +112,9 @@ async fn each_line_is_answered_in_its_order_as_the_proxy_decides() {
             .contains("\tx-robot-detection=googlebot")
     );
     assert!(map.ask("/", FIREFOX).starts_with("200\tdecision=pass\t"));
-    // A page in place is a redirect: Apache serves none for it.
+    // A directly served page becomes a redirect: Apache cannot serve a page from a map.
     assert!(map.ask("/pages/1", GOOGLEBOT).starts_with("302\t"));
-    // Many lines at once are answered one by one.
+    // Many lines sent together are answered one by one.
     let lines: String = (0..100)
         .map(|number| key(if number % 2 == 0 { "/paid/1" } else { "/" }, GPTBOT) + "\n")
         .collect();
@@ -136,7 +136,7 @@ async fn each_line_is_answered_in_its_order_as_the_proxy_decides() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn odd_keys_are_refused_and_the_next_one_is_answered() {
+async fn odd_keys_are_refused_and_the_next_key_is_answered() {
     let house = House::new().await;
     let mut map = Map::start(&house);
     let long = key(&format!("/{}", "a".repeat(20_000)), FIREFOX);
@@ -159,7 +159,7 @@ async fn odd_keys_are_refused_and_the_next_one_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_killed_or_hangs_is_replaced() {
+async fn a_killed_or_stuck_worker_is_replaced() {
     let house = House::new().await;
     let mut map = Map::start(&house);
     for name in ["-KILL", "-STOP"] {
@@ -173,7 +173,7 @@ async fn a_worker_that_is_killed_or_hangs_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_the_input_ends_parent_and_worker() {
+async fn the_end_of_the_input_stops_parent_and_worker() {
     let house = House::new().await;
     let mut map = Map::start(&house);
     let worker = map.worker();

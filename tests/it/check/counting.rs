@@ -1,9 +1,9 @@
-//! What is counted of requests that another proxy answers.
+//! Counts of requests that another proxy answers.
 
 use super::house::House;
 use crate::support::program::{FIREFOX, GOOGLEBOT, admin_json, eventually, succeed};
 
-/// Lines of `/metrics` that count requests.
+/// Returns the lines of `/metrics` that count requests.
 fn counted(house: &House) -> Vec<String> {
     let text = house.server.metrics();
     let lines = text
@@ -13,7 +13,7 @@ fn counted(house: &House) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_an_answer_shows_is_unknown_and_never_zero() {
+async fn unknown_response_details_are_never_counted_as_zero() {
     let more =
         "[check]\nlisten = 'unix:check.sock'\n[access_log]\npath = 'access.log'\nformat = 'json'\n";
     let house = House::with(more).await;
@@ -53,7 +53,7 @@ async fn what_only_an_answer_shows_is_unknown_and_never_zero() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_proxy_s_log_is_counted_the_endpoint_counts_nothing() {
+async fn the_endpoint_counts_nothing_where_the_proxys_log_is_counted() {
     let more = "[check]\nlisten = 'unix:check.sock'\ncount = false\n";
     let house = House::with(more).await;
     for _ in 0..3 {

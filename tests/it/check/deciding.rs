@@ -5,11 +5,11 @@ use crate::support::{
 };
 
 const GPTBOT: &str = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)";
-/// Headers of which nginx makes its answer, among those that are looked at.
+/// Compared headers that nginx uses to build its response.
 const FOLDED: [&str; 2] = ["cache-control", "retry-after"];
 const DIALECTS: [&str; 5] = ["nginx", "caddy", "traefik", "haproxy", "envoy"];
 
-/// Status, where it leads and what it says, as a visitor gets it.
+/// Returns status, redirect target and body, as a visitor gets them.
 fn told(answer: &Answer) -> (u16, String, String) {
     (
         answer.status,
@@ -18,7 +18,7 @@ fn told(answer: &Answer) -> (u16, String, String) {
     )
 }
 
-/// The same from the headers that nginx makes its answer of.
+/// Returns the same from the headers that nginx uses to build its response.
 fn told_to_nginx(answer: &Answer) -> (u16, String, String) {
     (
         told_status(answer),
@@ -74,13 +74,13 @@ async fn every_dialect_decides_as_our_own_proxy_does() {
             assert_eq!(
                 house.site.requests().len(),
                 before,
-                "the endpoint asks no site"
+                "the endpoint sent a request to the site"
             );
         }
     }
 }
 
-/// Ways to the path `/refused/x` that begin at a page of this program or of the site.
+/// Spellings of the path `/refused/x` that begin at a page of this program or of the site.
 const DETOURS: [&str; 13] = [
     "/robot-detection/admin/../../refused/x",
     "/robot-detection/admin/%2e%2e/%2e%2e/refused/x",
@@ -98,7 +98,7 @@ const DETOURS: [&str; 13] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_detour_by_a_page_of_the_program_passes() {
+async fn no_detour_through_a_page_of_the_program_passes() {
     let house = House::with(
         "[[rule]]\nname = 'refused'\npath = '/refused/*'\naction = 'refuse'\nstatus = 451\n\
          [check]\nlisten = \"unix:check.sock\"\n",
@@ -117,7 +117,7 @@ async fn no_detour_by_a_page_of_the_program_passes() {
             assert_eq!(status, 451, "{dialect} {path}");
         }
     }
-    // Every proxy's file sends this page to the program unasked: the site never gets it.
+    // Every proxy's file routes this page directly to the program: the site never gets it.
     for dialect in DIALECTS {
         let asked = house.check(dialect, "GET", "/robot-detection/admin/login", FIREFOX);
         assert!(matches!(asked.status, 401 | 403 | 404), "{dialect}");
@@ -136,7 +136,7 @@ async fn a_request_that_the_proxy_never_forwards_is_refused() {
             let asked = house.check(dialect, method, path, FIREFOX);
             match dialect {
                 "nginx" => assert_eq!(told_status(&asked), status, "{method}"),
-                // It takes 501 for a failure, and its question has the path behind the endpoint's.
+                // Envoy treats 501 as a failure, and appends the path to the endpoint's path.
                 "envoy" => assert!(matches!(asked.status, 403 | 404), "{method}"),
                 _ => assert_eq!(asked.status, status, "{dialect} {method}"),
             }
@@ -153,7 +153,7 @@ async fn a_request_that_the_proxy_never_forwards_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_passes_takes_along_what_the_site_is_told_of_robots() {
+async fn a_passed_request_carries_the_robot_headers_for_the_site() {
     let house = House::new().await;
     for user_agent in [GOOGLEBOT, FIREFOX, "AcmeCorpSpider/1.0"] {
         house.own("GET", "/", user_agent);
@@ -181,7 +181,7 @@ async fn whoever_passes_takes_along_what_the_site_is_told_of_robots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_in_place_is_nginx_s_to_fetch_and_a_redirect_of_the_others() {
+async fn nginx_fetches_a_directly_served_page_and_others_redirect() {
     let house = House::new().await;
     let own = house.own("GET", "/pages/1", GOOGLEBOT);
     assert_eq!(own.status, 200);
@@ -208,19 +208,19 @@ async fn a_page_in_place_is_nginx_s_to_fetch_and_a_redirect_of_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_too_fast_is_told_when_to_come_again() {
+async fn a_client_above_its_pace_gets_a_retry_after() {
     let house = House::new().await;
     assert_eq!(house.check("caddy", "GET", "/slow/1", GPTBOT).status, 200);
     let asked = house.check("nginx", "GET", "/slow/1", GPTBOT);
     assert_eq!((asked.status, told_to_nginx(&asked).0), (403, 429));
     let wait: u64 = field(&asked, "retry-after").parse().unwrap();
     assert!((1..=3_600).contains(&wait), "{wait}");
-    // The pace is one for both ways in.
+    // Both the endpoint and the proxy share one pace.
     assert_eq!(house.own("GET", "/slow/1", GPTBOT).status, 429);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_address_that_is_described_has_a_count_of_its_own() {
+async fn each_forwarded_address_has_its_own_count() {
     let more = "[[rule]]\nname = 'count'\npath = '/counted/*'\nvisitors = 'all'\npeople = true\n\
         action = 'slow'\nper = 'address'\nrequests = 2\nper_seconds = 86400\n\
         [check]\nlisten = 'unix:check.sock'\n";
@@ -240,7 +240,7 @@ async fn each_address_that_is_described_has_a_count_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_request_is_decided_about_by_its_own_site() {
+async fn each_request_is_decided_by_its_own_site() {
     let more = "[check]\nlisten = 'unix:check.sock'\n[[site]]\nname = 'shop'\nhosts = 'shop.example.org'\n\
         upstream = 'http://127.0.0.1:1'\nfilter_pattern = '/cart/*'\nredirect_url = '/robot-heaven/'\n";
     let house = House::with(more).await;
@@ -258,7 +258,7 @@ async fn each_request_is_decided_about_by_its_own_site() {
         (200, 403)
     );
     assert_eq!(ask("SHOP.example.org:8080", "/cart/1"), 403);
-    // What the request line says counts before Host, for us as for nginx.
+    // The host in the request line takes precedence over Host, for us as for nginx.
     assert_eq!(ask("example.org", "http://shop.example.org/cart/1"), 403);
     let routed = |header: &str, host: &str| {
         let text = question("nginx", "GET", "/cart/1", &[("User-Agent", GPTBOT)]);
@@ -290,7 +290,7 @@ listen = "unix:check.sock"
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn headers_of_rules_are_told_to_every_proxy() {
+async fn headers_of_rules_are_sent_to_every_proxy() {
     let house = House::with(HEADERS).await;
     for dialect in DIALECTS {
         let passed = house.check(dialect, "GET", "/news/1", GOOGLEBOT);
@@ -315,7 +315,7 @@ async fn headers_of_rules_are_told_to_every_proxy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspects_are_found_by_what_the_proxy_brings() {
+async fn suspects_are_found_by_the_forwarded_headers() {
     let house =
         House::with("[check]\nlisten = \"unix:check.sock\"\n[suspects]\naction = \"refuse\"\n")
             .await;
@@ -337,7 +337,7 @@ async fn suspects_are_found_by_what_the_proxy_brings() {
     assert_eq!(ask(&person), 200);
 }
 
-/// Writes what ingress-nginx asks, with the visitor's own headers.
+/// Writes a query as ingress-nginx does, with the visitor's own headers.
 fn ingress_question(method: &str, url: &str, user_agent: &str) -> String {
     format!(
         "GET /check/ingress-nginx HTTP/1.1\r\nHost: check.default.svc\r\nConnection: close\r\n\
@@ -348,7 +348,7 @@ fn ingress_question(method: &str, url: &str, user_agent: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ingress_nginx_is_answered_with_the_statuses_that_it_knows() {
+async fn ingress_nginx_gets_only_statuses_that_it_supports() {
     let house = House::new().await;
     for (method, path, user_agent, status) in [
         ("GET", "/", FIREFOX, 200),
@@ -380,7 +380,7 @@ async fn ingress_nginx_is_answered_with_the_statuses_that_it_knows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_visitor_whom_ingress_nginx_redirects_is_sent_where_the_decision_says() {
+async fn a_visitor_redirected_by_ingress_nginx_follows_the_decision() {
     let house = House::new().await;
     let host = "example.org";
     let sent = |page: &str, user_agent: &str| {
@@ -401,9 +401,9 @@ async fn a_visitor_whom_ingress_nginx_redirects_is_sent_where_the_decision_says(
     assert_eq!(sent(&format!("http://{host}/paid/1"), GPTBOT).status, 402);
     assert!(
         house.site.requests().is_empty(),
-        "nobody is served a page there"
+        "the page was served from the site"
     );
-    // A link to another host does not redirect: then the path belongs to the site.
+    // A path that looks like a link to another host is not redirected, but sent to the site.
     let odd = format!("http://{host}//members-only-stuff/a");
     assert_eq!(told(&sent(&odd, GPTBOT)), told(&own));
     assert_eq!(sent(&odd, FIREFOX).header("location"), odd);

@@ -1,4 +1,4 @@
-//! `proxy-config`: the files that other proxies ask with.
+//! `proxy-config`: the configuration files that connect other proxies.
 
 use crate::support::program::{run, succeed};
 
@@ -18,7 +18,7 @@ fn printed(config: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn each_proxy_has_a_file_of_this_configuration() {
+fn each_proxy_has_a_file_for_this_configuration() {
     for (proxy, telling) in [
         ("nginx", "server 127.0.0.1:3000;"),
         ("caddy", "reverse_proxy http://127.0.0.1:3000"),
@@ -49,7 +49,7 @@ fn each_proxy_has_a_file_of_this_configuration() {
 }
 
 #[test]
-fn paths_of_traps_are_sent_to_this_program() {
+fn trap_paths_are_routed_to_this_program() {
     let directory = tempfile::tempdir().unwrap();
     let config = format!("{CONFIG}[database]\nurl = 'sqlite://traps.db'\n[traps]\nactive = true\n");
     std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
@@ -67,7 +67,7 @@ fn paths_of_traps_are_sent_to_this_program() {
             "{error}"
         );
     }
-    // It makes the database, as a server does.
+    // This command creates the database, as a server does.
     succeed(directory.path(), &["admin", "token", "test"]);
     let told = succeed(directory.path(), &["traps", "--json"]);
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
@@ -88,7 +88,7 @@ fn paths_of_traps_are_sent_to_this_program() {
 }
 
 #[test]
-fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
+fn a_file_states_what_happens_to_visitors_during_an_outage() {
     for proxy in ["nginx", "caddy", "haproxy", "envoy"] {
         let open = format!("{CONFIG}fails = 'open'\n");
         let (_, closed, _) = printed(CONFIG, &[proxy, "--standalone"]);
@@ -105,7 +105,7 @@ fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
 }
 
 #[test]
-fn what_is_missing_for_a_file_is_told() {
+fn settings_missing_for_a_file_are_reported() {
     for (config, arguments, told) in [
         ("", &["nginx", "--standalone"][..], "set check.listen"),
         (
@@ -154,7 +154,7 @@ fn what_is_missing_for_a_file_is_told() {
 }
 
 #[test]
-fn whoever_forgets_to_be_trusted_is_warned() {
+fn a_missing_trusted_proxy_is_warned_about() {
     let (code, _, error) = printed(&CONFIG.replace("['127.0.0.1']", "[]"), &["caddy"]);
     assert_eq!(code, Some(0));
     assert!(error.contains("server.trusted_proxies"), "{error}");
@@ -165,7 +165,7 @@ fn whoever_forgets_to_be_trusted_is_warned() {
 }
 
 #[test]
-fn the_headers_of_a_configuration_s_rules_are_carried() {
+fn the_headers_of_the_configured_rules_are_forwarded() {
     let config = format!(
         "{CONFIG}[[rule]]\naction = 'pass'\nheaders = {{ 'Content-Usage' = 'train-ai=n' }}\n\
          [[site]]\nhosts = 'a.example'\nupstream = 'http://127.0.0.1:3001'\n\
@@ -182,7 +182,7 @@ fn the_headers_of_a_configuration_s_rules_are_carried() {
 }
 
 #[test]
-fn apache_s_files_name_the_program_and_what_rules_read() {
+fn apaches_files_name_the_program_and_the_headers_that_rules_read() {
     let config = CONFIG.replacen(
         "[server]\n",
         "[server]\nclient_address_header = 'CF-Connecting-IP'\n",

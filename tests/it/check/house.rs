@@ -1,4 +1,4 @@
-//! A site behind our own proxy, and the endpoint that decides for others about the same site.
+//! A site behind our own proxy, and the decision endpoint for other proxies of the same site.
 
 use std::os::unix::net::UnixStream;
 
@@ -47,12 +47,12 @@ pub(super) struct House {
 }
 
 impl House {
-    /// Starts a site and the program, which decides for others at a socket.
+    /// Starts a site and the program, with the decision endpoint on a socket.
     pub(super) async fn new() -> Self {
         Self::with("[check]\nlisten = \"unix:check.sock\"\n").await
     }
 
-    /// Starts them with more settings.
+    /// Starts a site and the program with more settings.
     pub(super) async fn with(more: &str) -> Self {
         let site = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsite").await;
         let directory = tempfile::tempdir().unwrap();
@@ -67,7 +67,7 @@ impl House {
         }
     }
 
-    /// Asks our own proxy.
+    /// Sends a request through our own proxy.
     pub(super) fn own(&self, method: &str, path: &str, user_agent: &str) -> Answer {
         request(
             self.server.addr,
@@ -77,7 +77,7 @@ impl House {
         )
     }
 
-    /// Asks the endpoint about a visitor's request as a proxy of that name does.
+    /// Queries the endpoint about a visitor's request, as the given kind of proxy does.
     pub(super) fn check(
         &self,
         dialect: &str,
@@ -104,7 +104,7 @@ impl House {
     }
 }
 
-/// Returns a field of the header that nginx makes its answer of, as its file reads it.
+/// Returns a field of the header that nginx's configuration turns into a response.
 pub(super) fn field(answer: &Answer, name: &str) -> String {
     let header = answer.header("x-robot-detection-answer");
     let start = format!("{name}=");
@@ -113,13 +113,13 @@ pub(super) fn field(answer: &Answer, name: &str) -> String {
     field.unwrap_or_default().to_owned()
 }
 
-/// Returns the status that nginx is told to answer with.
+/// Returns the response status that the endpoint gives to nginx.
 pub(super) fn told_status(answer: &Answer) -> u16 {
     let header = answer.header("x-robot-detection-answer");
     header.split('\t').next().unwrap().parse().unwrap()
 }
 
-/// Writes what a proxy asks about a request, with the visitor's own headers.
+/// Writes a proxy's query about a request, with the visitor's own headers.
 pub(super) fn question(
     dialect: &str,
     method: &str,

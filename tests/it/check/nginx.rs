@@ -1,4 +1,4 @@
-//! The real nginx, whose own configuration is changed by nothing but the printed includes.
+//! The real nginx, with a user's configuration changed only by the printed includes.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::support::{
 
 const GPTBOT: &str = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)";
 
-/// A site as people write it, without anything of ours; the words in capitals are replaced.
+/// A typical site configuration without our includes; words in capitals are replaced.
 const SITE: &str = "
 server {
     listen ADDRESS; server_name example.org; root DIRECTORY/html; index index.html;
@@ -38,7 +38,7 @@ server {
 }
 ";
 
-/// nginx in one process; killed when it goes out of scope.
+/// An nginx in a single process; killed when dropped.
 struct Nginx {
     child: Child,
     addr: SocketAddr,
@@ -52,7 +52,7 @@ impl Drop for Nginx {
 }
 
 impl Nginx {
-    /// Starts a site with the includes of a program that has these settings.
+    /// Starts nginx with the includes that the program prints for its settings.
     fn start(
         directory: &Path,
         application: SocketAddr,
@@ -89,7 +89,7 @@ impl Nginx {
         let child = nginx(directory)
             .stderr(fs::File::create(directory.join("nginx.err")).unwrap())
             .spawn();
-        let child = child.expect("nginx is installed");
+        let child = child.expect("nginx is not installed");
         eventually("nginx listens", || TcpStream::connect(addr).is_ok());
         Self { child, addr }
     }
@@ -104,7 +104,7 @@ fn free_addr() -> SocketAddr {
     listener.local_addr().unwrap()
 }
 
-/// Writes the main file.
+/// Writes the main configuration file.
 fn write(directory: &Path, site: &str) {
     let at = directory.display();
     let site = site.replace("DIRECTORY", &at.to_string());
@@ -118,7 +118,7 @@ fn write(directory: &Path, site: &str) {
     fs::write(directory.join("nginx.conf"), text).unwrap();
 }
 
-/// Debian has nginx where not every `PATH` looks.
+/// Returns the command of nginx; Debian installs it outside of some `PATH`s.
 fn nginx(directory: &Path) -> Command {
     let debian = "/usr/sbin/nginx";
     let is_there = Path::new(debian).exists();
@@ -153,7 +153,7 @@ fn in_front_of_site(house: &House, fails: &str, site: &str) -> Nginx {
     Nginx::start(house.directory.path(), house.site.addr, &settings, site)
 }
 
-/// Returns the number of requests that the endpoint has counted.
+/// Returns the number of queries that the endpoint has counted.
 fn counted(house: &House) -> u64 {
     let text = house.server.metrics();
     let lines = text
@@ -164,7 +164,7 @@ fn counted(house: &House) -> u64 {
         .sum()
 }
 
-/// Stops the program; it answers until each of its threads has stopped.
+/// Stops the program, which answers until each of its threads has stopped.
 fn stop(house: &House) {
     house.server.signal("STOP");
     let tasks = format!("/proc/{}/task", house.server.pid());
@@ -180,11 +180,11 @@ fn stop(house: &House) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_request_is_one_question_and_the_site_stays_as_it_is() {
+async fn one_request_is_one_query_and_the_site_is_unaffected() {
     let house = House::new().await;
     let nginx = in_front_of(&house, "closed");
     for (path, statuses, questions) in [
-        // `index` and `try_files` redirect within nginx, and so do `rewrite … last` and 404.
+        // `index`, `try_files`, `rewrite … last` and 404 redirect within nginx.
         ("/", [200, 200, 200], 1),
         ("/page", [200, 200, 200], 1),
         ("/old/a", [200, 200, 200], 1),
@@ -194,7 +194,7 @@ async fn one_request_is_one_question_and_the_site_stays_as_it_is() {
         ("/x/../members-only-stuff/a", [302, 302, 200], 1),
         ("/closed/a", [403, 403, 200], 1),
         ("/paid/1", [200, 402, 200], 1),
-        // The site's own answers: before the question and after it.
+        // The site's own responses: before the query and after it.
         ("/locked/a", [401, 401, 401], 0),
         ("/denied/a", [403, 403, 403], 0),
         ("/empty/", [403, 403, 403], 1),
@@ -226,7 +226,7 @@ async fn one_request_is_one_question_and_the_site_stays_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_site_reads_the_true_identity_and_no_forged_one() {
+async fn the_site_gets_the_true_identity_and_no_forged_one() {
     let house = House::new().await;
     let nginx = in_front_of(&house, "closed");
     nginx.get("/page", GPTBOT);
@@ -254,7 +254,7 @@ async fn the_site_reads_the_true_identity_and_no_forged_one() {
     }
 }
 
-/// Starts a server that answers as the endpoint does, by the User-Agent.
+/// Starts a server that imitates the endpoint, with responses chosen by the User-Agent.
 async fn endpoint() -> RawServer {
     RawServer::start(|mut connection| async move {
         while let Some(question) = connection.request().await {
@@ -277,7 +277,7 @@ async fn endpoint() -> RawServer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_of_the_parser_and_pages_in_place_are_no_failures() {
+async fn parser_errors_and_directly_served_pages_are_not_failures() {
     let endpoint = endpoint().await;
     let application =
         RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsite").await;
@@ -316,7 +316,7 @@ async fn refusals_of_the_parser_and_pages_in_place_are_no_failures() {
             (served.status, served.header("x-page").as_str()),
             (200, "heaven")
         );
-        // A site that answers its own 403 with a page gives no refused robot that page.
+        // The page that the site shows for its own 403 is not sent to refused robots.
         let refused = nginx.get("/strict/a", "refused");
         assert_eq!(
             (refused.status, refused.text().contains("index")),
@@ -340,14 +340,14 @@ async fn while_the_endpoint_hangs_requests_pass_or_are_refused_as_configured() {
             assert_eq!(answer.status, expected, "{fails} {path}: {answer:?}");
         }
         house.server.signal("CONT");
-        eventually("the endpoint decides again", || {
+        eventually("the endpoint works again", || {
             nginx.get("/members-only-stuff/a", GPTBOT).status == 302
         });
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn locations_that_escape_are_found_in_what_nginx_prints() {
+async fn unprotected_locations_are_found_in_nginxs_configuration_dump() {
     let house = House::new().await;
     let _nginx = in_front_of(&house, "closed");
     let directory = house.directory.path();
@@ -379,7 +379,7 @@ async fn locations_that_escape_are_found_in_what_nginx_prints() {
     let (code, findings) = inspected(&site);
     assert_eq!(code, Some(0), "{findings}");
     assert!(
-        findings.contains("servers that ask: 1; places where requests escape: 0"),
+        findings.contains("servers that query: 1; locations that bypass: 0"),
         "{findings}"
     );
     for (more, expected) in [
@@ -408,7 +408,7 @@ async fn locations_that_escape_are_found_in_what_nginx_prints() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn doctor_finds_what_a_front_does_not_ask_about() {
+async fn doctor_finds_requests_that_bypass_the_endpoint() {
     let house = House::new().await;
     let more = "location /api/ { auth_request off; proxy_pass http://APPLICATION; }";
     let nginx = in_front_of_site(&house, "closed", &SITE.replace("# MORE", more));
@@ -424,19 +424,19 @@ async fn doctor_finds_what_a_front_does_not_ask_about() {
     assert_eq!(code, Some(0), "{text}");
     for expected in [
         "ok    front: robot-detection is asked about 4 paths",
-        "ok    front: visitors get what robot-detection decides",
+        "ok    front: visitors get the responses that robot-detection decides",
         "ok    address: 127.0.0.1 arrives",
         "as check.fails = \"closed\" has it",
         "302 /robot-heaven/ redirect",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    // No figure of the site's visitors has the requests of `doctor` in it.
+    // The requests that `doctor` sends are not counted as visits.
     assert_eq!(counted(&house), before);
     let (code, text) = doctor(&["--path", "/api/x"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(
-        text.contains("FAIL  front: /api/x: robot-detection is not asked"),
+        text.contains("FAIL  front: /api/x: robot-detection is not queried"),
         "{text}"
     );
     let sent = house.site.requests().concat().to_lowercase();

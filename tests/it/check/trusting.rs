@@ -1,4 +1,4 @@
-//! Whom the endpoint believes, and what.
+//! Clients and headers that the decision endpoint trusts.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -8,7 +8,7 @@ use crate::support::program::{FIREFOX, GOOGLEBOT, request, run};
 const DECISION: &str = "x-robot-detection-decision";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_header_that_a_visitor_could_have_sent_too_is_no_description() {
+async fn a_header_that_a_visitor_could_send_does_not_describe_the_request() {
     let house = House::new().await;
     let ask = |more: &[(&str, &str)]| {
         let mut headers = vec![("User-Agent", GOOGLEBOT)];
@@ -25,7 +25,7 @@ async fn a_header_that_a_visitor_could_have_sent_too_is_no_description() {
         assert_eq!(answer.status, 400, "{name}");
         assert_eq!(answer.header(DECISION), "refuse", "{name}");
     }
-    // None of these is a description of this dialect.
+    // Headers that do not describe the request in this dialect.
     for (name, value) in [
         ("X-Forwarded-For", "203.0.113.9"),
         ("X-Forwarded-Host", "other.example"),
@@ -44,7 +44,7 @@ async fn a_header_that_a_visitor_could_have_sent_too_is_no_description() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_forwarding_header_of_a_visitor_changes_the_address_of_a_question() {
+async fn a_visitors_forwarding_headers_do_not_change_the_queried_address() {
     let rule = "[[rule]]\npath = '/page'\naction = 'refuse'\naddresses = '192.0.2.7'\n";
     let house = House::with(&format!("{rule}[check]\nlisten = 'unix:check.sock'\n")).await;
     for dialect in ["nginx", "caddy", "haproxy", "envoy", "traefik"] {
@@ -58,7 +58,7 @@ async fn no_forwarding_header_of_a_visitor_changes_the_address_of_a_question() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_that_describes_no_request_is_refused() {
+async fn a_query_that_describes_no_request_is_refused() {
     let house = House::new().await;
     let right = question("nginx", "GET", "/", &[("User-Agent", FIREFOX)]);
     assert_eq!(house.ask(&right).status, 200);
@@ -76,7 +76,7 @@ async fn a_question_that_describes_no_request_is_refused() {
         ("192.0.2.7", "unknown", 403),
         ("192.0.2.7", "", 403),
         ("http GET", "http G(T", 403),
-        // A target that our own listener does not take either.
+        // A target that our own listener rejects too.
         ("- /", "- a b", 403),
         ("/check/nginx", "/check/unknown", 404),
         ("/check/nginx", "/check/nginx/x", 404),
@@ -86,7 +86,7 @@ async fn a_question_that_describes_no_request_is_refused() {
         let wrong = right.replacen(from, to, 1);
         assert_ne!(wrong, right, "{from}");
         let answer = house.ask(&wrong);
-        assert_eq!(answer.status, status, "{to} in place of {from}");
+        assert_eq!(answer.status, status, "{to} instead of {from}");
         assert_eq!(answer.header(DECISION), "refuse", "{to}");
     }
     for right in ["2001:db8::7", "[2001:db8::7]", "::ffff:192.0.2.7"] {
@@ -100,12 +100,12 @@ async fn a_question_that_describes_no_request_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_visitor_that_sends_identity_headers_is_refused_at_every_door() {
+async fn a_visitor_that_sends_identity_headers_is_refused_everywhere() {
     let house = House::new().await;
     for (name, is_refused) in [
         ("X-Robot-Detection", true),
         ("X-Robot-Detection-Verdict", true),
-        // Only `doctor` can make its value.
+        // Only `doctor` can create a valid value.
         ("X-Robot-Detection-Probe", true),
         ("X_Robot_Detection", true),
         ("x.robot-detection", true),
@@ -142,7 +142,7 @@ async fn a_visitor_that_sends_identity_headers_is_refused_at_every_door() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_internal_header_of_a_visitor_reaches_the_site() {
+async fn a_visitors_internal_headers_do_not_reach_the_site() {
     let house = House::new().await;
     for name in ["Answer", "Own", "Token", "Tag", "Request"] {
         let name = format!("X-Robot-Detection-{name}");
@@ -155,7 +155,7 @@ async fn no_internal_header_of_a_visitor_reaches_the_site() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_or_malformed_question_is_refused_by_an_answer_of_the_endpoint() {
+async fn a_large_or_malformed_query_is_refused_with_a_response() {
     let house = House::new().await;
     let long = "a".repeat(60 * 1024);
     let asked = house.ask(&question(
@@ -168,7 +168,7 @@ async fn a_large_or_malformed_question_is_refused_by_an_answer_of_the_endpoint()
     let head = "GET /check/nginx HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n";
     for (rest, status) in [
         (format!("X-A: {}\r\n\r\n", "a".repeat(70 * 1024)), 431),
-        // Much more than is read before the answer: the answer arrives all the same.
+        // Much more than the server reads before responding: the response still arrives.
         (format!("{}\r\n", "X-A: b\r\n".repeat(100_000)), 431),
         ("Header without a colon\r\n\r\n".to_owned(), 400),
     ] {
@@ -179,7 +179,7 @@ async fn a_large_or_malformed_question_is_refused_by_an_answer_of_the_endpoint()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn over_tcp_nobody_asks_without_the_token() {
+async fn over_tcp_a_query_needs_the_token() {
     let more = format!("[check]\nlisten = '127.0.0.1:0'\ntoken = '{TOKEN}'\n");
     let house = House::with(&more).await;
     let ask = |token: &[&str]| {
@@ -204,7 +204,7 @@ async fn over_tcp_nobody_asks_without_the_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_listener_for_visitors_has_no_such_door() {
+async fn the_listener_for_visitors_has_no_decision_endpoint() {
     let house = House::new().await;
     let headers = [
         ("User-Agent", FIREFOX),
@@ -222,14 +222,14 @@ async fn the_listener_for_visitors_has_no_such_door() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_socket_is_for_its_user_and_group() {
+async fn the_socket_is_accessible_to_its_user_and_group() {
     let house = House::new().await;
     let socket = std::fs::metadata(house.directory.path().join("check.sock")).unwrap();
     assert_eq!(socket.permissions().mode() & 0o777, 0o660);
 }
 
 #[test]
-fn an_address_without_a_good_token_is_refused_at_the_start() {
+fn an_address_without_a_secure_token_is_rejected_at_startup() {
     for (token, told) in [
         ("", "set check.token"),
         ("token = 'short'", "check.token"),

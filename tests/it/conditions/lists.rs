@@ -1,4 +1,4 @@
-//! Lists of addresses from files and URLs, in a running program.
+//! Address lists from files and URLs, in a running program.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,7 @@ struct House {
     site: RawServer,
 }
 
-/// A rule about a list, and one about everybody in another area.
+/// A rule with an address list, and a rule for all visitors of another area.
 const RULES: &str = "[[rule]]\nname = 'closed'\npath = '/*'\naction = 'refuse'\nvisitors = 'all'\npeople = true\n\
     addresses = ['list:closed']\n";
 
@@ -86,7 +86,7 @@ fn ready(server: &Server) -> String {
 const FILE: &str = "[[list]]\nname = 'closed'\nurl = 'closed.txt'\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_in_force_at_the_first_request_and_when_it_changes() {
+async fn a_file_applies_from_the_first_request_and_when_it_changes() {
     let house = House::new(FILE).await;
     house.write("closed.txt", "192.0.2.0/24 ; SBL1\n");
     let server = house.serve();
@@ -99,12 +99,12 @@ async fn a_file_is_in_force_at_the_first_request_and_when_it_changes() {
     );
     let explained = house.explain("192.0.2.1");
     assert!(
-        explained.contains("matches, as 192.0.2.1 is in list:closed; its action"),
+        explained.contains("matches, because 192.0.2.1 is in list:closed; its action"),
         "{explained}"
     );
     let other = house.explain("198.51.100.1");
     assert!(
-        other.contains("the address 198.51.100.1 is none of its addresses"),
+        other.contains("the address 198.51.100.1 is not in the rule's addresses"),
         "{other}"
     );
     assert!(
@@ -113,59 +113,59 @@ async fn a_file_is_in_force_at_the_first_request_and_when_it_changes() {
             .contains("ok    list closed: 1 network of closed.txt")
     );
     house.write("closed.txt", "198.51.100.0/24\n");
-    // Looked at every few seconds.
-    eventually("the new file counts", || {
+    // The file is checked every few seconds.
+    eventually("the new file applies", || {
         status(&server, "198.51.100.1") == 403
     });
     assert_eq!(status(&server, "192.0.2.1"), 200);
-    // Half a page in place of a list changes nothing.
+    // A page of HTML in place of the list changes nothing.
     house.write("closed.txt", "<html>");
-    eventually("the bad file is told", || {
+    eventually("the bad file is reported", || {
         ready(&server).contains("list closed: closed.txt cannot be refreshed")
     });
     assert!(
         house
             .log()
-            .contains("it is a page, not a list of addresses"),
+            .contains("the document is a web page, not an address list"),
         "{}",
         house.log()
     );
     assert_eq!(status(&server, "198.51.100.1"), 403);
     let json = "{\"prefixes\": [{\"ipv4Prefix\": \"192.0.2.0/24\"}]}";
     house.write("closed.txt", json);
-    eventually("the good file counts", || {
+    eventually("the good file applies", || {
         status(&server, "192.0.2.1") == 403
     });
     assert!(!ready(&server).contains("warnings"), "{}", ready(&server));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_was_never_read_means_nobody_and_says_so() {
+async fn an_unread_list_matches_nobody_and_is_reported() {
     let house = House::new(FILE).await;
     let server = house.serve();
     assert_eq!(status(&server, "192.0.2.1"), 200);
-    let told = "list closed: closed.txt was never read, so that nobody is in it: the file closed.txt cannot be read";
+    let told = "list closed: closed.txt was never loaded, so the list is empty: cannot read the file closed.txt";
     assert!(ready(&server).contains(told), "{}", ready(&server));
     let doctor = house.doctor(&["--offline"]);
     assert!(doctor.contains(&format!("warn  {told}")), "{doctor}");
-    // A reload takes it over at once, and other lists.
+    // A reload applies the changed file immediately, and other lists.
     house.write("other.txt", "192.0.2.0/24");
     house.configure(&FILE.replace("closed.txt", "other.txt"));
     server.signal("HUP");
-    eventually("the other list counts", || {
+    eventually("the other list applies", || {
         status(&server, "192.0.2.1") == 403
     });
-    // A reload that names a list which is not there changes nothing.
+    // A reload with a missing list changes nothing.
     house.configure("");
     server.signal("HUP");
-    eventually("the wrong file is told", || {
+    eventually("the missing file is reported", || {
         house.log().contains("no [[list]] is named")
     });
     assert_eq!(status(&server, "192.0.2.1"), 403);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_without_network_has_the_list_of_before() {
+async fn a_restart_without_network_uses_the_stored_list() {
     let lists = TestServer::new(Reply::text("192.0.2.0/24\n").with("ETag", "\"1\""));
     let url = lists.url("/closed.txt");
     let house = House::new(&format!("[[list]]\nname = 'closed'\nurl = '{url}'\n")).await;
@@ -185,14 +185,18 @@ async fn a_restart_without_network_has_the_list_of_before() {
         ),
         (403, 200)
     );
-    assert_eq!(lists.seen().len(), asked, "it is not due");
+    assert_eq!(
+        lists.seen().len(),
+        asked,
+        "the list was fetched before it was due"
+    );
     drop(server);
     let explained = house.explain("192.0.2.1");
     assert!(explained.contains("in list:closed"), "{explained}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_cannot_be_had_is_told_and_fetched_by_explain() {
+async fn an_unavailable_list_is_reported_and_fetched_by_explain() {
     let lists = TestServer::new(Reply::status(404));
     let url = lists.url("/closed.txt");
     let house = House::new(&format!("[[list]]\nname = 'closed'\nurl = '{url}'\n")).await;
@@ -202,7 +206,7 @@ async fn a_list_that_cannot_be_had_is_told_and_fetched_by_explain() {
         "{doctor}"
     );
     assert!(
-        doctor.contains("was never read, so that nobody is in it: ") && doctor.contains("404"),
+        doctor.contains("was never loaded, so the list is empty: ") && doctor.contains("404"),
         "{doctor}"
     );
     lists.set(Reply::text("192.0.2.0/24\n"));
@@ -210,7 +214,7 @@ async fn a_list_that_cannot_be_had_is_told_and_fetched_by_explain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_proxy_is_told_the_same() {
+async fn the_decision_endpoint_uses_the_same_lists() {
     let check = "[check]\nlisten = '127.0.0.1:0'\ntoken = '0123456789abcdef0123'\n";
     let house = House::new(&format!("{FILE}{check}")).await;
     house.write("closed.txt", "192.0.2.0/24");
@@ -228,7 +232,7 @@ async fn another_proxy_is_told_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rules_of_a_site_mean_the_lists_of_all() {
+async fn rules_of_a_site_can_use_all_lists() {
     let house = House::new(FILE).await;
     house.write("closed.txt", "2001:db8::/32");
     let config = fs::read_to_string(house.path().join("robot-detection.toml")).unwrap();

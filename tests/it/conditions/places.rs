@@ -1,4 +1,4 @@
-//! Files of autonomous systems and countries: every layout, and what is wrong with a file.
+//! Files of autonomous systems and countries: every layout, and damaged files.
 
 use std::{fs, path::Path};
 
@@ -75,7 +75,7 @@ fn refuses(policy: &Policy, address: &str) -> bool {
     judgement.rule.is_some()
 }
 
-/// Database with one record for `192.0.2.0/24` and `2001:db8::/32`, and another for `198.51.100.0/24`.
+/// Returns a database with one record for two networks and another for `198.51.100.0/24`.
 fn two(kind: &str, here: &Value, there: &Value) -> Vec<u8> {
     mmdb(
         kind,
@@ -104,7 +104,7 @@ fn countries() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn every_layout_is_read() {
+async fn every_layout_is_readable() {
     let asn_files = [
         asns(),
         two(
@@ -157,27 +157,26 @@ async fn every_layout_is_read() {
 }
 
 #[tokio::test]
-async fn a_policy_in_force_sees_a_new_file_and_a_damaged_one_changes_nothing() {
+async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing() {
     let house = House::new().await;
     let policy = app::policy(&house.loaded).unwrap();
     house.keeper.prepare().await;
     assert!(!refuses(&policy, "192.0.2.1"));
     let problems = house.loaded.origins().problems();
     assert!(
-        problems[0].starts_with("places.asn_file: no rule finds anybody by it: the file "),
+        problems[0].starts_with(
+            "places.asn_file: no database loaded, so rules match nothing: cannot read the file "
+        ),
         "{problems:?}"
     );
-    assert!(
-        problems[1].contains("cannot be read: No such file"),
-        "{problems:?}"
-    );
+    assert!(problems[1].contains("No such file"), "{problems:?}");
     house.write_both(&asns(), &countries()).await;
     assert!(refuses(&policy, "192.0.2.1"));
     let in_use = house.states()[0].in_use.clone();
     assert_eq!(in_use.as_deref(), Some("\"GeoLite2-ASN\" of 2026-11-20"));
     let (whole, other) = (asns(), countries());
     let mut odd = whole.clone();
-    // Where the records are: what stands there is none.
+    // Damage the section of the records.
     let records = odd.len() - 300;
     odd[records..records + 60].fill(0xff);
     for (bytes, told) in [
@@ -187,14 +186,14 @@ async fn a_policy_in_force_sees_a_new_file_and_a_damaged_one_changes_nothing() {
         (&odd[..], "damaged"),
         (
             &other[..],
-            "it is \"GeoLite2-Country\"; take a database of autonomous systems",
+            "wrong type \"GeoLite2-Country\"; use a database of autonomous systems",
         ),
     ] {
         house.write("asn.mmdb", bytes).await;
         let state = house.states().swap_remove(0);
         let problem = state.problem().unwrap();
         assert!(
-            problem.contains(told) && problem.contains("the one of before stays"),
+            problem.contains(told) && problem.contains("keeping the previous database"),
             "{problem}"
         );
         assert!(refuses(&policy, "192.0.2.1"));
@@ -213,10 +212,10 @@ async fn a_policy_in_force_sees_a_new_file_and_a_damaged_one_changes_nothing() {
 }
 
 #[tokio::test]
-async fn whatever_is_in_a_file_no_look_up_fails() {
+async fn no_file_contents_make_a_look_up_panic() {
     let house = House::new().await;
     let whole = countries();
-    // Each byte in turn is another: the file is refused, or answers something.
+    // With each byte changed in turn, the file is either refused or gives some result.
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x5a;
@@ -237,7 +236,7 @@ fn find(house: &House, address: std::net::IpAddr) -> Place {
 }
 
 #[test]
-fn explain_and_doctor_tell_what_the_files_say() {
+fn explain_and_doctor_show_the_contents_of_the_files() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     write("asn.mmdb", &asns());
@@ -250,17 +249,18 @@ fn explain_and_doctor_tell_what_the_files_say() {
     let explain = |address| explain(directory.path(), address);
     let matching = explain("192.0.2.7");
     assert!(
-        matching.contains("matches, as 192.0.2.7 is of AS64496 and in DE; its action is refuse."),
+        matching
+            .contains("matches, because 192.0.2.7 is in AS64496 and in DE; its action is refuse."),
         "{matching}"
     );
     let other = explain("198.51.100.7");
     assert!(
-        other.contains("the address 198.51.100.7 is of AS64499"),
+        other.contains("the address 198.51.100.7 is in AS64499"),
         "{other}"
     );
     let unknown = explain("203.0.113.7");
     assert!(
-        unknown.contains("nobody knows the autonomous system of 203.0.113.7"),
+        unknown.contains("the autonomous system of 203.0.113.7 is unknown"),
         "{unknown}"
     );
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);
@@ -273,7 +273,7 @@ fn explain_and_doctor_tell_what_the_files_say() {
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("FAIL  places.asn_file: no rule finds anybody by it: the file asn.mmdb"),
+        doctor.contains("FAIL  places.asn_file: no database loaded, so rules match nothing: cannot read the file asn.mmdb"),
         "{doctor}"
     );
 }

@@ -1,4 +1,4 @@
-//! Proxies in front that are known by lists, and name the visitor in a header of their own.
+//! Front proxies that are known by address lists and name the visitor in their own header.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ const CF: &str = "CF-Connecting-IP";
 const XFF: &str = "X-Forwarded-For";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_header_of_the_front_names_the_visitor_and_no_other_does() {
+async fn only_the_front_proxys_own_header_names_the_visitor() {
     let house =
         House::new("trusted_proxies = '127.0.0.1'\nclient_address_header = 'CF-Connecting-IP'")
             .await;
@@ -63,7 +63,7 @@ async fn a_header_of_the_front_names_the_visitor_and_no_other_does() {
     ] {
         assert_eq!(house.ask(headers), status, "{headers:?}");
     }
-    // What the front says is passed on, other spellings of it are not.
+    // The front proxy's header is forwarded, other spellings of its name are not.
     house.ask(&[(CF, "198.51.100.1"), ("CF_Connecting_IP", "192.0.2.1")]);
     let seen = house.site.last_request();
     assert_eq!(header(&seen, CF), ["198.51.100.1"]);
@@ -71,7 +71,7 @@ async fn a_header_of_the_front_names_the_visitor_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_header_of_somebody_else_is_neither_believed_nor_passed_on() {
+async fn a_header_from_an_untrusted_client_is_neither_believed_nor_forwarded() {
     let house =
         House::new("trusted_proxies = 'list:front'\nclient_address_header = 'CF-Connecting-IP'")
             .await;
@@ -82,7 +82,7 @@ async fn a_header_of_somebody_else_is_neither_believed_nor_passed_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_header_that_a_proxy_does_not_set_is_not_believed() {
+async fn a_header_that_the_proxy_does_not_set_is_not_believed() {
     const FORWARDED: &str = "Forwarded";
     for (own, other) in [(FORWARDED, XFF), (XFF, FORWARDED)] {
         let value = |name, address: &str| {
@@ -95,7 +95,7 @@ async fn the_header_that_a_proxy_does_not_set_is_not_believed() {
             headers.collect::<Vec<_>>()
         });
         let house = House::new("trusted_proxies = '127.0.0.1'").await;
-        // Nothing is known of the proxy yet.
+        // The proxy has not sent any header yet.
         assert_eq!(house.ask(&both), 400, "{own}");
         assert_eq!(house.ask(&own_only), 403, "{own}");
         assert_eq!(house.ask(&both), 403, "{own}");
@@ -112,28 +112,28 @@ async fn the_header_that_a_proxy_does_not_set_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_names_the_front_once_it_is_read() {
+async fn a_list_of_front_proxies_applies_once_it_is_read() {
     let house = House::new("trusted_proxies = 'list:front'").await;
     let forged = [(XFF, "192.0.2.1")];
-    assert_eq!(house.ask(&forged), 200, "nobody is trusted yet");
+    assert_eq!(house.ask(&forged), 200, "no proxy is trusted yet");
     let path = house.directory.path().join("front.txt");
     fs::write(&path, "127.0.0.0/8\n").unwrap();
-    eventually("the front is believed", || house.ask(&forged) == 403);
-    // Everybody is no list of proxies.
+    eventually("the front proxy is trusted", || house.ask(&forged) == 403);
+    // A list of all addresses is not accepted as a list of proxies.
     fs::write(&path, "0.0.0.0/0\n").unwrap();
-    eventually("the bad list is told", || {
+    eventually("the bad list is reported", || {
         let log = fs::read_to_string(house.directory.path().join("stderr.log")).unwrap();
-        log.contains("it lists 0.0.0.0/0, in which anybody may be")
+        log.contains("the document lists 0.0.0.0/0, which is too wide")
     });
     assert_eq!(house.ask(&forged), 403);
     fs::write(&path, "198.51.100.0/24\n").unwrap();
-    eventually("the front is believed no more", || {
+    eventually("the front proxy is no longer trusted", || {
         house.ask(&forged) == 200
     });
 }
 
 #[test]
-fn doctor_tells_which_networks_of_a_publisher_count() {
+fn doctor_shows_which_networks_of_a_publisher_apply() {
     let directory = tempfile::tempdir().unwrap();
     let config =
         "web_robots_db = ''\nserver.trusted_proxies = ['cloudflare', 'fastly', '127.0.0.1']\n";
@@ -141,9 +141,9 @@ fn doctor_tells_which_networks_of_a_publisher_count() {
     let doctor = run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     for told in [
-        "ok    list cloudflare: 15 networks of https://www.cloudflare.com/ips-v4, which come with the program",
-        "ok    list cloudflare: 7 networks of https://www.cloudflare.com/ips-v6, which come with the program",
-        "ok    list fastly: 21 networks of https://api.fastly.com/public-ip-list, which come with the program",
+        "ok    list cloudflare: 15 networks of https://www.cloudflare.com/ips-v4, bundled with the program",
+        "ok    list cloudflare: 7 networks of https://www.cloudflare.com/ips-v6, bundled with the program",
+        "ok    list fastly: 21 networks of https://api.fastly.com/public-ip-list, bundled with the program",
     ] {
         assert!(doctor.contains(told), "{doctor}");
     }

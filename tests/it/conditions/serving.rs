@@ -1,4 +1,4 @@
-//! The same over real HTTP: a monitoring network passes, people are judged only where confirmed.
+//! Over real HTTP: a monitoring network passes, and rules apply to people only if confirmed.
 
 use tempfile::TempDir;
 
@@ -60,19 +60,19 @@ const NO_LANGUAGE: &str = "[[rule]]\nname = 'no language'\npath = '/*'\naction =
     visitors = 'people'\nrequest_headers = '!Accept-Language'\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
+async fn a_rule_about_people_is_only_logged_until_it_is_confirmed() {
     let mut house = House::new(NO_LANGUAGE).await;
     assert_eq!(house.ask("/", FIREFOX, &[]).status, 200);
     let explained = house.explain(&["--path", "/", "--user-agent", FIREFOX]);
-    assert!(explained.contains("only noted"), "{explained}");
+    assert!(explained.contains("only reported"), "{explained}");
     assert!(explained.contains("pass (would refuse)"), "{explained}");
     let metrics = house.server.metrics();
     let noted = "visitor=\"person\",decision=\"would-refuse\"} 1";
     assert!(metrics.contains(noted), "{metrics}");
     house.server.stop();
     let doctor = succeed(house.directory.path(), &["doctor", "--offline"]);
-    let told = "warn  rules: rule \"no language\" only notes what it would do, as it is about people too; of the requests \
-        of the last 7 days it would have touched 1, 1 of them people's: write people = true";
+    let told = "warn  rules: rule \"no language\" only logs what it would do, because it also matches human visitors; in the \
+        last 7 days it would have affected 1 requests, 1 of them by human visitors: add people = true";
     assert!(doctor.contains(told), "{doctor}");
 
     let house = House::new(&format!("{NO_LANGUAGE}people = true\n")).await;
@@ -93,13 +93,13 @@ async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
     ] {
         assert!(metrics.contains(counted), "{counted}: {metrics}");
     }
-    // Heaven and what is there for robots is nobody's to refuse.
+    // Rules never refuse heaven or paths that are meant for robots.
     assert_eq!(house.ask("/robots.txt", FIREFOX, &[]).status, 200);
     assert_eq!(house.ask("/robot-heaven/", FIREFOX, &[]).status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_of_a_network_are_slowed_together() {
+async fn people_of_a_network_share_one_pace() {
     let rule = "[[rule]]\npath = '/*'\naction = 'slow'\nrequests = 2\nper_seconds = 3600\n\
         visitors = 'all'\naddresses = '192.0.2.0/24'\npeople = true\n";
     let house = House::new(rule).await;
@@ -110,7 +110,7 @@ async fn people_of_a_network_are_slowed_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn explain_says_each_condition() {
+async fn explain_lists_each_condition() {
     let house = House::new(MONITORING).await;
     let explain = |address: &str| {
         house.explain(&[
@@ -129,7 +129,7 @@ async fn explain_says_each_condition() {
     );
     let other = explain("192.0.3.9");
     assert!(
-        other.contains("the address 192.0.3.9 is none of its addresses"),
+        other.contains("the address 192.0.3.9 is not in the rule's addresses"),
         "{other}"
     );
     let head = "GET /closed/1 HTTP/1.1\nHost: example.org\nUser-Agent: Googlebot/2.1\n";
@@ -140,5 +140,5 @@ async fn explain_says_each_condition() {
         "{raw}"
     );
     let unknown = house.explain(&["--path", "/closed/1", "--user-agent", GOOGLEBOT]);
-    assert!(unknown.contains("the address is not known"), "{unknown}");
+    assert!(unknown.contains("the address is unknown"), "{unknown}");
 }

@@ -28,7 +28,7 @@ fn policy(conditions: &str) -> Policy {
     app::policy(&loaded).unwrap_or_else(|error| panic!("{conditions}: {error}"))
 }
 
-/// Lists as they are published: lines with comments, overlapping and adjacent, and JSON.
+/// Lists as published: lines with comments, overlapping and adjacent networks, and JSON.
 const LISTS: [(&str, &str); 2] = [
     (
         "office.txt",
@@ -56,7 +56,7 @@ fn detector() -> Detector {
     .recognise_unlisted(true)
 }
 
-/// Returns `true` if the rule is about a visitor with this User-Agent, address and headers.
+/// Returns `true` if the rule matches a visitor with this User-Agent, address and headers.
 fn matches(
     policy: &Policy,
     detector: &Detector,
@@ -98,10 +98,10 @@ const NAMELESS: &str = "";
 const PERSON: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const SHARED: &str = "ManyPeople/1.0";
 
-/// User-Agent, address, headers, and whether the rule is about it.
+/// User-Agent, address, headers, and whether the rule matches.
 type Case = (&'static str, &'static str, &'static str, bool);
 
-/// Conditions, then who asks from where with what, and whether the rule is about it.
+/// Conditions of a rule, with the requests that the rule matches or not.
 const CASES: &[(&str, &[Case])] = &[
     (
         "",
@@ -315,7 +315,7 @@ const CASES: &[(&str, &[Case])] = &[
 ];
 
 #[test]
-fn each_condition_is_about_whom_it_says() {
+fn each_condition_matches_as_specified() {
     let detector = detector();
     let mut tried = 0;
     for (conditions, cases) in CASES {
@@ -333,7 +333,7 @@ fn each_condition_is_about_whom_it_says() {
 }
 
 #[test]
-fn a_rule_without_such_conditions_makes_no_person_a_visitor() {
+fn a_rule_without_such_conditions_does_not_match_people() {
     for (conditions, judges) in [
         ("", false),
         ("visitors = 'robots'", false),
@@ -347,7 +347,7 @@ fn a_rule_without_such_conditions_makes_no_person_a_visitor() {
 }
 
 #[test]
-fn what_is_not_confirmed_is_only_noted_and_the_rules_after_it_decide() {
+fn an_unconfirmed_rule_is_only_logged_and_later_rules_decide() {
     let text = "filter_pattern = ''\n\
         [[rule]]\nname = 'dry'\npath = '/*'\naction = 'refuse'\nvisitors = 'all'\n\
         [[rule]]\nname = 'robots'\npath = '/*'\naction = 'refuse'\nstatus = 410\n";

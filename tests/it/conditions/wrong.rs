@@ -18,7 +18,7 @@ fn error_in(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Conditions of a rule, and what is said of them.
+/// Invalid conditions of a rule, each with its error.
 const CONDITIONS: &[(&str, &str)] = &[
     (
         "addresses = '192.0.2.0/33'",
@@ -39,28 +39,31 @@ const CONDITIONS: &[(&str, &str)] = &[
     ),
     ("user_agents = ['a\\']", "it ends in a lone backslash"),
     ("user_agents = []", "rule.user_agents: the list is empty"),
-    ("people = true", "rule.people: the rule is not about people"),
+    (
+        "people = true",
+        "rule.people: the rule does not apply to people",
+    ),
     (
         "visitors = 'robots'\npeople = true",
         "c.toml:5: rule.people",
     ),
     (
         "visitors = 'people'\noperators = 'Example'",
-        "rule.operators: nobody operates people",
+        "rule.operators: human and nameless visitors have no operator",
     ),
     (
         "visitors = 'person'\nverdicts = 'verified'",
-        "rule.verdicts: whoever is no robot",
+        "rule.verdicts: human and nameless visitors",
     ),
     (
         "visitors = 'people'\npurposes = 'search'",
-        "rule.purposes: people have no purpose",
+        "rule.purposes: human visitors have no purpose",
     ),
     (
         "addresses = 'list:office'",
         "c.toml:4: rule.addresses: no [[list]] is named \"office\"; write one",
     ),
-    ("addresses = 'list:'", "\"list:\" names no list"),
+    ("addresses = 'list:'", "\"list:\" contains no name"),
     (
         "asns = [64496]",
         "c.toml:4: rule.asns: nothing tells them: set places.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
@@ -70,12 +73,15 @@ const CONDITIONS: &[(&str, &str)] = &[
         "c.toml:4: rule.countries: nothing tells them: set places.country_file",
     ),
     ("asns = 'AS64496'", "set places.asn_file"),
-    ("asns = [0]", "rule.asns: 0 is no autonomous system"),
-    ("asns = [4294967296]", "4294967296 is no autonomous system"),
+    ("asns = [0]", "rule.asns: 0 is not an autonomous system"),
+    (
+        "asns = [4294967296]",
+        "4294967296 is not an autonomous system",
+    ),
     ("asns = 'Example'", "\"Example\" is not a whole number"),
     (
         "asns = ['AS1', 2]",
-        "a list holds texts, not integer values",
+        "a list must contain strings, not integer values",
     ),
     ("asns = true", "true is not a list of whole numbers"),
     ("visitors = 'peple'", "did you mean \"people\"?"),
@@ -83,14 +89,14 @@ const CONDITIONS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn invalid_conditions_are_reported_with_their_line() {
     for (conditions, told) in CONDITIONS {
         let error = error_of(conditions);
         assert!(error.contains(told), "{conditions}: {error}");
     }
 }
 
-/// A configuration, and what is said of it.
+/// Invalid configurations, each with its error.
 const TABLES: &[(&str, &str)] = &[
     (
         "[[list]]\nname = 'a'",
@@ -102,7 +108,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[[list]]\nname = 'a'\nurl = 'ftp://u:s3cret@h/a'",
-        "c.toml:3: list.url: ftp://u:***@h/a cannot be read: ftp: is none of",
+        "c.toml:3: list.url: cannot read ftp://u:***@h/a: unknown scheme ftp:",
     ),
     (
         "[[list]]\nname = 'a b'\nurl = 'a'",
@@ -126,7 +132,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[places]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
-        "rule.countries: \"Germany\": it is no country; write its two letters, such as DE",
+        "rule.countries: \"Germany\": it is not a country; write its two-letter code, such as DE",
     ),
     (
         "[places]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",
@@ -151,7 +157,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn wrong_lists_files_and_proxies_are_told_with_their_line() {
+fn invalid_lists_files_and_proxies_are_reported_with_their_line() {
     for (text, told) in TABLES {
         let error = error_in(text);
         assert!(error.contains(told), "{text}: {error}");

@@ -1,9 +1,9 @@
-//! Every screen before the judge of accessibility that others have written: `tests/peers/axe`.
+//! Every screen checked by axe, an independent accessibility checker: `tests/peers/axe`.
 
 use super::{day::filled, screens::SCREENS};
 use crate::support::browser::{Browser, Screen};
 
-/// Asks for all rules that axe has; it tells what is wrong, and where.
+/// Runs all rules of axe; returns the violations with their elements.
 const RUN: &str = "
     const done = arguments[arguments.length - 1];
     axe.run(document, { resultTypes: ['violations'] }).then(found => done(
@@ -25,7 +25,7 @@ async fn axe_finds_nothing_on_any_screen() {
             browser.look(screen, scheme).await;
             for (page, _) in SCREENS {
                 house.go(&browser, page).await;
-                // What the driver runs is not held to the page's policy, which stays as it is.
+                // Scripts run by the driver bypass the page's Content-Security-Policy.
                 browser.client.execute(&axe, vec![]).await.unwrap();
                 let found = browser.client.execute_async(RUN, vec![]).await.unwrap();
                 let found = found.as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! A day of invented but plausible traffic, and what an administrator did in it.
+//! A day of invented but plausible traffic, and an administrator's actions during the day.
 
 use robot_detection::registry::Source;
 use robot_detection::store::{
@@ -16,14 +16,14 @@ use crate::{
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// List of the addresses of Google's robots, as the bundled registry names it.
+/// URL of Google's address list, as given in the bundled registry.
 const GOOGLE: &str = "https://developers.google.com/static/crawling/ipranges/common-crawlers.json";
 
 const GPTBOT: &str = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
 const AHREFS: &str = "Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)";
 const UNLISTED: &str = "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
 
-/// A server that a day has come to.
+/// Starts a server with a day of traffic.
 pub(super) async fn filled() -> House {
     let house = House::start(async |store: &Store, now_ms: i64| fill(store, now_ms).await).await;
     come_now(&house);
@@ -31,7 +31,7 @@ pub(super) async fn filled() -> House {
     house
 }
 
-/// Puts into the database what came before.
+/// Fills the database with earlier traffic.
 pub(super) async fn fill(store: &Store, now_ms: i64) {
     let now = now_ms / MINUTE_MS;
     come_until(now, store, USUAL, 0..9 * 24).await;
@@ -181,7 +181,7 @@ async fn compared(store: &Store, now_ms: i64) {
     assert_eq!(recorded.await.unwrap(), (0, 0));
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of what was seen")]
+#[expect(clippy::too_many_lines, reason = "a table of traffic")]
 async fn evidence(store: &Store, now_ms: i64) {
     let base = |minutes: i64, event: &str, robot: &str, path: &str| Evidence {
         at_ms: now_ms - minutes * MINUTE_MS,
@@ -321,7 +321,7 @@ async fn alerts(store: &Store, now_ms: i64) {
     }
 }
 
-/// Real requests, of which live decisions and verdicts are.
+/// Sends real requests, which become live decisions and verdicts.
 pub(super) fn come_now(house: &House) {
     for (host, path, agent, address) in [
         (
@@ -375,7 +375,7 @@ pub(super) fn come_now(house: &House) {
     }
 }
 
-/// Rules, a robot, tokens: what an administrator made.
+/// Performs an administrator's actions: creates rules, a robot and tokens.
 pub(super) fn act(house: &House) {
     for rule in [
         r#"{"action":"slow","robot":"claudebot"}"#,

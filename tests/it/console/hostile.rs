@@ -1,4 +1,4 @@
-//! What visitors, lists and receivers say is text on every screen, and no formula in a file.
+//! Text from visitors, lists and receivers is escaped on every screen, and no formula in a file.
 
 use robot_detection::{
     registry::{Pattern, PatternKind, Robot, Source},
@@ -16,13 +16,13 @@ use crate::support::{
     program::request,
 };
 
-/// Text that would run if it were not escaped, whatever it stands in.
+/// Text that would run in any HTML context if it were not escaped.
 const HOSTILE: &str = "'\"><script>window.ran=1</script><img src=x onerror=window.ran=2 class=hostile>{{7*7}}</title></textarea><svg onload=window.ran=3>";
 
-/// Text that a spreadsheet would take for a formula.
+/// Text that a spreadsheet would treat as a formula.
 const FORMULA: &str = "=HYPERLINK(0)";
 
-/// Columns of text that comes from outside.
+/// Tables with their columns of text from outside.
 const COLUMNS: [(&str, &[&str]); 13] = [
     ("traffic_keys", &["cause"]),
     ("traffic_paths", &["path"]),
@@ -55,7 +55,7 @@ const COLUMNS: [(&str, &[&str]); 13] = [
     ("traffic_imports", &["name"]),
 ];
 
-/// Puts hostile text behind all that the database has from outside, and names before it.
+/// Appends hostile text to all texts from outside in the database, or prepends it to names.
 async fn poison(store: &Store, now_ms: i64) {
     fill(store, now_ms).await;
     let robot = |id: &str| {
@@ -99,7 +99,7 @@ async fn poison(store: &Store, now_ms: i64) {
     raw.close().await.unwrap();
 }
 
-/// What is looked for on a screen: scripts that ran, elements and addresses that were made.
+/// Checks a screen for scripts that ran and for injected elements and addresses.
 const LOOK: &str = "
     return {
         ran: window.ran || 0,
@@ -115,7 +115,7 @@ fn encode(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
-/// Screens that have hostile parameters, or are of hostile names.
+/// Returns screens with hostile parameters or about items with hostile names.
 fn more_screens() -> Vec<String> {
     let hostile = encode(HOSTILE);
     let named = format!("{}{hostile}", encode(FORMULA));
@@ -142,7 +142,7 @@ fn more_screens() -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_hostile_is_text_on_every_screen_and_no_formula_in_any_file() {
+async fn hostile_text_is_escaped_on_every_screen_and_no_formula_in_any_file() {
     let house = House::start(async |store: &Store, now_ms: i64| poison(store, now_ms).await).await;
     come_now(&house);
     act(&house);
@@ -150,7 +150,7 @@ async fn what_is_hostile_is_text_on_every_screen_and_no_formula_in_any_file() {
     house.json("POST", "rules", &rule.to_string());
     let token = serde_json::json!({ "name": format!("{FORMULA}<script>window.ran=1</script>"), "ends": "1d" });
     house.json("POST", "tokens", &token.to_string());
-    // Bytes that may stand in a head; what a path may not have is encoded.
+    // Bytes that a request head may contain; those invalid in a path are encoded.
     let path = format!("/members/{}", encode(HOSTILE));
     house.visit(
         "shop.example",
@@ -180,12 +180,12 @@ async fn what_is_hostile_is_text_on_every_screen_and_no_formula_in_any_file() {
         shown += usize::from(found["shown"] == true);
     }
     browser.end().await;
-    // The test could not fail if the text did not reach the screens at all.
-    assert!(shown >= 20, "it is seen on {shown} screens");
+    // The test could not fail if the text never reached the screens.
+    assert!(shown >= 20, "the text is visible on only {shown} screens");
     files(&house);
 }
 
-/// Every file that a spreadsheet may open.
+/// Checks every file that a spreadsheet may open.
 fn files(house: &House) {
     let cookie = house.cookie();
     let host = house.server.addr.to_string();
@@ -211,7 +211,7 @@ fn files(house: &House) {
     }
 }
 
-/// Cells of a file of comma-separated values (RFC 4180 §2).
+/// Returns the cells of a CSV file (RFC 4180 §2).
 fn cells(text: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;

@@ -1,4 +1,4 @@
-//! A server of two sites, and an administrator at a browser.
+//! A server with two sites, and an administrator with a browser.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::{
     program::{Answer, Server, admin_json, exchange, request, run, succeed},
 };
 
-/// A server with all that the console shows of it.
+/// A server with data for everything that the console shows.
 pub(super) struct House {
     pub(super) server: Server,
     pub(super) password: String,
@@ -20,11 +20,11 @@ pub(super) struct House {
     _upstream: TestServer,
 }
 
-/// Robots.txt of the first site.
+/// The robots.txt of the first site.
 const ROBOTS_TXT: &str = "# The shop\nUser-agent: *\nDisallow: /cart/\nCrawl-delay: 5\n\n\
      User-agent: GPTBot\nDisallow: /recipes/\nSitemap: https://shop.example/sitemap.xml\n";
 
-/// Configuration; `UPSTREAM` is where the sites are.
+/// Configuration; `UPSTREAM` is replaced by the sites' address.
 const SETTINGS: &str = r#"
 web_robots_db = "http://127.0.0.1:1/all.txt"
 database.url = "sqlite://robots.db"
@@ -79,7 +79,7 @@ url = "https://hooks.example/secret"
 "#;
 
 impl House {
-    /// Starts a server whose database was filled before, and had its site robot run.
+    /// Starts a server with a prepared database, and runs its site robot.
     pub(super) async fn start<F: AsyncFnOnce(&Store, i64)>(fill: F) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let upstream = TestServer::with(page);
@@ -109,7 +109,7 @@ impl House {
         format!("http://{}/robot-detection/admin/{page}", self.server.addr)
     }
 
-    /// Asks for a page of a site, from an address.
+    /// Requests a page of a site from an address.
     pub(super) fn visit(&self, host: &str, path: &str, agent: &str, address: &str) -> Answer {
         let headers = [
             ("Host", host),
@@ -120,14 +120,14 @@ impl House {
         request(self.server.addr, "GET", path, &headers)
     }
 
-    /// Asks the JSON of the admin page.
+    /// Sends a request to the JSON API of the admin pages.
     pub(super) fn json(&self, method: &str, path: &str, body: &str) -> Value {
         let answer = admin_json(self.server.addr, &self.token, (method, path), body);
         assert!(answer.status < 300, "{method} {path}: {}", answer.text());
         serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
     }
 
-    /// Logs in without a browser; returns the cookie of the session.
+    /// Logs in without a browser; returns the session's cookie.
     pub(super) fn cookie(&self) -> String {
         let body = format!("password={}", self.password);
         let (addr, length) = (self.server.addr, body.len());
@@ -147,14 +147,14 @@ impl House {
         browser.log_in(&self.admin("login"), &self.password).await;
     }
 
-    /// Shows a page of the console.
+    /// Opens a page of the console.
     pub(super) async fn go(&self, browser: &Browser, page: &str) {
         browser.client.goto(&self.admin(page)).await.unwrap();
         browser.find("h1").await;
     }
 }
 
-/// Pages of the members' area, which lead to each other; others are there or missing.
+/// Returns a page of the members' area with links to others, some of them missing.
 fn page(seen: &Seen) -> Reply {
     let path = &*seen.path;
     if path.starts_with("/missing/") || path == "/robots.txt" {

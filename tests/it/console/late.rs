@@ -1,4 +1,4 @@
-//! Live decisions: how late they are, filtered, without scripts, and at the end of the server.
+//! Live decisions: their delay, filters, use without scripts, and the server's shutdown.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{
 
 const HOST: &str = "blog.example";
 
-/// Notes how late each row is: its path says when it was asked for.
+/// Records the delay of each row, whose path contains the time of the request.
 const WATCH: &str = r"
     window.late = [];
     new MutationObserver(changes => {
@@ -41,8 +41,8 @@ async fn send(addr: std::net::SocketAddr, seconds: u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stdout, reason = "how late they are is worth reading")]
-async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
+#[expect(clippy::print_stdout, reason = "prints the measured delay")]
+async fn fifty_decisions_a_second_are_shown_live_and_can_be_paused() {
     let house = House::start(async |_, _| ()).await;
     let mut browser = Browser::start().await;
     browser.look(Screen::DESK, "light").await;
@@ -54,12 +54,15 @@ async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
     house.visit(HOST, "/a-person", FIREFOX, "192.0.2.7");
     house.visit(HOST, "/the-last", GOOGLEBOT, "192.0.2.7");
     let rows = browser.wait_for_text("#live tbody", "/the-last").await;
-    assert!(!rows.contains("/a-person"), "it is filtered: {rows}");
+    assert!(
+        !rows.contains("/a-person"),
+        "the stream is not filtered: {rows}"
+    );
     let late = "return [window.late.length, Math.max(...window.late)];";
     let late = browser.client.execute(late, vec![]).await.unwrap();
     println!("{} rows, the latest {} ms late", late[0], late[1]);
     let shown = late[0].as_u64().unwrap();
-    assert!(shown >= 150, "most of 200 are shown one by one: {shown}");
+    assert!(shown >= 150, "too few of 200 rows are shown: {shown}");
     browser.keep_screenshot("live-busy").await;
 
     browser.find("#pause").await.click().await.unwrap();
@@ -73,7 +76,10 @@ async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
     browser.turn_scripts_off().await;
     house.go(&browser, "live").await;
     let pause = browser.find("#pause").await;
-    assert!(!pause.is_displayed().await.unwrap(), "it would do nothing");
+    assert!(
+        !pause.is_displayed().await.unwrap(),
+        "the pause button needs a script"
+    );
     house.visit(HOST, "/without-scripts", GOOGLEBOT, "192.0.2.7");
     let link = fantoccini::Locator::LinkText("Refresh");
     let link = browser.client.find(link).await.unwrap();
@@ -85,9 +91,9 @@ async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_does_not_wait_for_those_who_look_at_live_decisions() {
+async fn a_stopping_server_does_not_wait_for_viewers_of_live_decisions() {
     let house = House::start(async |_, _| ()).await;
-    // Whoever was first has done it already.
+    // Another test may have installed the provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let events = reqwest::Client::builder().build().unwrap();
     let events = events.get(house.admin("live/events"));
@@ -95,7 +101,7 @@ async fn a_server_that_stops_does_not_wait_for_those_who_look_at_live_decisions(
     let mut events = events.send().await.unwrap();
     assert_eq!(events.headers()[header::CONTENT_TYPE], "text/event-stream");
     assert!(events.chunk().await.unwrap().is_some());
-    // A drain may take ten minutes here: it ends in one, as nothing keeps it.
+    // The drain limit is ten minutes, but the server stops within one because nothing delays it.
     house.server.signal("TERM");
     while let Ok(Some(_)) = events.chunk().await {}
     let House { server, .. } = house;

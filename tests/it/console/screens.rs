@@ -1,11 +1,11 @@
-//! Every screen, filled, on a desk and a phone, light and dark, with the keyboard alone.
+//! Every screen with data, on a desktop and a phone, light and dark, using only the keyboard.
 
 use serde_json::Value;
 
 use super::{day::filled, house::House};
 use crate::support::browser::{Browser, Screen};
 
-/// Every screen, with a name for its picture.
+/// Every screen, with a name for its screenshot.
 pub(super) const SCREENS: [(&str, &str); 40] = [
     ("overview", "now"),
     ("overview?time=7d&by=decision", "now-week"),
@@ -55,7 +55,7 @@ pub(super) const SCREENS: [(&str, &str); 40] = [
     ("openapi", "openapi"),
 ];
 
-/// What is measured on a screen: nothing may be wider than it, without colour or cut off.
+/// Measures a screen: no element may be too wide, without colour or cut off.
 const LOOK: &str = "
     const wide = document.documentElement.scrollWidth > window.innerWidth;
     const drawn = [...document.querySelectorAll('svg path, svg polyline, svg rect')];
@@ -95,7 +95,7 @@ async fn walk(browser: &mut Browser, house: &House) {
                 browser.look(screen, scheme).await;
                 let found = browser.client.execute(LOOK, vec![]).await.unwrap();
                 assert_well(&found, &format!("{screen:?} {scheme} {page}"));
-                // The colours of a phone are those of a desk: one picture fewer of each screen.
+                // A phone has the same colours as a desktop, so its dark screenshots are skipped.
                 if scheme == "light" || screen.width() == Screen::DESK.width() {
                     let width = screen.width();
                     let name = format!("screen-{width}-{scheme}-{name}");
@@ -119,7 +119,7 @@ fn every_entry_of_the_navigation_is_a_screen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_screen_filled_with_a_day_fits_a_desk_and_a_phone_in_both_lights() {
+async fn every_screen_with_data_fits_a_desktop_and_a_phone_in_both_colour_schemes() {
     let house = filled().await;
     let mut browser = Browser::start().await;
     browser.look(Screen::DESK, "light").await;

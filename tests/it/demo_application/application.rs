@@ -1,4 +1,4 @@
-//! An application of thirty pages for members, who log in by a form and whose sessions end.
+//! A members' application of thirty pages, with a login form and sessions that expire.
 
 use std::{
     collections::HashMap,
@@ -18,10 +18,10 @@ use crate::site_robot_pdf::pdf;
 
 pub(super) const PASSWORD: &str = "lamp-room-41";
 
-/// Requests after which a session ends.
+/// Number of requests after which a session ends.
 const LASTS: usize = 12;
 
-/// What nobody but members is ever to read.
+/// Texts that only members may ever read.
 pub(super) const SECRETS: [&str; 6] = [
     "Combination of the strongbox",
     "Minutes of the closed meeting",
@@ -31,17 +31,17 @@ pub(super) const SECRETS: [&str; 6] = [
     "Scripts know the tide key",
 ];
 
-/// The application; it is closed when it is dropped.
+/// The application; stops when dropped.
 pub(super) struct Application {
     pub(super) origin: String,
     pub(super) seen: Arc<Mutex<Seen>>,
     _server: JoinSet<()>,
 }
 
-/// What it has seen.
+/// Sessions and requests that the application has seen.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Requests that the last session is still good for.
+    /// Remaining requests of the last session.
     left: usize,
     pub(super) sessions: usize,
     pub(super) paths: Vec<String>,
@@ -119,7 +119,7 @@ async fn member(State(seen): Shared, request: Request) -> Response {
     page(&path)
 }
 
-/// Returns a page, or what its scripts ask for.
+/// Returns a page, or a response for its scripts.
 fn page(path: &str) -> Response {
     let name = path.strip_prefix("/members/").unwrap_or_default();
     let (kind, number) = name.split_once('/').unwrap_or((name, ""));
@@ -165,7 +165,7 @@ fn html(title: &str, head: &str, body: &str) -> String {
     )
 }
 
-/// Returns the title of a page by its name.
+/// Returns the title of the page with a name.
 pub(super) fn title(name: &str) -> String {
     match name {
         "" => "Guild of the harbour".to_owned(),
@@ -173,7 +173,7 @@ pub(super) fn title(name: &str) -> String {
     }
 }
 
-/// Returns the names of all pages, the first being the start.
+/// Returns the names of all pages, the start page first.
 pub(super) fn names() -> Vec<String> {
     let numbered = [("logbook", 12), ("news", 3), ("app", 3)];
     let numbered = numbered
@@ -216,7 +216,7 @@ fn logbook(number: &str) -> (String, String) {
     (String::new(), body)
 }
 
-/// Each says in another way when it was published.
+/// Returns title and HTML of a news page; each page gives its publication date in another way.
 fn news(number: &str) -> (String, String) {
     let (head, time) = match number {
         "1" => (

@@ -1,4 +1,4 @@
-//! Floods: the server's memory is bounded, and others are served meanwhile.
+//! Floods: the server's memory is bounded, and other clients are served meanwhile.
 
 use std::io;
 
@@ -16,14 +16,14 @@ use super::{
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-/// Connections that attack at once.
+/// Number of concurrent attacking connections.
 const ATTACKERS: usize = 4;
-/// How often each of them sends, and how often before others are looked at.
+/// Number of times each attacker sends, with other clients checked in between.
 const WAVES: usize = 5;
 const ROUNDS: u32 = 60;
-/// Small frames in one round.
+/// Number of small frames in one round.
 const BATCH: usize = 20;
-/// Memory that they may cost altogether.
+/// Memory limit of an attack.
 const LIMIT_KIB: u64 = 32 * 1024;
 
 pub(super) const SMALL: [(&str, &str); 4] = [
@@ -33,7 +33,7 @@ pub(super) const SMALL: [(&str, &str); 4] = [
     (":authority", "site.example"),
 ];
 
-/// A server in a process of its own, whose memory can be told.
+/// A server in a separate process, whose memory can be measured.
 pub(super) struct Target {
     pub(super) server: Server,
     _upstream: RawServer,
@@ -59,7 +59,7 @@ impl Target {
         target
     }
 
-    /// Another client gets its page.
+    /// Asserts that another client gets its page.
     pub(super) async fn is_served(&self) {
         let mut wire = Wire::connect(self.server.addr).await;
         wire.send(headers(1, END_STREAM, &SMALL)).await;
@@ -72,10 +72,10 @@ impl Target {
     }
 }
 
-/// One connection that sends what it can without waiting.
+/// One connection that sends as much as possible without waiting.
 struct Attacker {
     stream: TcpStream,
-    /// What has not been taken yet.
+    /// Bytes that are not yet sent.
     pending: Vec<u8>,
     round: u32,
     is_cut: bool,
@@ -92,7 +92,7 @@ impl Attacker {
         }
     }
 
-    /// Sends rounds until the server takes no more at present.
+    /// Sends rounds until the server accepts no more for now.
     fn push(&mut self, rounds: u32, flood: &dyn Fn(u32) -> Vec<u8>) {
         for _ in 0..rounds {
             if self.pending.is_empty() {
@@ -110,7 +110,7 @@ impl Attacker {
         }
     }
 
-    /// Takes what has come and throws it away.
+    /// Reads and discards received bytes.
     fn pull(&mut self) {
         let mut bytes = [0; 16 * 1024];
         loop {
@@ -129,12 +129,12 @@ impl Attacker {
     }
 }
 
-/// What one attack sends.
+/// Bytes and properties of one attack.
 struct Flood {
     name: &'static str,
-    /// Answers are read, so that the server can go on.
+    /// Whether the client reads responses, so that the server can continue.
     reads: bool,
-    /// The server ends such connections.
+    /// Whether the server closes such connections.
     is_cut: bool,
     rounds: Box<dyn Fn(u32) -> Vec<u8>>,
 }
@@ -164,7 +164,7 @@ impl Flood {
         Self { is_cut, ..self }
     }
 
-    /// Sends over many connections; others are served between the waves.
+    /// Attacks over many connections, with other clients served between the waves.
     async fn run(&self, target: &Target) {
         let before_kib = target.server.memory_kib();
         let mut attackers = Vec::new();
@@ -186,7 +186,11 @@ impl Flood {
             target.is_served().await;
         }
         target.assert_bounded(self.name, before_kib);
-        assert!(cut || !self.is_cut, "{}: nobody was cut", self.name);
+        assert!(
+            cut || !self.is_cut,
+            "{}: no connection was closed",
+            self.name
+        );
     }
 }
 
@@ -223,7 +227,7 @@ async fn floods_of_streams_are_bounded() {
                 .collect()
         })
         .cut(),
-        // CVE-2025-8671: each fault makes the server reset a stream itself.
+        // CVE-2025-8671: each fault makes the server itself reset a stream.
         made_to_reset("windows beyond the limit", |stream| {
             window_update(stream, (1 << 31) - 1)
         }),
@@ -260,7 +264,7 @@ async fn floods_of_heads_are_bounded() {
         value.as_bytes(),
     ]
     .concat();
-    // One entry of the table, named (index 62) again and again: a byte becomes 4 KB.
+    // One table entry, referenced (index 62) repeatedly: each byte expands to 4 KB.
     let bomb = [&block(&GET)[..], &entry, &[0xbe; 10_000]].concat();
     run(vec![
         // CVE-2024-27316.

@@ -1,4 +1,4 @@
-//! Frames and header blocks, right or wrong (RFC 9113, RFC 7541).
+//! Frames and header blocks, valid or invalid (RFC 9113, RFC 7541).
 
 pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;
@@ -46,12 +46,12 @@ pub(super) fn data(stream: u32, flags: u8, payload: impl AsRef<[u8]>) -> Vec<u8>
     frame(DATA, flags, stream, payload)
 }
 
-/// A request's head: end of headers, and of the stream if wanted.
+/// Returns a request's `HEADERS` frame with `END_HEADERS` and optional further flags.
 pub(super) fn headers(stream: u32, flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | flags, stream, block(fields))
 }
 
-/// Header block of literals only, without an index (RFC 7541 §6.2.2).
+/// Returns a header block of unindexed literals (RFC 7541 §6.2.2).
 pub(super) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -64,7 +64,7 @@ pub(super) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     block
 }
 
-/// Integer behind the first bits of its byte (RFC 7541 §5.1).
+/// Encodes an integer after the first bits of its byte (RFC 7541 §5.1).
 pub(super) fn integer(first: u8, prefix: u32, value: usize) -> Vec<u8> {
     let max = (1 << prefix) - 1;
     if value < max {
@@ -99,7 +99,7 @@ pub(super) fn get(stream: u32) -> Vec<u8> {
     headers(stream, END_STREAM, &GET)
 }
 
-/// Head of an upload that goes on.
+/// Returns the head of an unfinished upload.
 pub(super) fn post(stream: u32) -> Vec<u8> {
     headers(stream, 0, &POST)
 }

@@ -1,4 +1,4 @@
-//! Malformed messages (RFC 9113 §8): the upstream sees none of them.
+//! Malformed messages (RFC 9113 §8) do not reach the upstream.
 
 use crate::support::{
     front::Front,
@@ -14,14 +14,14 @@ use super::{
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// A request as frames, what becomes of it, and whether the upstream sees it.
+/// A request as frames, the expected outcome, and whether the upstream sees the request.
 struct Case {
     name: String,
     frames: Vec<u8>,
     expected: &'static [&'static str],
 }
 
-/// A fault of a stream may be taken for one of the connection (RFC 9113 §5.4.1).
+/// A stream error may be treated as a connection error (RFC 9113 §5.4.1).
 const REFUSED: &[&str] = &["reset PROTOCOL_ERROR", "goaway PROTOCOL_ERROR", "400"];
 
 fn refused(name: impl Into<String>, fields: &[(&str, &str)]) -> Case {
@@ -36,7 +36,7 @@ fn with<'a>(fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     [&GET[..], fields].concat()
 }
 
-/// Each case on a connection of its own, before a request that must still be served.
+/// Sends each case on a separate connection, followed by a request that must still be served.
 async fn check(cases: Vec<Case>) {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
@@ -56,7 +56,7 @@ async fn check(cases: Vec<Case>) {
 }
 
 #[tokio::test]
-async fn pseudo_headers_are_whole_single_and_first() {
+async fn pseudo_headers_are_complete_unique_and_first() {
     let mut cases = vec![Case {
         name: "a plain request".to_owned(),
         frames: headers(1, END_STREAM, &GET),
@@ -73,7 +73,7 @@ async fn pseudo_headers_are_whole_single_and_first() {
         late.extend([("x-a", "1"), (name, value)]);
         cases.push(refused(format!("{name} after others"), &late));
         let empty = GET.map(|field| if field.0 == name { (name, "") } else { field });
-        // An empty scheme does no harm: it is used for nothing.
+        // An empty scheme is harmless, because it is not used.
         if name != ":scheme" {
             cases.push(refused(format!("{name} empty"), &empty));
         }
@@ -91,7 +91,7 @@ async fn pseudo_headers_are_whole_single_and_first() {
 }
 
 #[tokio::test]
-async fn fields_with_bytes_that_end_a_line_are_refused() {
+async fn fields_with_line_ends_are_refused() {
     let mut cases = Vec::new();
     for name in [
         "X-Upper", "x upper", "x:a", "x\r\na", "x\0", "", "x\u{e9}", "x\x7f",
@@ -134,7 +134,7 @@ async fn fields_with_bytes_that_end_a_line_are_refused() {
 }
 
 #[tokio::test]
-async fn fields_are_read_as_by_http_1() {
+async fn fields_are_parsed_as_in_http_1() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let mut wire = Wire::connect(front.addr).await;
@@ -178,7 +178,7 @@ async fn fields_are_read_as_by_http_1() {
 }
 
 #[tokio::test]
-async fn fields_of_http_1_connections_are_refused() {
+async fn connection_specific_fields_of_http_1_are_refused() {
     let mut cases = Vec::new();
     for (name, value) in [
         ("connection", "close"),
@@ -203,7 +203,7 @@ async fn fields_of_http_1_connections_are_refused() {
 }
 
 #[tokio::test]
-async fn one_host_is_named() {
+async fn exactly_one_host_is_named() {
     let host_only = [GET[0], GET[1], GET[2], ("host", "site.example")];
     let no_host = [GET[0], GET[1], GET[2]];
     let mut cases = vec![
@@ -233,7 +233,7 @@ async fn one_host_is_named() {
 }
 
 #[tokio::test]
-async fn bodies_are_as_long_as_they_say() {
+async fn bodies_have_the_declared_length() {
     let upload = |length: &[&str], pieces: &[&str]| {
         let mut fields = POST.to_vec();
         fields.extend(length.iter().map(|length| ("content-length", *length)));
@@ -271,7 +271,7 @@ async fn bodies_are_as_long_as_they_say() {
 }
 
 #[tokio::test]
-async fn a_body_of_another_length_never_ends_at_the_upstream() {
+async fn a_body_of_the_wrong_length_is_never_complete_at_the_upstream() {
     for (length, pieces) in [("3", ["da", "ta"]), ("5", ["da", "ta"]), ("0", ["d", ""])] {
         let upstream = RawServer::answering(OK).await;
         let front = Front::proxy(upstream.addr).await;
@@ -282,7 +282,7 @@ async fn a_body_of_another_length_never_ends_at_the_upstream() {
         wire.send(data(1, END_STREAM, pieces[1])).await;
         let outcome = wire.outcome(1).await.to_string();
         assert_eq!(outcome, "reset PROTOCOL_ERROR", "{length}");
-        // A server records a request once it is whole.
+        // The test server records a request once it is complete.
         assert!(
             upstream.requests().is_empty(),
             "{length}: {:?}",
@@ -318,7 +318,7 @@ async fn trailers_are_headers_at_the_end() {
     let expected = "4\r\ndata\r\n0\r\nx-checksum: abc\r\n\r\n";
     assert_eq!(body(&received), expected, "{received}");
 
-    // The library drops pseudo-headers: the upstream is not told of them.
+    // The library drops pseudo-headers, so the upstream does not see them.
     let mut wire = Wire::connect(front.addr).await;
     let trailers = headers(
         1,

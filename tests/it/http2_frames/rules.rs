@@ -1,4 +1,4 @@
-//! Frames that break a rule of RFC 9113 §4 to §6, or of RFC 7541.
+//! Frames that violate a rule of RFC 9113 §4 to §6, or of RFC 7541.
 
 use crate::support::{front::Front, raw::RawServer};
 
@@ -17,7 +17,7 @@ const SIZE: &str = "goaway FRAME_SIZE_ERROR";
 const FLOW: &str = "goaway FLOW_CONTROL_ERROR";
 const COMPRESSION: &str = "goaway COMPRESSION_ERROR";
 
-/// Sends each on a connection of its own; then another client is served.
+/// Sends each case on a separate connection, then checks that another client is served.
 async fn check(cases: &[(&str, Vec<u8>, &str)]) {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
@@ -26,7 +26,7 @@ async fn check(cases: &[(&str, Vec<u8>, &str)]) {
         let mut wire = Wire::connect(front.addr).await;
         wire.send(frames).await;
         let outcome = wire.outcome(1).await.to_string();
-        // The general fault does for the particular ones (RFC 9113 §5.4.1, §7).
+        // A generic error code may replace a specific one (RFC 9113 §5.4.1, §7).
         let is_general = expected.ends_with("_ERROR") && outcome == PROTOCOL;
         if outcome != *expected && !is_general {
             faults.push(format!("{name}: {outcome}"));
@@ -39,7 +39,7 @@ async fn check(cases: &[(&str, Vec<u8>, &str)]) {
 }
 
 #[tokio::test]
-async fn frames_have_the_size_of_their_kind() {
+async fn frames_have_the_size_of_their_type() {
     check(&[
         ("SETTINGS of 5", frame(SETTINGS, 0, 0, [0; 5]), SIZE),
         ("ACK with a payload", frame(SETTINGS, ACK, 0, [0; 6]), SIZE),
@@ -81,7 +81,7 @@ async fn frames_have_the_size_of_their_kind() {
 }
 
 #[tokio::test]
-async fn frames_belong_to_a_stream_or_to_none() {
+async fn frames_belong_to_a_stream_or_to_the_connection() {
     let ended = |rest: Vec<u8>| [get(1), rest].concat();
     check(&[
         ("SETTINGS on a stream", frame(SETTINGS, 0, 1, ""), PROTOCOL),
@@ -124,7 +124,7 @@ async fn frames_belong_to_a_stream_or_to_none() {
 }
 
 #[tokio::test]
-async fn nothing_comes_between_the_parts_of_a_head() {
+async fn no_frame_interrupts_a_head() {
     let whole = block(&GET);
     let (first, rest) = whole.split_at(10);
     let begun = |between: Vec<u8>| {
@@ -154,7 +154,7 @@ async fn nothing_comes_between_the_parts_of_a_head() {
 }
 
 #[tokio::test]
-async fn settings_and_windows_are_in_their_range() {
+async fn settings_and_windows_are_in_range() {
     let half = 1 << 30;
     let three_halves = [
         window_update(0, half),
@@ -182,7 +182,7 @@ async fn settings_and_windows_are_in_their_range() {
 }
 
 #[tokio::test]
-async fn a_streams_faults_end_the_stream() {
+async fn a_stream_error_ends_only_the_stream() {
     check(&[
         (
             "no increment",
@@ -199,7 +199,7 @@ async fn a_streams_faults_end_the_stream() {
 }
 
 #[tokio::test]
-async fn a_stream_that_has_ended_takes_nothing() {
+async fn a_closed_stream_accepts_no_frames() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     for (name, late) in [
@@ -236,7 +236,7 @@ async fn padding_fits_its_frame() {
 }
 
 #[tokio::test]
-async fn header_blocks_are_decodable() {
+async fn header_blocks_can_be_decoded() {
     let head = |block: &[u8]| frame(HEADERS, END_HEADERS | END_STREAM, 1, block);
     let after = |rest: &[u8]| head(&[&block(&GET)[..], rest].concat());
     check(&[
@@ -270,7 +270,7 @@ async fn header_blocks_are_decodable() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_ignored() {
+async fn unknown_frames_and_settings_are_ignored() {
     check(&[
         (
             "a frame",

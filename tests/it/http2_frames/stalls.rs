@@ -1,4 +1,4 @@
-//! Clients that stop in the middle.
+//! Clients that stall.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::{
     wire::Wire,
 };
 
-/// More than all buffers between the two hold.
+/// More bytes than all buffers in between can hold.
 const PAGE: usize = 8 << 20;
 
-/// Answers with large pages, but for `/small`.
+/// Responds with large pages, except at `/small`.
 async fn pages() -> RawServer {
     RawServer::start(|mut connection: RawConnection| async move {
         while let Some(request) = connection.request().await {
@@ -41,12 +41,12 @@ fn impatient() -> ListenSettings {
 }
 
 #[tokio::test]
-async fn downloads_that_nobody_takes_are_not_held_in_memory() {
+async fn unread_downloads_are_not_buffered_in_memory() {
     let target = Target::start(pages().await).await;
     let before_kib = target.server.memory_kib();
     let mut wires = Vec::new();
     for _ in 0..4 {
-        // Without a window nothing but heads may be sent.
+        // With an empty window only heads may be sent.
         let mut wire = Wire::with_settings(target.server.addr, &[(4, 0)]).await;
         for stream in 0..32 {
             wire.send(get(stream * 2 + 1)).await;
@@ -55,19 +55,19 @@ async fn downloads_that_nobody_takes_are_not_held_in_memory() {
         wires.push(wire);
     }
     target.is_served().await;
-    // It is 128 pages.
+    // The client requests 128 pages.
     target.assert_bounded("downloads", before_kib);
 }
 
 #[tokio::test]
-async fn a_client_that_takes_no_page_is_cut_though_it_pings() {
+async fn a_client_that_reads_no_page_is_disconnected_even_if_it_pings() {
     let upstream = pages().await;
     let front = Front::serve_proxy(impatient(), proxy(upstream.addr)).await;
     let mut wire = Wire::connect(front.addr).await;
     wire.send([get(1), get(3)].concat()).await;
     wire.until_responses(2).await;
     while let Some(received) = wire.next().await {
-        // Each answer to a ping is followed by another, until the end.
+        // Each response to a ping is followed by another ping, until the end.
         let is_last_of_window = received.payload.len() < 16_384;
         if received.kind == PING || is_last_of_window {
             wire.send(frame(PING, 0, 0, [7; 8])).await;
@@ -76,7 +76,7 @@ async fn a_client_that_takes_no_page_is_cut_though_it_pings() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_asks_is_cut() {
+async fn a_client_that_sends_no_request_is_disconnected() {
     let upstream = RawServer::answering("").await;
     let front = Front::serve_proxy(impatient(), proxy(upstream.addr)).await;
     let whole = block(&GET);
@@ -94,7 +94,7 @@ async fn a_client_that_never_asks_is_cut() {
 }
 
 #[tokio::test]
-async fn an_upload_that_stands_still_is_given_up_and_the_others_go_on() {
+async fn a_stalled_upload_is_aborted_and_the_others_continue() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     let settings = ProxySettings {
         response_timeout: Duration::from_millis(200),

@@ -1,4 +1,4 @@
-//! A connection that sends any frames, and says what came of them.
+//! A connection that sends arbitrary frames and reports their outcome.
 
 use std::{fmt, net::SocketAddr};
 
@@ -18,7 +18,7 @@ pub(super) struct Wire {
     pub(super) stream: TcpStream,
 }
 
-/// Frame as it came.
+/// A received frame.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) kind: u8,
@@ -27,16 +27,16 @@ pub(super) struct Received {
     pub(super) payload: Vec<u8>,
 }
 
-/// What became of a stream.
+/// Outcome of a stream.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
-    /// A response, whole, with this status.
+    /// A complete response with this status.
     Status(u16),
     /// The stream was reset with this code.
     Reset(u32),
     /// The connection ended with this code.
     GoAway(u32),
-    /// The connection ended without a word.
+    /// The connection ended without a `GOAWAY`.
     Closed,
 }
 
@@ -66,7 +66,7 @@ fn error_name(code: u32) -> &'static str {
 }
 
 impl Wire {
-    /// Connects; header blocks of the server are to be read without a table.
+    /// Connects, and asks the server for header blocks without a dynamic table.
     pub(super) async fn connect(addr: SocketAddr) -> Self {
         Self::with_settings(addr, &[(1, 0)]).await
     }
@@ -80,11 +80,11 @@ impl Wire {
     }
 
     pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        // The server may have ended the connection: what came says so.
+        // The server may have closed the connection; the received frames show the reason.
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
 
-    /// Reads one frame; nothing at the end of the connection.
+    /// Reads one frame; returns `None` at the end of the connection.
     pub(super) async fn next(&mut self) -> Option<Received> {
         soon(async {
             let mut head = [0; 9];
@@ -102,7 +102,7 @@ impl Wire {
         .await
     }
 
-    /// Reads until so many responses have begun.
+    /// Reads until a number of responses have begun.
     pub(super) async fn until_responses(&mut self, mut count: usize) {
         while count > 0 {
             let received = self.next().await.expect("a response");
@@ -110,7 +110,7 @@ impl Wire {
         }
     }
 
-    /// Reads until the stream or the connection has ended; answers `SETTINGS`.
+    /// Reads until the stream or the connection has ended; acknowledges `SETTINGS`.
     pub(super) async fn outcome(&mut self, stream: u32) -> Outcome {
         let mut status = None;
         while let Some(received) = self.next().await {
@@ -124,7 +124,7 @@ impl Wire {
                 }
                 RST_STREAM if received.stream == stream => {
                     let code = received.payload[..4].try_into().unwrap();
-                    // After a whole response the rest of the request is not wanted.
+                    // After a complete response the server no longer needs the rest of the request.
                     return Outcome::Reset(u32::from_be_bytes(code));
                 }
                 HEADERS if received.stream == stream && status.is_none() => {
@@ -142,10 +142,10 @@ impl Wire {
     }
 }
 
-/// The status at the start of a block (RFC 7541 §6, appendices A and B).
+/// Reads the status at the start of a block (RFC 7541 §6, appendices A and B).
 fn read_status(block: &[u8]) -> u16 {
     let block = match block {
-        // A change of the table's size goes before.
+        // Skip an update of the table's size.
         [0x20..=0x3f, rest @ ..] => rest,
         block => block,
     };

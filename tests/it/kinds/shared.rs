@@ -1,4 +1,4 @@
-//! User-Agents that stand for many people: never taken, slowed or refused as one robot.
+//! User-Agents shared by many people: never redirected, slowed or refused as one robot.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -15,7 +15,7 @@ const TRANSLATED: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/
 const OPERA_MINI: &str =
     "Opera/9.80 (Android; Opera Mini/36.2.2254/191.283; U; en) Presto/2.12.423 Version/12.16";
 
-/// Ids of the records that User-Agents are shared by; `-`: a person's, else a robot's.
+/// User-Agents with the id of the identified record; `-` means a person.
 const CASES: &[(&str, &str)] = &[
     (CLOUDFRONT, "amazon-cloudfront"),
     ("amazon cloudfront", "amazon-cloudfront"),
@@ -42,7 +42,7 @@ const CASES: &[(&str, &str)] = &[
         "UCWEB/2.0 (MIDP-2.0; U; Adr 9; en-US; Redmi) U2/1.0.0 UCBrowser/10.7.6 U2/1.0.0 Mobile",
         "uc-browser-proxy",
     ),
-    // A robot's own name goes before the mark, whether a list knows it or a robot's word says so.
+    // A robot's name takes precedence over the mark, whether the robot is listed or not.
     (
         "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html),gzip(gfe) (via translate.google.com)",
         "googlebot",
@@ -52,7 +52,7 @@ const CASES: &[(&str, &str)] = &[
         "Foocrawler/1.0,gzip(gfe) (via translate.google.com)",
         "unlisted",
     ),
-    // And a person's is nobody else's.
+    // A person's User-Agent belongs to no record.
     (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
         "-",
@@ -66,7 +66,7 @@ fn detector(more: impl IntoIterator<Item = Robot>) -> Detector {
 }
 
 #[test]
-fn what_many_people_share_is_told_from_robots_and_from_people() {
+fn shared_user_agents_are_distinguished_from_robots_and_people() {
     let detector = detector([]);
     for (user_agent, expected) in CASES {
         let claim = detector.claim(user_agent.as_bytes());
@@ -87,7 +87,7 @@ fn what_many_people_share_is_told_from_robots_and_from_people() {
 }
 
 #[test]
-fn a_list_that_takes_a_shared_name_for_a_robot_s_changes_nothing() {
+fn a_list_that_calls_a_shared_user_agent_a_robot_changes_nothing() {
     let mut listed = Robot::new(
         "cua:amazon-cloudfront",
         "crawlers".parse::<Source>().unwrap(),
@@ -99,7 +99,7 @@ fn a_list_that_takes_a_shared_name_for_a_robot_s_changes_nothing() {
 }
 
 #[test]
-fn who_publishes_a_list_does_not_say_what_people_share() {
+fn only_our_own_records_can_mark_a_user_agent_as_shared() {
     let file = "robot-id: all\nrobot-useragent: Mozilla/5.0\nrobot-useragent-kind: prefix\nrobot-purpose: shared\n";
     let read = |source: Source| {
         let format = robot_detection::registry::Format::WebRobotsDb;
@@ -121,7 +121,7 @@ fn serve(directory: &Path, text: &str) -> Server {
 }
 
 #[test]
-fn many_people_are_not_refused_slowed_or_redirected_as_one_robot() {
+fn shared_user_agents_are_not_refused_slowed_or_redirected_as_one_robot() {
     let directory = tempfile::tempdir().unwrap();
     let robots_txt = directory.path().join("robots.txt");
     fs::write(&robots_txt, "User-agent: *\nDisallow: /\nCrawl-delay: 60\n").unwrap();
@@ -159,7 +159,7 @@ fn many_people_are_not_refused_slowed_or_redirected_as_one_robot() {
     });
 }
 
-/// Rules that name what people share, and one before them that does not.
+/// A rule for shared User-Agents, preceded by a rule for other visitors.
 const NAMING: &str = "[[rule]]
 path = '/a*'
 visitors = 'robots'
@@ -178,7 +178,7 @@ per_seconds = 86400
 ";
 
 #[test]
-fn a_rule_names_what_people_share_and_no_other_is_about_it() {
+fn only_rules_for_shared_user_agents_apply_to_them() {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(directory.path(), NAMING);
     let refused = server.get("/about.html", OPERA_MINI);
@@ -201,15 +201,15 @@ fn a_rule_names_what_people_share_and_no_other_is_about_it() {
 }
 
 #[test]
-fn what_no_rule_can_mean_is_refused_with_its_place() {
+fn impossible_rules_are_rejected_with_their_place() {
     for (text, expected) in [
         (
             "redirect_purposes = ['shared']",
-            "redirect_purposes: shared is no purpose of robots",
+            "redirect_purposes: shared is not a purpose of robots",
         ),
         (
             "[robots_txt]\nserve = 'settings'\nrefuse_purposes = ['shared']",
-            "robots_txt.refuse_purposes: shared is no purpose of robots",
+            "robots_txt.refuse_purposes: shared is not a purpose of robots",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shard'",
@@ -217,11 +217,11 @@ fn what_no_rule_can_mean_is_refused_with_its_place() {
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shared'\nverdicts = 'spoofed'",
-            "whoever is no robot, or nameless, claims nothing to be proved",
+            "human and nameless visitors have no claim to verify",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'people'\npurposes = 'seo'",
-            "people have no purpose that a rule could name",
+            "human visitors have no purpose",
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
@@ -236,7 +236,7 @@ fn what_no_rule_can_mean_is_refused_with_its_place() {
 }
 
 #[test]
-fn commands_show_what_people_share() {
+fn commands_show_shared_user_agents() {
     let directory = tempfile::tempdir().unwrap();
     let answer = succeed(
         directory.path(),
@@ -264,11 +264,11 @@ fn commands_show_what_people_share() {
         ],
     );
     assert!(
-        told.contains("The User-Agent stands for many people, those of \"Amazon CloudFront\""),
+        told.contains("Many visitors share the User-Agent of \"Amazon CloudFront\""),
         "{told}"
     );
     assert!(
-        told.contains("No rule names shared visitors there"),
+        told.contains("No rule on this path names shared visitors"),
         "{told}"
     );
     assert!(told.contains("decision  pass"), "{told}");
@@ -280,7 +280,7 @@ fn commands_show_what_people_share() {
 }
 
 #[test]
-fn both_questions_agree_where_another_source_calls_the_name_a_robot_s() {
+fn both_lookups_agree_where_another_source_calls_the_user_agent_a_robot() {
     let mut robot = Robot::new("mini", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Exact, "Opera Mini")];
     let robots = bundled().robots.into_iter().chain([robot]).map(Arc::new);
@@ -296,7 +296,7 @@ fn both_questions_agree_where_another_source_calls_the_name_a_robot_s() {
 }
 
 #[test]
-fn a_front_that_hides_the_visitors_is_told_of() {
+fn a_front_proxy_that_hides_the_visitors_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(directory.path(), "");
     let doctor = || {
@@ -313,7 +313,7 @@ fn a_front_that_hides_the_visitors_is_told_of() {
         assert_eq!(server.get("/", GOOGLEBOT).status, 200);
     }
     let told = doctor();
-    let expected = "warn  visitors: site default: 97 % of the requests came with the User-Agent of Amazon CloudFront";
+    let expected = "warn  visitors: site default: 97 % of the requests have the User-Agent of Amazon CloudFront";
     assert!(told.contains(expected), "{told}");
     assert!(told.contains("an origin request policy"), "{told}");
     let text = "web_robots_db = ''";

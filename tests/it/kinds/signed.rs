@@ -1,4 +1,4 @@
-//! Requests that are signed as robots sign: a robot's, whatever the User-Agent says.
+//! Requests signed as robots sign them come from a robot, whatever the User-Agent.
 
 use std::{fs, net::IpAddr, path::Path, sync::Arc};
 
@@ -25,7 +25,7 @@ fn signed(agent: &str) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Says that the signature of one host holds, and of no other.
+/// Accepts the signature of one host, and no other.
 struct Holds;
 
 impl Verdicts for Holds {
@@ -57,7 +57,7 @@ fn layer(policy: robot_detection::policy::PolicyBuilder) -> RobotDetectionLayer 
         .client_address(|extensions| extensions.get::<IpAddr>().copied())
 }
 
-/// Returns status, outcome and what the application is told.
+/// Returns the status, outcome and identity reported to the application.
 async fn ask(
     layer: &RobotDetectionLayer,
     path: &str,
@@ -88,7 +88,7 @@ async fn ask(
 }
 
 #[tokio::test]
-async fn who_signs_is_a_robot_whatever_its_user_agent_says() {
+async fn a_signer_is_a_robot_whatever_its_user_agent() {
     let layer = layer(Policy::builder());
     let without = |gone: &str| -> Vec<_> {
         let all = signed("https://chatgpt.example").into_iter();
@@ -117,7 +117,7 @@ async fn who_signs_is_a_robot_whatever_its_user_agent_says() {
             Kind::Unlisted,
             Some("unlisted"),
         ),
-        // A signature that is missing proves nothing, and is no browser's either.
+        // A missing signature proves nothing, but does not make the client a browser either.
         (without("signature"), Kind::Listed, Some("chatgpt-agent")),
         (without("signature-agent"), Kind::Person, None),
         (without("signature-input"), Kind::Person, None),
@@ -138,7 +138,7 @@ async fn who_signs_is_a_robot_whatever_its_user_agent_says() {
 }
 
 #[tokio::test]
-async fn an_unknown_signer_has_a_name_once_its_signature_holds() {
+async fn an_unknown_signer_has_a_name_once_its_signature_is_verified() {
     let rules = Policy::builder()
         .rule(
             Rule::builder(Action::Refuse)
@@ -169,7 +169,7 @@ async fn an_unknown_signer_has_a_name_once_its_signature_holds() {
 }
 
 #[tokio::test]
-async fn a_host_whose_signature_holds_has_a_pace_of_its_own() {
+async fn a_host_with_a_verified_signature_has_its_own_pace() {
     let slow = Rule::builder(Action::Slow).paths(["/*"]).requests(2);
     let layer = layer(Policy::builder().rule(slow)).verdicts(Arc::new(Holds));
     let mut statuses = Vec::new();
@@ -197,7 +197,7 @@ fn get(server: &Server, path: &str, agent: &str) -> u16 {
 }
 
 #[test]
-fn the_server_takes_who_signs_for_a_robot() {
+fn the_server_treats_signers_as_robots() {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(
         directory.path(),
@@ -230,7 +230,7 @@ fn the_server_takes_who_signs_for_a_robot() {
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let robots: Vec<_> = lines.map(|line| line["robot"].clone()).collect();
-        // Metrics are asked for by no visitor.
+        // Requests for metrics are not visits.
         robots.starts_with(&[
             "chatgpt-agent".into(),
             "unlisted".into(),
@@ -241,7 +241,7 @@ fn the_server_takes_who_signs_for_a_robot() {
 }
 
 #[test]
-fn explain_takes_the_headers_that_say_who_signs() {
+fn explain_accepts_the_headers_that_name_the_signer() {
     let directory = tempfile::tempdir().unwrap();
     let text = "web_robots_db = ''\n[verify]\nenabled = false\n";
     fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
@@ -267,7 +267,7 @@ fn explain_takes_the_headers_that_say_who_signs() {
         "{told}"
     );
     assert!(
-        told.contains("its Signature-Agent is the robot \"chatgpt-agent\"'s"),
+        told.contains("with the Signature-Agent of the robot \"chatgpt-agent\""),
         "{told}"
     );
     assert!(

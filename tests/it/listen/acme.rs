@@ -1,4 +1,4 @@
-//! Certificates that a listener orders by itself, from an authority of our own.
+//! Certificates that a listener obtains automatically from a test authority.
 
 mod authority;
 mod jws;
@@ -38,7 +38,7 @@ fn tls(settings: AcmeSettings) -> Tls {
     Tls::load_with_acme(Vec::new(), acme).unwrap()
 }
 
-/// Returns the certificate of a host, if a client that trusts the authority gets one.
+/// Returns the certificate of a host, if a client that trusts the authority accepts it.
 async fn served(
     front: &super::Front,
     authority: &Authority,
@@ -72,7 +72,7 @@ fn state(tls: &Tls, host: &str) -> CertificateState {
 }
 
 #[tokio::test]
-async fn each_host_gets_a_certificate_and_meanwhile_others_are_served() {
+async fn each_host_gets_a_certificate_while_others_are_served() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
     let files = write(
@@ -86,7 +86,7 @@ async fn each_host_gets_a_certificate_and_meanwhile_others_are_served() {
     let tls = Tls::load_with_acme(vec![files.clone()], acme).unwrap();
     let front = serve_echo(settings(&tls)).await;
 
-    // The authority does not know yet where the hosts are: it looks at nothing.
+    // The authority has no address of the hosts yet, so it validates nothing.
     let connected = async |host| {
         let stream = TcpStream::connect(front.addr).await.unwrap();
         connect(stream, &[&files], host, &[]).await
@@ -119,7 +119,7 @@ async fn each_host_gets_a_certificate_and_meanwhile_others_are_served() {
 }
 
 #[tokio::test]
-async fn what_was_issued_is_kept_for_nobody_else_and_serves_after_a_restart() {
+async fn an_issued_certificate_is_private_and_used_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
     let cache = directory.path().join("cache");
@@ -158,10 +158,10 @@ async fn what_was_issued_is_kept_for_nobody_else_and_serves_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_certificate_is_renewed_when_a_third_of_its_time_is_left() {
+async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
-    // Just below a third, and just above.
+    // One certificate just below a third, and one just above.
     authority.issue_next(2_010, 990);
     authority.issue_next(1_000, 2_000);
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
@@ -177,15 +177,15 @@ async fn a_certificate_is_renewed_when_a_third_of_its_time_is_left() {
     })
     .await;
     served(&front, &authority, "a.example").await.unwrap();
-    // The account serves again.
+    // The account is reused.
     assert_eq!((authority.accounts(), authority.issued().len()), (1, 2));
 }
 
 #[tokio::test]
-async fn an_order_that_fails_is_tried_again() {
+async fn a_failed_order_is_retried() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
-    // The host leads to somebody else first.
+    // At first, the host leads to another server.
     let files = write(directory.path(), "other", &["a.example"]);
     let other = serve_echo(settings(&Tls::load(vec![files]).unwrap())).await;
     authority.leads_to(other.addr);
@@ -193,7 +193,10 @@ async fn an_order_that_fails_is_tried_again() {
     authority.refuse_nonces(1);
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
-    eventually_async("some fail", async || state(&tls, "a.example").failures >= 2).await;
+    eventually_async("some orders fail", async || {
+        state(&tls, "a.example").failures >= 2
+    })
+    .await;
     assert!(authority.issued().is_empty());
     authority.leads_to(front.addr);
     first_served(&front, &authority, "a.example").await;
@@ -208,7 +211,7 @@ async fn an_order_that_fails_is_tried_again() {
 }
 
 #[tokio::test]
-async fn an_account_that_the_authority_has_forgotten_is_opened_anew() {
+async fn a_new_account_is_opened_if_the_authority_has_forgotten_the_old_one() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
     authority.issue_next(100, 1);
@@ -223,17 +226,17 @@ async fn an_account_that_the_authority_has_forgotten_is_opened_anew() {
 }
 
 #[tokio::test]
-async fn the_proof_is_all_that_the_challenges_protocol_gets() {
+async fn the_challenges_protocol_gets_only_the_proof() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
     authority.leads_to(front.addr);
     let certificate = first_served(&front, &authority, "a.example").await;
-    // Nothing is to be proven now.
+    // No proof is needed now.
     let proof = connect_blindly(front.addr, "a.example", &["acme-tls/1"]).await;
     assert!(proof.is_err());
-    // Whoever offers more is no authority, and gets what visitors get, or nothing.
+    // A client that offers more protocols is no authority, and is treated as a visitor.
     let more = ["acme-tls/1", "http/1.1"];
     let visitor = connect_blindly(front.addr, "a.example", &more)
         .await

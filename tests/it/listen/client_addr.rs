@@ -1,4 +1,4 @@
-//! Whom requests come from, over real connections.
+//! The client's address of requests over real connections.
 
 use robot_detection::listen::ListenSettings;
 use tokio::net::TcpStream;
@@ -10,7 +10,7 @@ use crate::support::{
 
 use super::{ask, serve_echo, trusting};
 
-/// Spellings in which a client may claim to be another: all are read by some server.
+/// Headers by which a client may claim another address: each is read by some server.
 pub(crate) const FORGED: &[&str] = &[
     "X-Forwarded-For: 203.0.113.9",
     "x-forwarded-for: 203.0.113.9",
@@ -45,7 +45,7 @@ pub(crate) const FORGED: &[&str] = &[
     "X-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 203.0.113.9\r\nForwarded: for=203.0.113.9",
 ];
 
-/// Lines that come from a trusted proxy => the client, and whether it came by HTTPS.
+/// Header lines from a trusted proxy, the expected client, and whether it used HTTPS.
 const FOUND: &[(&str, &str, bool)] = &[
     ("X-Forwarded-For: 192.0.2.1", "192.0.2.1", false),
     (
@@ -168,7 +168,7 @@ async fn a_forged_header_of_any_spelling_changes_nothing_for_an_untrusted_peer()
 }
 
 #[tokio::test]
-async fn other_spellings_of_a_clients_are_not_passed_on_by_a_trusted_proxy() {
+async fn a_clients_other_header_spellings_are_not_forwarded_for_a_trusted_proxy() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let front = Front::serve_proxy(trusting(&["127.0.0.1"]), proxy(upstream.addr)).await;
     let lines =
@@ -193,7 +193,7 @@ async fn with_trusted_proxies_the_right_address_is_found() {
 }
 
 #[tokio::test]
-async fn behind_the_proxy_protocol_the_walk_begins_at_the_client_that_it_names() {
+async fn behind_the_proxy_protocol_the_search_begins_at_the_named_client() {
     let front = serve_echo(ListenSettings {
         proxy_protocol: true,
         ..trusting(&["127.0.0.1", "10.0.0.0/8"])

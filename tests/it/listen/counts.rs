@@ -1,4 +1,4 @@
-//! What a listener counts of its connections.
+//! Counts of a listener's connections.
 
 use robot_detection::listen::{ConnectionCounts, ListenSettings, Listener};
 use tokio::net::TcpStream;
@@ -22,7 +22,7 @@ fn unserved(counts: &ConnectionCounts, reason: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn connections_are_counted_while_open_and_by_what_became_of_them() {
+async fn connections_are_counted_while_open_and_by_their_outcome() {
     let listener = Listener::bind(ListenSettings {
         max_connections_per_address: 2,
         max_header_bytes: 8 * 1024,
@@ -45,14 +45,14 @@ async fn connections_are_counted_while_open_and_by_what_became_of_them() {
     for (request, expected) in [("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400), (&large, 431)] {
         let stream = TcpStream::connect(front.addr).await.unwrap();
         let answer = ask(stream, request).await;
-        // Of the large one we may have hung up before it was all sent.
+        // We may have closed before all of the large response was sent.
         assert!(answer.is_empty() || status(&answer) == expected, "{answer}");
         let expected = expected.to_string();
-        eventually_async("it is counted", async || {
+        eventually_async("the connection is counted", async || {
             of(counts.refused(), &expected) == 1
         })
         .await;
-        eventually_async("only one is left", async || counts.open() == 1).await;
+        eventually_async("only one connection is left", async || counts.open() == 1).await;
     }
 
     let mut second = RawClient::connect(front.addr).await;
@@ -60,11 +60,17 @@ async fn connections_are_counted_while_open_and_by_what_became_of_them() {
     second.response().await;
     let third = TcpStream::connect(front.addr).await.unwrap();
     assert_eq!(ask(third, GET).await, "");
-    eventually_async("too many", async || unserved(&counts, "address_limit") == 1).await;
+    eventually_async("too many connections", async || {
+        unserved(&counts, "address_limit") == 1
+    })
+    .await;
     drop((kept, second));
-    eventually_async("none is left", async || counts.open() == 0).await;
+    eventually_async("no connection is left", async || counts.open() == 0).await;
     drop(TcpStream::connect(front.addr).await.unwrap());
-    eventually_async("one left", async || unserved(&counts, "client_left") == 1).await;
+    eventually_async("one client left", async || {
+        unserved(&counts, "client_left") == 1
+    })
+    .await;
     assert_eq!(counts.accepted(), 6);
     assert_eq!(unserved(&counts, "timeout"), 0);
 }

@@ -25,7 +25,7 @@ const KEPT: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const SHORT: Duration = Duration::from_millis(100);
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_and_no_more() {
+async fn an_address_has_a_limited_number_of_connections() {
     let front = serve_echo(ListenSettings {
         max_connections_per_address: 2,
         ..listen_settings()
@@ -39,12 +39,12 @@ async fn an_address_has_so_many_connections_and_no_more() {
     }
     let third = TcpStream::connect(front.addr).await.unwrap();
     assert_eq!(ask(third, GET).await, "");
-    // Those that are there go on, and their places are given back.
+    // Existing connections continue, and their places become free.
     second.send(KEPT).await;
     assert_eq!(status(&second.response().await), 200);
     second.send(GET).await;
     second.rest().await;
-    eventually_async("a place is free", async || {
+    eventually_async("a connection is allowed again", async || {
         let stream = TcpStream::connect(front.addr).await.unwrap();
         !ask(stream, GET).await.is_empty()
     })
@@ -52,7 +52,7 @@ async fn an_address_has_so_many_connections_and_no_more() {
 }
 
 #[tokio::test]
-async fn trusted_proxies_are_not_counted_but_the_clients_that_they_name_are() {
+async fn trusted_proxies_are_exempt_from_the_limit_but_the_clients_they_name_are_not() {
     let settings = ListenSettings {
         max_connections_per_address: 1,
         ..trusting(&["127.0.0.1"])
@@ -95,7 +95,7 @@ fn with_headers(count: usize, len: usize) -> String {
 }
 
 #[tokio::test]
-async fn headers_beyond_their_number_or_bytes_are_431() {
+async fn too_many_headers_or_header_bytes_are_431() {
     for (max_headers, count, expected) in [
         (100, 100, 200),
         (100, 101, 431),
@@ -125,7 +125,7 @@ async fn headers_beyond_their_number_or_bytes_are_431() {
 }
 
 #[tokio::test]
-async fn lines_beyond_their_bytes_are_431_and_targets_414() {
+async fn too_long_header_lines_are_431_and_targets_414() {
     let front = serve_echo(ListenSettings {
         max_header_line_bytes: 2000,
         ..listen_settings()
@@ -164,7 +164,7 @@ async fn lines_beyond_their_bytes_are_431_and_targets_414() {
 }
 
 #[tokio::test]
-async fn a_length_beside_chunks_is_400_and_the_end() {
+async fn a_length_with_chunked_coding_is_400_and_closes_the_connection() {
     let front = serve_echo(listen_settings()).await;
     for (length, expected) in [("", 200), ("Content-Length: abc\r\n", 400)] {
         let mut client = RawClient::connect(front.addr).await;
@@ -183,7 +183,7 @@ async fn a_length_beside_chunks_is_400_and_the_end() {
 }
 
 #[tokio::test]
-async fn an_answer_before_the_end_of_a_body_says_that_the_connection_ends() {
+async fn an_early_response_announces_the_end_of_the_connection() {
     let nobody = proxy(([127, 0, 0, 1], 1).into());
     let front = Front::serve(listen_settings(), nobody).await;
     for (method, length, closes) in [("GET", 0, false), ("POST", 0, false), ("POST", 4, true)] {
@@ -200,7 +200,7 @@ async fn an_answer_before_the_end_of_a_body_says_that_the_connection_ends() {
 }
 
 #[tokio::test]
-async fn a_client_that_still_sends_its_body_is_not_reset_by_an_early_answer() {
+async fn a_client_still_sending_its_body_is_not_reset_by_an_early_response() {
     let nobody = proxy(([127, 0, 0, 1], 1).into());
     let settings = ListenSettings {
         max_body_bytes: 200_000,
@@ -214,7 +214,7 @@ async fn a_client_that_still_sends_its_body_is_not_reset_by_an_early_answer() {
         let mut answer = String::new();
         client.read_to_string(&mut answer).await.unwrap();
         assert_eq!(status(&answer), expected);
-        // With a reset the second of these fails.
+        // After a reset, the second write would fail.
         for _ in 0..10 {
             client.write_all(&[b'x'; 10_000]).await.unwrap();
         }
@@ -247,7 +247,7 @@ async fn http2_has_the_same_limits() {
         (1, "12345", StatusCode::PAYLOAD_TOO_LARGE),
     ] {
         let mut request = Request::post("http://a/");
-        // A body brings its length with it.
+        // A body adds a Content-Length header.
         for number in usize::from(!body.is_empty())..headers {
             request = request.header(format!("x-{number}"), "x");
         }
@@ -270,7 +270,7 @@ async fn http2_has_the_same_limits() {
 }
 
 #[tokio::test]
-async fn a_body_whose_length_is_beyond_the_limit_is_413_and_reaches_nobody() {
+async fn a_body_with_a_length_above_the_limit_is_413_and_not_forwarded() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let settings = ListenSettings {
         max_body_bytes: 4,
@@ -280,7 +280,7 @@ async fn a_body_whose_length_is_beyond_the_limit_is_413_and_reaches_nobody() {
     let post = |len: usize| format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {len}\r\n\r\n");
     let answer = exchange(front.addr, post(4) + "1234").await;
     assert_eq!(status(&answer), 200);
-    // Before the body, so that it need not be sent.
+    // The response comes before the body, which need not be sent.
     let mut client = RawClient::connect(front.addr).await;
     client.send(post(5)).await;
     let answer = client.response().await;
@@ -291,7 +291,7 @@ async fn a_body_whose_length_is_beyond_the_limit_is_413_and_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_that_grows_beyond_the_limit_is_413_and_never_whole() {
+async fn a_chunked_body_above_the_limit_is_413_and_never_complete() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let settings = ListenSettings {
         max_body_bytes: 8,
@@ -307,11 +307,11 @@ async fn a_chunked_body_that_grows_beyond_the_limit_is_413_and_never_whole() {
     )
     .await;
     assert_eq!(status(&grows), 413, "{grows}");
-    // The upstream never saw the end of it.
+    // The upstream never saw the end of the body.
     assert_eq!(upstream.requests().len(), 1);
 }
 
-/// Reads the whole body under its guard, and tells how that went.
+/// Reads the whole body within its limits, and reports the result.
 async fn read(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
     let (parts, body) = request.into_parts();
     let guard = parts.extensions.get::<BodyGuard>().cloned();
@@ -324,7 +324,7 @@ async fn read(request: Request<Incoming>) -> Result<Response<String>, Infallible
 }
 
 #[tokio::test]
-async fn a_service_is_told_that_a_body_is_too_large() {
+async fn a_service_gets_an_error_for_a_body_that_is_too_large() {
     let settings = ListenSettings {
         max_body_bytes: 3,
         ..listen_settings()
@@ -339,7 +339,7 @@ async fn a_service_is_told_that_a_body_is_too_large() {
 }
 
 #[tokio::test]
-async fn a_client_that_stops_in_the_middle_of_a_body_is_cut() {
+async fn a_client_that_stalls_within_a_body_is_disconnected() {
     let settings = ListenSettings {
         idle_timeout: SHORT,
         ..listen_settings()

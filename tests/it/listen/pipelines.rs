@@ -1,4 +1,4 @@
-//! Several requests at once: as many answers as requests, or a closed connection.
+//! Pipelined requests: one response for each request, or a closed connection.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::support::pipelined;
 
 #[test]
-fn what_was_found_before_is_read_by_the_letter_however_it_is_parted() {
+fn earlier_findings_are_parsed_strictly_however_they_are_split() {
     let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/pipelines");
     let mut read = 0;
     for seed in fs::read_dir(seeds).unwrap() {
@@ -20,7 +20,7 @@ fn what_was_found_before_is_read_by_the_letter_however_it_is_parted() {
     assert!(read > 1000, "{read}");
 }
 
-/// Parts of requests, right or nearly so.
+/// Generates sequences of parts of requests, valid or nearly so.
 fn parts() -> impl Strategy<Value = Vec<&'static [u8]>> {
     let part = prop::sample::select(vec![
         &b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..],
@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn parts_of_requests_are_read_by_the_letter(parts in parts(), one in 0..80usize, two in 0..80usize) {
+    fn parts_of_requests_are_parsed_strictly(parts in parts(), one in 0..80usize, two in 0..80usize) {
         pipelined::check(&parts.concat(), [one, two]);
     }
 }

@@ -1,4 +1,4 @@
-//! Listeners of the program: settings, several at once, the service manager.
+//! The program's listeners: settings, several listeners, the service manager.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use crate::support::program::{DEADLINE, command, run};
 
 use super::tls::{connect, write};
 
-/// Serves the demonstration by a configuration that names no site.
+/// Serves the demonstration with a configuration without a site.
 const DEMONSTRATION: [&str; 4] = ["--config", "robot-detection.toml", "serve", "--demo"];
 
-/// A running program that is killed at the end.
+/// A running program; killed when dropped.
 pub(super) struct Program {
     child: Child,
-    /// Lines that it has printed.
+    /// Lines that the program has printed.
     said: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Starts a command, and returns the URLs that it says it serves on.
+    /// Starts a command; returns the URLs that it prints.
     pub(super) fn start(command: &mut Command, urls: usize) -> (Self, Vec<String>) {
         let mut program = Self {
             child: command.stdout(Stdio::piped()).spawn().unwrap(),
@@ -43,7 +43,10 @@ impl Program {
         let mut lines = BufReader::new(program.child.stdout.take().unwrap()).lines();
         let mut found = Vec::new();
         while found.len() < urls {
-            let line = lines.next().expect("it serves").unwrap();
+            let line = lines
+                .next()
+                .expect("the program ended before serving")
+                .unwrap();
             if let Some((_, url)) = line.split_once(" on ") {
                 found.push(url.to_owned());
             }
@@ -52,7 +55,7 @@ impl Program {
         (program, found)
     }
 
-    /// Returns where it serves health checks and metrics.
+    /// Returns the address of health checks and metrics.
     pub(super) fn operation(&self) -> SocketAddr {
         let prefix = "health checks and metrics: ";
         addr(
@@ -148,7 +151,7 @@ async fn several_listeners_serve_the_same_site() {
 }
 
 #[test]
-fn the_admin_page_is_told_as_it_can_be_reached() {
+fn the_admin_pages_reachable_url_is_printed() {
     for (settings, urls, expected) in [
         (
             "server.listen = '127.0.0.1:0'\nadmin.listen = 'unix:admin.sock'",
@@ -180,7 +183,7 @@ fn the_admin_page_is_told_as_it_can_be_reached() {
 }
 
 #[test]
-fn flags_name_several_places_too() {
+fn flags_accept_several_addresses_too() {
     let directory = directory();
     let mut command = configured(directory.path(), "");
     let (_program, urls) =
@@ -190,14 +193,14 @@ fn flags_name_several_places_too() {
 }
 
 #[test]
-fn wrong_listeners_are_told_with_their_place() {
+fn invalid_listeners_are_reported_with_their_place() {
     let directory = directory();
     write(directory.path(), "site", &["site.example"]);
     write(directory.path(), "other", &["other.example"]);
     for (text, expected) in [
         (
             "[[listener]]\ntls = true",
-            "robot-detection.toml:3: a [[listener]] needs a place",
+            "robot-detection.toml:3: a [[listener]] needs an address",
         ),
         (
             "[[listener]]\nlisten = 'x'",
@@ -229,7 +232,7 @@ fn wrong_listeners_are_told_with_their_place() {
         ),
         (
             "[server]\nunix_socket_mode = '999'",
-            "robot-detection.toml:4: server.unix_socket_mode: \"999\" are no permissions",
+            "robot-detection.toml:4: server.unix_socket_mode: \"999\" is not a file mode",
         ),
         (
             "[server]\ntrusted_proxies = ['unix']",
@@ -260,7 +263,7 @@ fn activated(directory: &Path, text: &str, socket: impl Into<OwnedFd>, names: &s
 }
 
 #[test]
-fn the_service_managers_socket_is_served_and_it_is_told_the_state() {
+fn the_service_managers_socket_is_served_and_the_state_is_reported_to_it() {
     let directory = directory();
     let states = UnixDatagram::bind(directory.path().join("notify")).unwrap();
     states.set_read_timeout(Some(DEADLINE)).unwrap();
@@ -287,7 +290,7 @@ fn the_service_managers_socket_is_served_and_it_is_told_the_state() {
 }
 
 #[test]
-fn a_unix_socket_of_the_service_manager_is_served_and_left_to_it() {
+fn a_unix_socket_of_the_service_manager_is_served_and_not_removed() {
     let directory = directory();
     let path = directory.path().join("activated.sock");
     let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -299,7 +302,7 @@ fn a_unix_socket_of_the_service_manager_is_served_and_left_to_it() {
 }
 
 #[test]
-fn a_socket_that_did_not_come_is_told() {
+fn a_missing_socket_is_reported() {
     let directory = directory();
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = "[server]\nlisten = 'systemd:web'";

@@ -1,4 +1,4 @@
-//! Listeners behind balancers that speak the PROXY protocol.
+//! Listeners behind balancers that use the PROXY protocol.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn the_header_names_the_client() {
         (v2(0x21, 0x21, &v6), "2001:db8::"),
         (v2(0x21, 0x21, &mapped), "192.0.2.7"),
         (v2(0x21, 0x11, &with_tlv), "192.0.2.9"),
-        // The balancer speaks of nobody, or for itself.
+        // The balancer names no client, or itself.
         (b"PROXY UNKNOWN\r\n".to_vec(), "127.0.0.1"),
         (v2(0x21, 0x00, &[]), "127.0.0.1"),
         (v2(0x20, 0x00, &[]), "127.0.0.1"),
@@ -68,7 +68,7 @@ async fn the_header_names_the_client() {
 }
 
 #[tokio::test]
-async fn a_header_may_come_byte_by_byte() {
+async fn a_header_may_arrive_byte_by_byte() {
     let front = front(&["127.0.0.1"]).await;
     for header in [V1.as_bytes().to_vec(), v2(0x20, 0, &[0; 8])] {
         let mut client = RawClient::connect(front.addr).await;
@@ -96,7 +96,7 @@ async fn forwarding_headers_count_only_where_the_client_is_a_trusted_proxy() {
             "PROXY TCP4 10.0.0.5 10.0.0.1 1 2\r\n",
             "client=203.0.113.9 direct=false https=false trusted=true",
         ),
-        // Whoever hides behind it cannot claim to be somebody.
+        // A client behind an untrusted proxy cannot claim another address.
         (
             "PROXY UNKNOWN\r\n",
             "client=127.0.0.1 direct=false https=false trusted=false",
@@ -108,7 +108,7 @@ async fn forwarding_headers_count_only_where_the_client_is_a_trusted_proxy() {
 }
 
 #[tokio::test]
-async fn an_untrusted_peer_is_closed_and_the_log_says_so_once() {
+async fn an_untrusted_peer_is_closed_and_logged_once() {
     log::keep();
     let front = front(&["192.0.2.0/24"]).await;
     let mut told = 0;
@@ -122,7 +122,7 @@ async fn an_untrusted_peer_is_closed_and_the_log_says_so_once() {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_header_or_with_a_broken_one_is_closed() {
+async fn a_connection_with_a_missing_or_broken_header_is_closed() {
     let front = front(&["127.0.0.1"]).await;
     let endless = [b"PROXY UNKNOWN ".as_slice(), &[b'x'; 500]].concat();
     for bytes in [
@@ -138,7 +138,7 @@ async fn a_connection_without_a_header_or_with_a_broken_one_is_closed() {
 }
 
 #[tokio::test]
-async fn a_header_that_does_not_end_is_cut_after_the_header_timeout() {
+async fn an_unfinished_header_is_closed_after_the_header_timeout() {
     let front = serve_echo(ListenSettings {
         proxy_protocol: true,
         header_timeout: Duration::from_millis(50),
@@ -149,7 +149,7 @@ async fn a_header_that_does_not_end_is_cut_after_the_header_timeout() {
 }
 
 #[tokio::test]
-async fn without_the_setting_a_header_is_no_http() {
+async fn without_the_setting_a_header_is_invalid_http() {
     let front = serve_echo(trusting(&["127.0.0.1"])).await;
     let answer = answer(&front, format!("{V1}{GET}")).await;
     assert_eq!(status(&answer), 400);

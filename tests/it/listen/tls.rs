@@ -47,7 +47,7 @@ pub(super) fn write(directory: &Path, name: &str, names: &[&str]) -> Certificate
     files
 }
 
-/// Connects as a client that trusts these certificates alone.
+/// Connects as a client that trusts only these certificates.
 pub(super) async fn connect(
     stream: TcpStream,
     trusted: &[&CertificateFiles],
@@ -87,7 +87,7 @@ pub(super) fn settings(tls: &Tls) -> ListenSettings {
 }
 
 #[tokio::test]
-async fn requests_come_by_https() {
+async fn requests_arrive_by_https() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let tls = Tls::load(vec![files.clone()]).unwrap();
@@ -110,7 +110,7 @@ async fn requests_come_by_https() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_knows_better_how_the_client_came() {
+async fn a_trusted_proxys_scheme_takes_precedence() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let tls = Tls::load(vec![files.clone()]).unwrap();
@@ -136,7 +136,7 @@ async fn a_trusted_proxy_knows_better_how_the_client_came() {
 }
 
 #[tokio::test]
-async fn alpn_chooses_the_protocol() {
+async fn alpn_selects_the_protocol() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let front = serve_echo(settings(&Tls::load(vec![files.clone()]).unwrap())).await;
@@ -169,7 +169,7 @@ async fn alpn_chooses_the_protocol() {
 }
 
 #[tokio::test]
-async fn each_name_gets_its_certificate_and_unknown_ones_the_first() {
+async fn each_name_gets_its_certificate_and_unknown_names_the_first() {
     let directory = tempfile::tempdir().unwrap();
     let first = write(
         directory.path(),
@@ -192,7 +192,7 @@ async fn each_name_gets_its_certificate_and_unknown_ones_the_first() {
 }
 
 #[tokio::test]
-async fn a_renewed_certificate_serves_new_connections_and_old_ones_go_on() {
+async fn a_renewed_certificate_is_used_for_new_connections_and_old_ones_continue() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["old.example"]);
     let tls = Tls::load(vec![files.clone()]).unwrap();
@@ -202,7 +202,7 @@ async fn a_renewed_certificate_serves_new_connections_and_old_ones_go_on() {
     let renewed = write(directory.path(), "renewed", &["new.example"]);
     fs::copy(&renewed.certificate_file, &files.certificate_file).unwrap();
     fs::copy(&renewed.key_file, &files.key_file).unwrap();
-    // The listener looks by itself.
+    // The listener notices the new files without a reload.
     let new = eventually_async("the renewed certificate is served", async || {
         client(&front, &[&renewed], "new.example").await.ok()
     })
@@ -216,7 +216,7 @@ async fn a_renewed_certificate_serves_new_connections_and_old_ones_go_on() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_come_is_cut_and_one_that_is_none_ends() {
+async fn a_missing_handshake_times_out_and_an_invalid_one_closes() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let tls = Tls::load(vec![files.clone()]).unwrap();
@@ -230,13 +230,13 @@ async fn a_handshake_that_does_not_come_is_cut_and_one_that_is_none_ends() {
         let answer = ask(stream, bytes).await;
         assert!(!answer.starts_with("HTTP/"), "{answer}");
     }
-    // A silent client is cut after the handshake too.
+    // A silent client is disconnected after the handshake too.
     let stream = client(&front, &[&files], "site.example").await.unwrap();
     assert_eq!(ask(stream, "GET / HT").await, "");
 }
 
 #[tokio::test]
-async fn a_proxy_header_comes_before_the_handshake() {
+async fn a_proxy_protocol_header_comes_before_the_handshake() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let front = serve_echo(ListenSettings {
@@ -267,7 +267,7 @@ async fn serve_bytes(settings: ListenSettings, len: usize) -> Front {
 }
 
 #[tokio::test]
-async fn a_large_answer_passes() {
+async fn a_large_response_passes() {
     const LEN: usize = 2 * 1024 * 1024;
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
@@ -278,22 +278,22 @@ async fn a_large_answer_passes() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_cut() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let tls = Tls::load(vec![files.clone()]).unwrap();
     let settings = ListenSettings {
         idle_timeout: Duration::from_millis(100),
-        // Not the end of this test's patience.
+        // Longer than this test waits.
         drain_timeout: 10 * LONG,
         ..settings(&tls)
     };
-    // More than the system holds for a connection.
+    // More than the system buffers for a connection.
     let mut front = serve_bytes(settings, 64 * 1024 * 1024).await;
     let mut lazy = client(&front, &[&files], "site.example").await.unwrap();
     lazy.write_all(GET.as_bytes()).await.unwrap();
     lazy.flush().await.unwrap();
-    // The answer has begun, and is not read.
+    // The response has begun, and is not read.
     lazy.read_u8().await.unwrap();
     front.stop.cancel();
     soon(&mut front.done).await.unwrap();

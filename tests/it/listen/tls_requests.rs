@@ -1,4 +1,4 @@
-//! Requests over TLS: answered as they are without it.
+//! Requests over TLS get the same responses as without TLS.
 
 use std::convert::Infallible;
 
@@ -23,7 +23,7 @@ use super::{
 const LAST: &str = "GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 const ROBOT: &str = "GET /members-only-stuff/ HTTP/1.1\r\nHost: a\r\n\
                      User-Agent: Mozilla/5.0 (compatible; Googlebot/2.1)\r\n\r\n";
-/// Not one for the short way: it has a body.
+/// Excluded from the fast path by its body.
 const CHUNKED: &str = "POST /odd HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
                        3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
 
@@ -31,7 +31,7 @@ fn ask(method: &str, path: &str) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// Tells what it was asked.
+/// Responds with a description of the request.
 async fn echo(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
@@ -40,7 +40,7 @@ async fn echo(request: Request<Incoming>) -> Result<Response<String>, Infallible
     Ok(Response::new(told))
 }
 
-/// Sends text in pieces of so many bytes, each a record of TLS; returns all that comes back.
+/// Sends text in pieces of the given size, each as a TLS record; returns the response.
 async fn said(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     text: &str,
@@ -52,18 +52,18 @@ async fn said(
         tokio::task::yield_now().await;
     }
     let mut answers = String::new();
-    // An end of TLS that is not told is an error.
+    // A connection that closes without a TLS alert is an error.
     let read = soon(stream.read_to_string(&mut answers)).await;
     assert!(read.is_ok(), "{read:?} after {answers}");
     let lines = answers.split("\r\n").map(str::to_owned);
     lines.filter(|line| !line.starts_with("date: ")).collect()
 }
 
-/// Statuses of answers, and what the upstream tells.
+/// Returns the statuses of responses, and the upstream's descriptions.
 fn told(said: &[String]) -> String {
     let mut told = Vec::new();
     for line in said {
-        // The next answer follows a body at once.
+        // The next response follows a body directly.
         let (body, line) = line.split_at(line.find('>').map_or(0, |end| end + 1));
         told.extend(Some(body).filter(|body| !body.is_empty()));
         let status = line.strip_prefix("HTTP/1.1 ");
@@ -74,13 +74,13 @@ fn told(said: &[String]) -> String {
 
 async fn tcp(url: &str) -> TcpStream {
     let stream = TcpStream::connect(addr(url)).await.unwrap();
-    // Each piece is sent by itself.
+    // Each piece is sent separately.
     stream.set_nodelay(true).unwrap();
     stream
 }
 
 #[tokio::test]
-async fn requests_by_tls_are_answered_as_those_without_it() {
+async fn requests_over_tls_get_the_same_responses_as_without() {
     let upstream = Front::serve(listen_settings(), tower::service_fn(echo)).await;
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);

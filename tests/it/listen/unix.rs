@@ -39,7 +39,7 @@ async fn a_unix_socket_serves_and_is_removed_at_the_end() {
 }
 
 #[tokio::test]
-async fn its_peers_are_believed_only_where_unix_is_trusted() {
+async fn its_peers_are_trusted_only_where_unix_is_trusted() {
     for (trusted, expected) in [
         (
             &["unix:"][..],
@@ -61,7 +61,7 @@ async fn its_peers_are_believed_only_where_unix_is_trusted() {
 }
 
 #[tokio::test]
-async fn the_upstream_is_told_that_the_peer_has_no_address() {
+async fn the_upstream_sees_that_the_peer_has_no_address() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     for (trusted, list, forwarded) in [
         (&[][..], "unknown", "for=unknown;proto=http;host=a"),

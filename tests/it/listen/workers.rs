@@ -1,4 +1,4 @@
-//! Connections stay on threads of their own.
+//! Connections stay on the thread that accepted them.
 
 use std::{
     collections::BTreeMap,
@@ -68,7 +68,7 @@ async fn connections_are_spread_over_the_threads_and_stay_there() {
 }
 
 #[tokio::test]
-async fn one_listener_needs_its_port_alone_even_on_many_threads() {
+async fn one_listener_needs_only_its_port_even_with_many_threads() {
     let workers = Workers::start(2).unwrap();
     let listener = Listener::bind(listen_settings()).await.unwrap();
     let again = ListenSettings {
@@ -122,7 +122,7 @@ async fn shutdown_waits_for_requests_on_all_threads() {
     assert!(tokio::net::TcpStream::connect(addr).await.is_err());
 }
 
-/// Service that cannot be cloned for its first connection.
+/// Service that panics when cloned for its first connection.
 #[derive(Debug)]
 struct Flaky(Arc<AtomicBool>);
 
@@ -130,7 +130,7 @@ impl Clone for Flaky {
     fn clone(&self) -> Self {
         let on_worker = std::thread::current().name() == Some("worker-0");
         let fails = on_worker && !self.0.swap(true, Ordering::SeqCst);
-        assert!(!fails, "told to, once");
+        assert!(!fails, "panics once, on demand");
         Self(Arc::clone(&self.0))
     }
 }
@@ -150,7 +150,7 @@ impl tower::Service<Request<Incoming>> for Flaky {
 }
 
 #[tokio::test]
-async fn a_panic_while_accepting_is_told_and_accepting_goes_on() {
+async fn a_panic_while_accepting_is_logged_and_accepting_continues() {
     log::keep();
     let workers = Workers::start(1).unwrap();
     let listener = Listener::bind(listen_settings()).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_panic_while_accepting_is_told_and_accepting_goes_on() {
 }
 
 #[tokio::test]
-async fn a_request_that_panics_costs_its_connection_alone() {
+async fn a_panicking_request_closes_only_its_connection() {
     let workers = Arc::new(Workers::start(1).unwrap());
     let settings = ListenSettings {
         drain_timeout: Duration::from_secs(1),
@@ -180,7 +180,7 @@ async fn a_request_that_panics_costs_its_connection_alone() {
     let listener = Listener::bind(settings).await.unwrap();
     let (addr, stop) = (listener.local_addr(), CancellationToken::new());
     let service = tower::service_fn(async |request: Request<Incoming>| {
-        assert_ne!(request.uri().path(), "/panic", "told to");
+        assert_ne!(request.uri().path(), "/panic", "panics on demand");
         Ok::<_, Infallible>(Response::new("fine".to_owned()))
     });
     let (crew, stopped) = (Arc::clone(&workers), stop.clone());

@@ -1,4 +1,4 @@
-//! From *Now* to "this robot is slowed" in three clicks, and back in one, seen on another instance.
+//! From *Now* to a slowed robot in three clicks, and back in one, as seen on another instance.
 
 use robot_detection::{clock::Clock, store::Store};
 
@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// What an administrator acts with.
+/// Input device of the administrator.
 #[derive(Clone, Copy)]
 enum Hand {
     Mouse,
     Keyboard,
 }
 
-/// Two servers on a database that counts a day of traffic, and an administrator at the first.
+/// Two servers on one database with a day of traffic, and an administrator at the first.
 struct Fleet {
     first: Instance,
     second: Instance,
@@ -57,7 +57,7 @@ impl Fleet {
         }
     }
 
-    /// Slows Googlebot with three clicks or keys, and undoes it with a fourth.
+    /// Slows Googlebot with three clicks or keys, and undoes the rule with a fourth.
     async fn slow_and_undo(&self, hand: Hand) {
         let Self {
             first,
@@ -93,7 +93,7 @@ fn admin(instance: &Instance, page: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_robot_is_slowed_in_three_clicks_and_undone_in_one_also_by_keys_without_scripts() {
+async fn a_robot_is_slowed_in_three_clicks_or_keys_and_released_in_one_without_scripts() {
     let mut fleet = Fleet::start().await;
     fleet.slow_and_undo(Hand::Mouse).await;
     fleet.browser.turn_scripts_off().await;

@@ -14,7 +14,7 @@ fn explained(house: &House, path: &str, agent: &str) -> Value {
 }
 
 #[test]
-fn a_command_puts_a_rule_in_force_on_a_server_that_runs() {
+fn a_command_adds_a_rule_on_a_running_server() {
     let house = House::with_file("");
     let instance = house.start();
     let added = succeed(
@@ -33,7 +33,7 @@ fn a_command_puts_a_rule_in_force_on_a_server_that_runs() {
         added,
         "live rule 1: refuse robot googlebot with 403; ends: never\n"
     );
-    eventually("the rule is in force", || instance.robot().status == 403);
+    eventually("the rule applies", || instance.robot().status == 403);
     let told = explained(&house, "/page", GOOGLEBOT);
     assert_eq!(told["rule"], "live rule 1");
     let listed = succeed(house.path(), &["rules", "list", "--json"]);
@@ -54,7 +54,7 @@ fn a_command_puts_a_rule_in_force_on_a_server_that_runs() {
     succeed(house.path(), &["rules", "restore", "1"]);
     eventually("the rule is back", || instance.robot().status == 403);
     let (_, changes) = instance.json("GET", "changes", "");
-    // The token of this test was made by a command too.
+    // The token of this test was created by a command too.
     let of_command =
         |change: &&Value| change["by"] == "command line" && change["event"] != "token-made";
     let changes = changes["changes"].as_array().unwrap();
@@ -62,7 +62,7 @@ fn a_command_puts_a_rule_in_force_on_a_server_that_runs() {
 }
 
 #[test]
-fn what_is_wrong_ends_with_two_and_what_fails_with_one() {
+fn wrong_usage_exits_with_two_and_a_failure_with_one() {
     let house = House::with_file("");
     for (arguments, code, told) in [
         (&["rules", "add", "slow"][..], 2, "select visitors by robot"),
@@ -116,7 +116,7 @@ fn what_is_wrong_ends_with_two_and_what_fails_with_one() {
 }
 
 #[test]
-fn what_is_exported_is_a_configuration_that_decides_the_same() {
+fn an_exported_configuration_decides_the_same() {
     let house = House::with_file("");
     for arguments in [
         &[

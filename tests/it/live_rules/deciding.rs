@@ -1,4 +1,4 @@
-//! What live rules do, before the rules and lists of the configuration.
+//! Effects of live rules, which precede the configuration's rules and lists.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::support::program::{FIREFOX, GOOGLEBOT, eventually, request};
 const SEO: &str = "Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)";
 
 #[test]
-fn a_live_rule_comes_before_rules_and_lists_and_never_touches_people() {
+fn a_live_rule_precedes_rules_and_lists_and_never_affects_people() {
     let more = "allow_robots = ['googlebot']\n[[rule]]\naction = 'pass'\npath = '/*'\n";
     let house = House::with_file(more);
     let instance = house.start();
@@ -37,7 +37,7 @@ fn a_live_rule_comes_before_rules_and_lists_and_never_touches_people() {
 }
 
 #[test]
-fn a_rule_about_addresses_is_about_people_once_that_is_confirmed() {
+fn a_rule_about_addresses_applies_to_people_once_confirmed() {
     let house = House::with_file("");
     let instance = house.start();
     let refused = |path: &str, agent: &str| instance.server.get(path, agent).status == 403;
@@ -70,8 +70,8 @@ fn a_rule_about_addresses_is_about_people_once_that_is_confirmed() {
         does(3),
         "refuse people whose User-Agent is *Firefox/* with 403 on /named"
     );
-    // One that lets a network pass need not be confirmed, and comes before the others no sooner
-    // than it was made.
+    // A rule that passes a network needs no confirmation, but does not precede the rules created
+    // before it.
     instance.json("DELETE", &format!("rules/{id}"), "");
     instance.add(r#"{"action":"pass","addresses":"127.0.0.1"}"#);
     instance.add(all);
@@ -79,21 +79,21 @@ fn a_rule_about_addresses_is_about_people_once_that_is_confirmed() {
 }
 
 #[test]
-fn a_robot_is_slowed_and_goes_on_from_where_it_was_when_another_rule_is_made() {
+fn a_slowed_robots_count_survives_the_creation_of_another_rule() {
     let house = House::with_file("");
     let instance = house.start();
     instance.add(r#"{"action":"slow","robot":"googlebot","requests":2,"per_seconds":3600}"#);
     let statuses: Vec<_> = (0..3).map(|_| instance.robot().status).collect();
     assert_eq!(statuses, [200, 200, 429]);
     instance.add(r#"{"action":"redirect","robot":"ahrefsbot"}"#);
-    assert_eq!(instance.robot().status, 429, "the limit begins anew");
+    assert_eq!(instance.robot().status, 429, "the limit must not be reset");
     let redirected = instance.server.get("/page", SEO);
     assert_eq!(redirected.status, 302);
     assert_eq!(redirected.header("location"), "/robot-heaven/");
 }
 
 #[test]
-fn a_rule_ends_by_itself() {
+fn a_rule_expires() {
     let house = House::with_file("");
     let instance = house.start();
     let (_, told) = instance.json("GET", "status", "");
@@ -105,11 +105,11 @@ fn a_rule_ends_by_itself() {
         r#"{{"action":"refuse","robot":"googlebot","ends":"{soon}"}}"#
     ));
     assert_eq!(instance.robot().status, 403);
-    eventually("the rule is over", || instance.robot().status == 200);
+    eventually("the rule has expired", || instance.robot().status == 200);
     let (_, told) = instance.json("GET", "rules", "");
     assert_eq!(told["live_rules"], Value::Array(Vec::new()));
     let file = house.state_file().unwrap();
-    eventually("the file has it no more", || {
+    eventually("the expired rule is removed from the file", || {
         !std::fs::read_to_string(&file)
             .unwrap()
             .contains("googlebot")
@@ -117,7 +117,7 @@ fn a_rule_ends_by_itself() {
 }
 
 #[test]
-fn a_rule_of_a_site_is_about_that_site_and_stays_when_it_is_gone() {
+fn a_sites_rule_applies_to_that_site_and_survives_its_removal() {
     let house = House::with_file("");
     let upstream = std::fs::read_to_string(house.path().join("robot-detection.toml")).unwrap();
     let (_, url) = upstream.split_once("server.upstream = '").unwrap();
@@ -143,13 +143,13 @@ fn a_rule_of_a_site_is_about_that_site_and_stays_when_it_is_gone() {
     );
     house.configure(&site);
     instance.json("POST", "reload", "");
-    assert_eq!(ask("shop.example"), 403, "it is judged again");
+    assert_eq!(ask("shop.example"), 403, "the rule applies again");
     let (_, changes) = instance.json("GET", "changes?event=reloaded", "");
     assert_eq!(changes["changes"][0]["by"], "token console");
 }
 
 #[test]
-fn a_rule_that_does_not_fit_a_site_is_left_out_there_and_told() {
+fn a_rule_that_does_not_fit_a_site_is_skipped_there_and_reported() {
     let house = House::with_file("");
     let instance = house.start();
     instance.add(r#"{"action":"redirect","robot":"googlebot"}"#);
@@ -161,7 +161,7 @@ fn a_rule_that_does_not_fit_a_site_is_left_out_there_and_told() {
     let (_, told) = instance.json("GET", "rules", "");
     let note = told["live_rules"][0]["notes"][0].as_str().unwrap();
     assert!(
-        note.contains("Skipped on the site default: there is none to send robots to"),
+        note.contains("Skipped on the site default: no redirect target"),
         "{note}"
     );
     let (status, told) = instance.json("POST", "rules", r#"{"action":"redirect","robot":"a"}"#);
@@ -169,7 +169,7 @@ fn a_rule_that_does_not_fit_a_site_is_left_out_there_and_told() {
 }
 
 #[test]
-fn in_a_dry_run_live_rules_are_noted_too() {
+fn in_a_dry_run_live_rules_are_only_logged_too() {
     let house = House::with_file("mode = 'report'");
     let instance = house.start();
     instance.add(r#"{"action":"refuse","robot":"googlebot"}"#);
@@ -183,7 +183,7 @@ fn in_a_dry_run_live_rules_are_noted_too() {
 }
 
 #[test]
-fn as_many_are_touched_as_the_dry_run_said() {
+fn a_rule_affects_as_many_requests_as_its_dry_run_predicted() {
     let house = House::with_file("");
     let instance = house.start();
     let requests = [
@@ -200,7 +200,7 @@ fn as_many_are_touched_as_the_dry_run_said() {
     assert_eq!(touched(), 0);
     let rule = r#"{"action":"refuse","purpose":"seo","status":429}"#;
     let mut told = Value::Null;
-    eventually("the requests are kept", || {
+    eventually("the requests are stored", || {
         let (status, answer) = instance.json("POST", "rules?dry_run=true", rule);
         assert_eq!(status, 200, "{answer}");
         told = answer["matched"].clone();

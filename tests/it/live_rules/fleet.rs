@@ -1,10 +1,10 @@
-//! Every instance has what was made on one of them, within a second.
+//! Every instance has a change made on one of them within a second.
 
 use super::house::{House, Instance};
 use crate::support::{postgres::database_url, program::FIREFOX};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there() {
+async fn a_rule_applies_on_another_instance_within_a_second_and_is_undone_there() {
     let database = database_url().await;
     let (one, two) = (House::new(&database, ""), House::new(&database, ""));
     let (first, server) = (one.start(), two.serve());
@@ -16,7 +16,7 @@ async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there
     assert_eq!(second.server.get("/page", FIREFOX).status, 200);
     let (_, told) = second.json("GET", "rules", "");
     assert_eq!(told["live_rules"][0]["by"], "token console");
-    // It stands in one list with the rules of the site, and in the settings.
+    // The rule appears in the site's rule list and in the settings.
     assert_eq!(told["rules"][0]["rule"], format!("live rule {id}"));
     let origin = told["rules"][0]["origin"].as_str().unwrap();
     assert!(
@@ -35,7 +35,7 @@ async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pause_holds_on_every_instance_and_is_noted() {
+async fn a_pause_applies_on_every_instance_and_is_recorded() {
     let database = database_url().await;
     let more = "[[rule]]\naction = 'refuse'\npath = '/page'\n";
     let (one, two) = (House::new(&database, more), House::new(&database, more));

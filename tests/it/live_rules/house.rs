@@ -1,4 +1,4 @@
-//! A server in front of an upstream, and a program with a token that makes rules.
+//! A server in front of an upstream, and a client with a token that creates rules.
 
 use std::{
     fs,
@@ -13,17 +13,17 @@ use crate::support::{
     program::{Answer, GOOGLEBOT, Server, admin_json, succeed},
 };
 
-/// Time in which each instance has a change.
+/// Time limit for a change to reach each instance.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Directory with a configuration, and the upstream that it names.
+/// Directory with a configuration, and the configured upstream.
 pub(super) struct House {
     pub(super) directory: tempfile::TempDir,
     upstream: TestServer,
     database: String,
 }
 
-/// Server of a house that runs.
+/// Running server of a house.
 pub(super) struct Instance {
     pub(super) server: Server,
     token: String,
@@ -42,7 +42,7 @@ impl House {
         house
     }
 
-    /// A house on an SQLite file.
+    /// Creates a house with an SQLite file.
     pub(super) fn with_file(more: &str) -> Self {
         Self::new("sqlite://robots.db", more)
     }
@@ -68,7 +68,7 @@ impl House {
         self.of(self.serve())
     }
 
-    /// Makes a token for a server that runs.
+    /// Creates a token for a running server.
     pub(super) fn of(&self, server: Server) -> Instance {
         let token = succeed(self.path(), &["admin", "token", "console"]);
         let token = token.trim().to_owned();
@@ -79,7 +79,7 @@ impl House {
         fs::read_to_string(self.path().join("stderr.log")).unwrap()
     }
 
-    /// Returns the file in which the instance keeps its live rules.
+    /// Returns the file in which the instance stores its live rules.
     pub(super) fn state_file(&self) -> Option<std::path::PathBuf> {
         let entries = fs::read_dir(self.path()).unwrap();
         let mut paths = entries.map(|entry| entry.unwrap().path());
@@ -88,36 +88,36 @@ impl House {
 }
 
 impl Instance {
-    /// Another server on the database of one that has a token.
+    /// Wraps another server on the database of an instance that has a token.
     pub(super) fn of(server: Server, other: &Self) -> Self {
         let token = other.token.clone();
         Self { server, token }
     }
 
-    /// Asks the JSON of the admin page.
+    /// Sends a request to the JSON API of the admin pages.
     pub(super) fn json(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let answer = admin_json(self.server.addr, &self.token, (method, path), body);
         let body = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
         (answer.status, body)
     }
 
-    /// Puts a rule in force; returns its number.
+    /// Creates an active rule; returns its number.
     pub(super) fn add(&self, rule: &str) -> i64 {
         let (status, told) = self.json("POST", "rules", rule);
         assert_eq!(status, 201, "{told}");
         told["id"].as_i64().unwrap()
     }
 
-    /// Waits until a robot gets a status; a change has a second to be in force.
+    /// Waits until a robot gets a status; a change must take effect within a second.
     pub(super) fn within_a_second(&self, status: u16) {
-        #[expect(clippy::disallowed_methods, reason = "it is the time that is tested")]
+        #[expect(clippy::disallowed_methods, reason = "tests the time itself")]
         let begun = Time::now();
         while self.robot().status != status {
             assert!(begun.elapsed() < AT_ONCE, "no {status} within a second");
         }
     }
 
-    /// Asks for the page as Google's robot.
+    /// Requests the page as Google's robot.
     pub(super) fn robot(&self) -> Answer {
         self.server.get("/page", GOOGLEBOT)
     }

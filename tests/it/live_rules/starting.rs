@@ -1,4 +1,4 @@
-//! What an instance has of the live rules when it starts.
+//! The live rules of an instance at startup.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -7,11 +7,11 @@ use crate::support::program::{GOOGLEBOT, eventually};
 
 const REFUSE: &str = r#"{"action":"refuse","robot":"googlebot"}"#;
 
-/// A house whose server had a rule, and whose database is damaged since.
+/// Returns a house with a stored rule and a damaged database.
 fn without_database() -> House {
     let house = House::with_file("");
     let instance = house.start();
-    assert!(house.state_file().is_none(), "no rule was ever made");
+    assert!(house.state_file().is_none(), "no rule was ever created");
     instance.add(REFUSE);
     eventually("the file is written", || house.state_file().is_some());
     instance.end();
@@ -20,7 +20,7 @@ fn without_database() -> House {
 }
 
 #[test]
-fn rules_of_the_file_are_in_force_while_the_database_is_away() {
+fn rules_from_the_file_apply_while_the_database_is_unavailable() {
     let house = without_database();
     let file = house.state_file().unwrap();
     let mode = fs::metadata(&file).unwrap().permissions().mode();
@@ -35,7 +35,7 @@ fn rules_of_the_file_are_in_force_while_the_database_is_away() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_or_of_another_database_is_told_and_left_out() {
+fn a_truncated_or_foreign_file_is_reported_and_ignored() {
     let house = without_database();
     let file = house.state_file().unwrap();
     let whole = fs::read_to_string(&file).unwrap();
@@ -66,7 +66,7 @@ fn a_file_that_is_cut_off_or_of_another_database_is_told_and_left_out() {
 }
 
 #[test]
-fn what_is_over_is_over_in_the_file_too() {
+fn an_expired_rule_is_expired_in_the_file_too() {
     let house = without_database();
     let file = house.state_file().unwrap();
     let whole = fs::read_to_string(&file).unwrap();
@@ -84,7 +84,7 @@ fn what_is_over_is_over_in_the_file_too() {
 }
 
 #[test]
-fn rules_are_in_force_from_the_first_request_after_a_restart() {
+fn rules_apply_from_the_first_request_after_a_restart() {
     let house = House::with_file("");
     let instance = house.start();
     instance.add(REFUSE);
@@ -94,7 +94,7 @@ fn rules_are_in_force_from_the_first_request_after_a_restart() {
 }
 
 #[test]
-fn turned_off_nothing_is_judged_and_nothing_can_be_made() {
+fn when_disabled_live_rules_are_neither_applied_nor_created() {
     let house = House::with_file("");
     let instance = house.start();
     instance.add(REFUSE);

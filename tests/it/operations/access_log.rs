@@ -1,4 +1,4 @@
-//! The access log: what is in it, when, and who reads it.
+//! The access log: its contents, timing and readers.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ fn lines(directory: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What `identify` makes of the log: an answer a line.
+/// Returns the results of `identify` on the log, one a line.
 fn identified(directory: &Path, format: &str) -> Vec<String> {
     let arguments = ["identify", "--format", format, "--input", "access.log"];
     let answers = succeed(directory, &arguments);
@@ -39,7 +39,7 @@ fn identified(directory: &Path, format: &str) -> Vec<String> {
 }
 
 #[test]
-fn combined_lines_tell_of_robot_visitor_and_decision_and_are_read_again() {
+fn combined_lines_contain_robot_visitor_and_decision_and_can_be_parsed() {
     let site = Site::logging("combined", Reply::text("hello"));
     ask(&site.server);
     let directory = site.end();
@@ -123,7 +123,7 @@ fn requests_that_never_reach_a_site_are_logged_too() {
             ]
         };
         assert_eq!(lines.len(), ends.len(), "{lines:#?}");
-        // Each connection tells of itself when it ends: their order is not that of the answers.
+        // Each connection logs when it ends, so the order may differ from that of the responses.
         for (one, other) in ends {
             let found = lines
                 .iter()
@@ -166,14 +166,14 @@ fn json_lines_have_the_names_that_identify_reads() {
     }
     assert_eq!(hit["status"], 302);
     assert_eq!(objects[2]["robot"], Value::Null);
-    // A browser would have sent more.
+    // A browser would have sent more headers.
     assert_eq!(objects[2]["cause"], "suspect");
     let head = &objects[4];
     assert_eq!(head["request_method"], "HEAD");
     assert_eq!(head["body_bytes_sent"], 0);
     assert_eq!(head["http_referer"], "https://a.example/\u{20ac}");
     assert_eq!(head["host"], "www.example.org");
-    assert_eq!(head["remote_addr"], "127.0.0.1", "nobody is trusted");
+    assert_eq!(head["remote_addr"], "127.0.0.1", "no proxy is trusted");
     assert!(head["request_time"].is_number());
     let answers = identified(directory.path(), "json");
     assert_eq!(answers[..4], ["googlebot", "googlebot", "-", "unlisted"]);
@@ -184,7 +184,7 @@ fn json_lines_have_the_names_that_identify_reads() {
 }
 
 #[test]
-fn common_lines_have_words_at_their_end() {
+fn common_lines_end_with_additional_fields() {
     let site = Site::logging("common", Reply::text("hello"));
     ask(&site.server);
     let directory = site.end();
@@ -201,7 +201,7 @@ fn common_lines_have_words_at_their_end() {
 }
 
 #[test]
-fn what_a_client_sends_breaks_no_line_and_secrets_stay_out() {
+fn client_input_breaks_no_line_and_secrets_are_not_logged() {
     let site = Site::logging("combined", Reply::text("hello"));
     let head = b"GET /a\"b\xc3\xa9?c=\\ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
         User-Agent: Googlebot/2.1 \" \\ \xff\x80\t\xe2\x82\xac\r\nReferer: \" 200 1 \"-\" \"Forged/1\r\n\
@@ -227,7 +227,7 @@ fn what_a_client_sends_breaks_no_line_and_secrets_stay_out() {
 }
 
 #[test]
-fn lines_are_written_while_the_server_runs_and_a_moved_file_is_made_anew() {
+fn lines_are_written_while_the_server_runs_and_a_moved_file_is_recreated() {
     let site = Site::logging("combined", Reply::text("hello"));
     site.server.get("/first", FIREFOX);
     eventually("the first line", || site.log().contains("GET /first "));
@@ -242,11 +242,11 @@ fn lines_are_written_while_the_server_runs_and_a_moved_file_is_made_anew() {
     eventually("a new file on the signal", || {
         site.path("access.log").exists()
     });
-    assert_eq!(site.log(), "", "nothing was asked since");
+    assert_eq!(site.log(), "", "no request since the signal");
 }
 
 #[test]
-fn a_response_that_is_cut_is_logged_with_the_bytes_that_were_sent() {
+fn a_truncated_response_is_logged_with_the_bytes_sent() {
     const LEN: usize = 64 * 1024 * 1024;
     let site = Site::logging("json", Reply::text(vec![b'x'; LEN]));
     let mut stream = TcpStream::connect(site.server.addr).unwrap();
@@ -255,7 +255,7 @@ fn a_response_that_is_cut_is_logged_with_the_bytes_that_were_sent() {
         .unwrap();
     stream.read_exact(&mut [0; 1000]).unwrap();
     drop(stream);
-    eventually("the line", || site.log().contains("/large"));
+    eventually("the line is logged", || site.log().contains("/large"));
     let line: Value = serde_json::from_str(&site.log()).unwrap();
     assert_eq!(line["status"], 200);
     let bytes = line["body_bytes_sent"].as_u64().unwrap();
@@ -274,18 +274,18 @@ fn a_client_that_leaves_before_the_response_is_a_499() {
     stream
         .write_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         .unwrap();
-    eventually("the upstream has it", || {
+    eventually("the upstream has the request", || {
         site.upstream.seen().iter().any(|seen| seen.path == "/slow")
     });
     drop(stream);
-    eventually("the line", || site.log().contains("/slow"));
+    eventually("the line is logged", || site.log().contains("/slow"));
     let line: Value = serde_json::from_str(&site.log()).unwrap();
     assert_eq!(line["status"], 499);
     assert_eq!(line["body_bytes_sent"], 0);
 }
 
 #[test]
-fn standard_output_takes_the_log_too() {
+fn the_log_can_be_written_to_standard_output() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "access_log.path = '-'");
     let mut server = Server::start(directory.path(), &["serve"]);
@@ -295,7 +295,7 @@ fn standard_output_takes_the_log_too() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_told_before_anything_is_served() {
+fn impossible_settings_are_reported_before_serving() {
     let directory = tempfile::tempdir().unwrap();
     for (settings, code, text) in [
         (
@@ -306,7 +306,7 @@ fn settings_that_cannot_be_are_told_before_anything_is_served() {
         (
             "access_log.format = 'clf'",
             2,
-            "\"clf\" is none of common, combined and json",
+            "unknown access log format \"clf\": expected common, combined or json",
         ),
     ] {
         configure(directory.path(), settings);
@@ -327,7 +327,7 @@ fn settings_that_cannot_be_are_told_before_anything_is_served() {
 }
 
 #[test]
-fn a_full_disk_stops_nobody_and_is_told_once() {
+fn a_full_disk_stops_no_request_and_is_reported_once() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "access_log.path = '/dev/full'");
     let server = Server::start(directory.path(), &["serve"]);

@@ -1,4 +1,4 @@
-//! `doctor`: what it finds before `serve` would.
+//! `doctor`, which finds problems before `serve` does.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use crate::support::{
 
 use super::site::configure;
 
-/// Result and text of the checks of a name.
+/// Returns result and text of all checks with a name.
 fn checks(directory: &Path, name: &str) -> Vec<(bool, String)> {
     let of_name = examine(directory, &["--offline"], name).into_iter();
     of_name.map(|(mark, text)| (mark != "FAIL", text)).collect()
 }
 
-/// Mark and text of the checks of a name.
+/// Returns mark and text of all checks with a name.
 fn examine(directory: &Path, flags: &[&str], name: &str) -> Vec<(&'static str, String)> {
     let arguments = [&["doctor", "--json"], flags].concat();
     let output = run(directory, &arguments);
@@ -43,7 +43,7 @@ fn examine(directory: &Path, flags: &[&str], name: &str) -> Vec<(&'static str, S
         .collect()
 }
 
-/// The one check of a name.
+/// Returns the only check with a name.
 fn check(directory: &Path, name: &str) -> (bool, String) {
     let mut checks = checks(directory, name);
     assert_eq!(checks.len(), 1, "{name}: {checks:?}");
@@ -51,7 +51,7 @@ fn check(directory: &Path, name: &str) -> (bool, String) {
 }
 
 #[test]
-fn each_listener_is_tried_by_itself() {
+fn each_listener_is_tested_separately() {
     let directory = tempfile::tempdir().unwrap();
     let taken = TestServer::new(Reply::status(404));
     let settings = format!(
@@ -66,7 +66,7 @@ fn each_listener_is_tried_by_itself() {
 }
 
 #[test]
-fn a_server_that_runs_is_well_with_all_its_listeners() {
+fn a_running_server_passes_with_all_its_listeners() {
     let directory = tempfile::tempdir().unwrap();
     let site = TestServer::new(Reply::status(404));
     let configured = |[visitors, admin, check]: [SocketAddr; 3]| {
@@ -89,10 +89,10 @@ fn a_server_that_runs_is_well_with_all_its_listeners() {
     let (code, report) = doctor();
     assert_eq!(code, Some(0), "{report}");
     for name in ["listen", "admin listen", "operation listen", "check listen"] {
-        let served = format!("ok    {name}: robot-detection serves on 127.0.0.1:");
+        let served = format!("ok    {name}: robot-detection already serves on 127.0.0.1:");
         assert!(report.contains(&served), "{served}: {report}");
     }
-    // The port of another program is not taken for one of the server's.
+    // Another program's port is not mistaken for one of the server's.
     configured([server.addr, admin, site.addr()]);
     let (code, report) = doctor();
     assert_eq!(code, Some(1), "{report}");
@@ -100,7 +100,7 @@ fn a_server_that_runs_is_well_with_all_its_listeners() {
 }
 
 #[test]
-fn the_upstream_of_each_site_is_asked() {
+fn the_upstream_of_each_site_is_requested() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::status(404));
     let url = upstream.url("/");
@@ -117,7 +117,7 @@ fn the_upstream_of_each_site_is_asked() {
 }
 
 #[test]
-fn each_server_of_a_site_is_asked() {
+fn each_server_of_a_site_is_requested() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::status(404));
     let url = upstream.url("");
@@ -135,7 +135,7 @@ fn each_server_of_a_site_is_asked() {
 }
 
 #[test]
-fn the_directory_of_a_heaven_is_looked_for() {
+fn the_directory_of_a_heaven_is_checked() {
     let directory = tempfile::tempdir().unwrap();
     let settings = "server.listen = '127.0.0.1:0'\nheaven.directory = 'heaven'";
     configure(directory.path(), settings);
@@ -147,7 +147,7 @@ fn the_directory_of_a_heaven_is_looked_for() {
 }
 
 #[test]
-fn the_access_log_is_looked_at_and_not_made() {
+fn the_access_log_is_checked_but_not_created() {
     let directory = tempfile::tempdir().unwrap();
     let asked = |path: &str| {
         let settings = format!("server.listen = '127.0.0.1:0'\naccess_log.path = '{path}'");
@@ -170,7 +170,7 @@ fn the_access_log_is_looked_at_and_not_made() {
 }
 
 #[test]
-fn listen_and_upstream_may_be_flags_as_those_of_serve() {
+fn listen_and_upstream_flags_are_accepted_as_by_serve() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "server.listen = '192.0.2.1:80'");
     let upstream = TestServer::new(Reply::status(404));
@@ -199,7 +199,7 @@ fn listen_and_upstream_may_be_flags_as_those_of_serve() {
     assert!(matches!(&*found, [("ok", _)]), "{found:?}");
 }
 
-/// A site of a start page and another one.
+/// Starts a site with a start page and another page.
 fn site_of_two_pages() -> TestServer {
     TestServer::with(|seen| match &*seen.path {
         "/" => Reply::typed(
@@ -211,7 +211,7 @@ fn site_of_two_pages() -> TestServer {
     })
 }
 
-/// The one check of a name, with its mark.
+/// Returns the only check with a name, with its mark.
 fn told(directory: &Path, name: &str) -> (&'static str, String) {
     let mut found = examine(directory, &[], name);
     assert_eq!(found.len(), 1, "{name}: {found:?}");
@@ -227,7 +227,7 @@ fn assert_told(directory: &Path, name: &str, mark: &str, words: &[&str]) {
 }
 
 #[test]
-fn without_a_site_robot_heaven_is_the_page_that_comes_with_the_program() {
+fn without_a_site_robot_heaven_is_the_bundled_page() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "server.listen = '127.0.0.1:0'");
     assert_told(
@@ -255,7 +255,7 @@ fn without_a_site_robot_heaven_is_the_page_that_comes_with_the_program() {
 }
 
 #[test]
-fn heaven_of_the_database_and_the_site_robot_that_fills_it_are_told_of() {
+fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let site = site_of_two_pages();
     let settings = |more: &str| {
@@ -277,7 +277,7 @@ fn heaven_of_the_database_and_the_site_robot_that_fills_it_are_told_of() {
         &*site.url("/"),
         "no login",
         "has never run",
-        "only when asked",
+        "only on request",
     ];
     assert_told(directory.path(), "site robot", "ok", &words);
     assert_told(
@@ -310,7 +310,7 @@ fn heaven_of_the_database_and_the_site_robot_that_fills_it_are_told_of() {
 }
 
 #[test]
-fn a_starting_point_that_does_not_answer_is_told_of() {
+fn a_starting_point_without_a_response_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let site = site_of_two_pages();
     let settings = format!(
@@ -341,7 +341,7 @@ fn a_starting_point_that_does_not_answer_is_told_of() {
 }
 
 #[test]
-fn heaven_that_is_published_is_counted_and_read() {
+fn pages_of_a_published_heaven_are_counted_and_read() {
     let directory = tempfile::tempdir().unwrap();
     let site = site_of_two_pages();
     let settings = format!(
@@ -367,7 +367,7 @@ fn heaven_that_is_published_is_counted_and_read() {
     let words = [
         "served from heaven",
         "2 pages",
-        "itself, as no filter_pattern names it",
+        "itself, because no filter_pattern matches it",
     ];
     assert_told(directory.path(), "heaven", "ok", &words);
     configure(
@@ -391,7 +391,7 @@ fn heaven_that_is_published_is_counted_and_read() {
 }
 
 #[test]
-fn a_heaven_that_cannot_be_read_fails() {
+fn an_unreadable_heaven_fails() {
     let directory = tempfile::tempdir().unwrap();
     configure(
         directory.path(),
@@ -407,7 +407,7 @@ fn a_heaven_that_cannot_be_read_fails() {
     let found = check(directory.path(), "heaven");
     let is_root = fs::read_dir(&heaven).is_ok();
     fs::set_permissions(&heaven, fs::Permissions::from_mode(0o755)).unwrap();
-    // Nothing is closed to root.
+    // Root can read every file.
     assert!(
         is_root || (!found.0 && found.1.contains("cannot read heaven")),
         "{found:?}"
@@ -415,7 +415,7 @@ fn a_heaven_that_cannot_be_read_fails() {
 }
 
 #[test]
-fn each_site_has_a_heaven_and_a_robot_of_its_own() {
+fn each_site_has_its_own_heaven_and_site_robot() {
     let directory = tempfile::tempdir().unwrap();
     let site = site_of_two_pages();
     let settings = format!(
@@ -444,7 +444,7 @@ fn each_site_has_a_heaven_and_a_robot_of_its_own() {
         "ok",
         &["http://shop.example/", "has never run"],
     );
-    // The upstream is asked in place of the site's own name.
+    // The request goes to the upstream instead of the site's public host.
     assert_told(directory.path(), "starting point of shop", "ok", &["200"]);
     assert!(examine(directory.path(), &[], "site robot of news").is_empty());
     assert!(examine(directory.path(), &[], "site robot").is_empty());

@@ -1,4 +1,4 @@
-//! The dashboard of Grafana and the alert rules of Prometheus: about what `/metrics` has.
+//! Grafana's dashboard and Prometheus' alert rules use only metrics that `/metrics` has.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ fn panels(dashboard: &Value) -> &Vec<Value> {
     dashboard["panels"].as_array().unwrap()
 }
 
-/// Every expression, with what it is shown as.
+/// Returns every expression of the dashboard with its legend.
 fn expressions(dashboard: &Value) -> Vec<(String, String)> {
     let targets = panels(dashboard).iter().flat_map(|panel| {
         let targets = panel["targets"].as_array().into_iter().flatten();
@@ -37,7 +37,7 @@ fn expressions(dashboard: &Value) -> Vec<(String, String)> {
     targets.collect()
 }
 
-/// Every expression of the alert rules.
+/// Returns every expression of the alert rules.
 fn alerts() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy/prometheus-rules.yml");
     let text = fs::read_to_string(path).unwrap();
@@ -48,7 +48,7 @@ fn alerts() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Labels of each metric of an exposition.
+/// Returns the labels of each metric of an exposition.
 fn labels(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut found = BTreeMap::<_, BTreeSet<_>>::new();
     let label = Regex::new(r#"([a-z_]+)=""#).unwrap();
@@ -62,7 +62,7 @@ fn labels(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     found
 }
 
-/// Server with a certificate, of which everything was measured.
+/// Starts a server with a certificate and values for every metric.
 fn measured() -> Site {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::with(|seen| match &*seen.path {
@@ -90,7 +90,7 @@ fn measured() -> Site {
 }
 
 #[test]
-fn every_metric_and_label_of_dashboard_and_alerts_is_measured() {
+fn every_metric_and_label_of_dashboard_and_alerts_exists() {
     let site = measured();
     site.server.get("/", FIREFOX);
     site.server.get("/members-only-stuff/", GOOGLEBOT);
@@ -113,11 +113,11 @@ fn every_metric_and_label_of_dashboard_and_alerts_is_measured() {
     let (shown_by, watched) = (expressions(&dashboard()), alerts());
     assert!(shown_by.len() > 20 && watched.len() > 10);
     for (expression, legend) in shown_by.into_iter().chain(watched) {
-        // Prometheus adds what it measures itself, and the name of its job.
+        // Prometheus adds its own metrics, and the job's name.
         let mut known = BTreeSet::from(["job"]);
         for name in metric.find_iter(&expression) {
             let labels = measured.get(name.as_str());
-            known.extend(labels.unwrap_or_else(|| panic!("{name:?} is not measured\n{text}")));
+            known.extend(labels.unwrap_or_else(|| panic!("{name:?} does not exist\n{text}")));
         }
         let of_selectors = selector
             .captures_iter(&expression)
@@ -130,11 +130,11 @@ fn every_metric_and_label_of_dashboard_and_alerts_is_measured() {
         for label in of_selectors.chain(of_groups).chain(of_legends) {
             assert!(
                 known.contains(&*label),
-                "nothing has a label {label}: {expression}"
+                "no metric has a label {label}: {expression}"
             );
         }
     }
-    // The name of a Unix time shows its unit.
+    // A metric of a Unix time has its unit in the name.
     let own = text
         .lines()
         .filter(|line| line.starts_with("robot_detection_"));
@@ -148,7 +148,7 @@ fn every_metric_and_label_of_dashboard_and_alerts_is_measured() {
 }
 
 #[test]
-fn panels_have_ids_of_their_own_and_do_not_lie_upon_each_other() {
+fn panels_have_unique_ids_and_do_not_overlap() {
     let dashboard = dashboard();
     let mut ids = BTreeSet::new();
     let mut cells = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! `/metrics`: what is counted, under which labels.
+//! `/metrics`: counters and their labels.
 
 use std::net::TcpStream;
 
@@ -9,7 +9,7 @@ use crate::support::{
 
 use super::site::{Site, configure};
 
-/// Value of the one sample whose labels contain all of these; 0 where there is none.
+/// Returns the value of the only sample with all of these labels, or 0 if there is none.
 fn value(text: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
     let found: Vec<_> = text
         .lines()
@@ -142,7 +142,7 @@ fn reloads_are_counted_by_result() {
 }
 
 #[test]
-fn every_family_is_described_once_and_no_sample_stands_twice() {
+fn every_family_is_described_once_and_no_sample_is_repeated() {
     let site = Site::start("", Reply::text("hello"));
     site.server.get("/", GOOGLEBOT);
     let text = site.server.metrics();
@@ -190,7 +190,7 @@ fn the_process_and_the_connections_of_its_database_are_measured() {
 }
 
 #[test]
-fn sites_are_counted_by_their_names_and_what_is_for_none_apart() {
+fn requests_are_counted_by_site_and_those_for_no_site_separately() {
     let upstream = TestServer::new(Reply::text("hello"));
     let settings = format!(
         "[[site]]\nname = 'shop'\nhosts = ['shop.example']\nupstream = '{}'",
@@ -208,14 +208,14 @@ fn sites_are_counted_by_their_names_and_what_is_for_none_apart() {
         &text,
         &[
             (requests, &[("site", "shop"), ("visitor", "nameless")], 1),
-            // Nobody looks at who asks for no site.
+            // Visitors without a site are not identified.
             (requests, &[("site", "none"), ("visitor", "person")], 1),
         ],
     );
 }
 
 #[test]
-fn connections_and_unreadable_requests_are_counted_by_listener() {
+fn connections_and_invalid_requests_are_counted_by_listener() {
     let site = Site::start("", Reply::status(404));
     let listener = site.server.addr.to_string();
     let listener = ("listener", listener.as_str());

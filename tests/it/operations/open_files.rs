@@ -1,4 +1,4 @@
-//! A limit of open files below what `max_connections` needs.
+//! A limit of open files below the need of `max_connections`.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use crate::support::{
 
 use super::site::configure;
 
-/// Command of the program under a soft and a hard limit of open files.
+/// Returns the program's command with a soft and a hard limit of open files.
 fn limited(directory: &Path, soft: u32, hard: u32) -> Command {
     let program = command(directory);
     let mut limited = Command::new("prlimit");
@@ -40,7 +40,7 @@ fn limited(directory: &Path, soft: u32, hard: u32) -> Command {
     limited
 }
 
-/// Upstream that answers nothing until 30 requests wait for it at once.
+/// Starts an upstream that responds only when 30 requests are waiting.
 fn slow_upstream() -> TestServer {
     let (waiting, is_full) = (Mutex::new(0), Condvar::new());
     TestServer::with(move |_| {
@@ -57,7 +57,7 @@ fn log(directory: &Path) -> String {
 }
 
 #[test]
-fn clients_beyond_the_files_wait_and_those_served_reach_the_upstream() {
+fn excess_clients_wait_for_files_while_others_reach_the_upstream() {
     const CLIENTS: usize = 300;
     let upstream = slow_upstream();
     let directory = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn clients_beyond_the_files_wait_and_those_served_reach_the_upstream() {
     }
 }
 
-/// Asks for many pages at once over one connection; returns the statuses.
+/// Requests many pages over one connection concurrently; returns the statuses.
 async fn ask_at_once(addr: SocketAddr, requests: usize) -> Vec<StatusCode> {
     let stream = TcpStream::connect(addr).await.unwrap();
     let (client, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
@@ -129,7 +129,7 @@ async fn streams_of_a_few_clients_wait_for_files_too() {
 }
 
 #[test]
-fn the_limit_is_raised_to_what_is_allowed() {
+fn the_soft_limit_is_raised_to_the_hard_limit() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "server.max_connections = 500");
     let server = Server::start_as(
@@ -149,11 +149,14 @@ fn the_limit_is_raised_to_what_is_allowed() {
         .collect();
     assert_eq!(numbers, ["4096", "4096"], "{limits}");
     let log = log(directory.path());
-    assert!(!log.contains("open files"), "it is enough: {log}");
+    assert!(
+        !log.contains("open files"),
+        "the limit is high enough: {log}"
+    );
 }
 
 #[test]
-fn doctor_tells_how_many_clients_the_files_are_enough_for() {
+fn doctor_reports_how_many_clients_the_open_files_allow() {
     for (hard, max_connections, is_doubtful, words) in [
         (160, 10_000, true, "42 clients"),
         (4096, 10_000, true, "max_connections"),

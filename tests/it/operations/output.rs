@@ -1,4 +1,4 @@
-//! What stands on standard output and on a terminal.
+//! Output of the program on standard output and on a terminal.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::support::program::{FIREFOX, command, eventually, exchange, first_pass
 
 use super::site::configure;
 
-/// Runs the program with nobody who reads its standard output.
+/// Runs the program with a standard output that nothing reads.
 fn unread(directory: &Path, arguments: &[&str]) -> Output {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
@@ -29,7 +29,7 @@ fn unread(directory: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_closed_pipe_ends_every_command_quietly() {
+fn a_closed_pipe_stops_every_command_quietly() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "server.listen = '127.0.0.1:0'");
     let lines = format!("{FIREFOX}\n").repeat(10);
@@ -88,7 +88,7 @@ fn a_closed_pipe_ends_every_command_quietly() {
 }
 
 #[test]
-fn a_server_serves_on_when_nobody_reads_what_it_prints() {
+fn a_server_continues_when_its_output_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
@@ -102,8 +102,11 @@ fn a_server_serves_on_when_nobody_reads_what_it_prints() {
         .stderr(fs::File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    eventually("it serves", || {
-        assert!(server.try_wait().unwrap().is_none(), "it ended");
+    eventually("the server accepts connections", || {
+        assert!(
+            server.try_wait().unwrap().is_none(),
+            "the server has stopped"
+        );
         std::net::TcpStream::connect(addr).is_ok()
     });
     let status = request(addr, "GET", "/", &[("User-Agent", FIREFOX)]).status;
@@ -113,12 +116,12 @@ fn a_server_serves_on_when_nobody_reads_what_it_prints() {
     let told = fs::read_to_string(log).unwrap();
     assert!(
         told.contains("first password is in ") && first_password(directory.path()).is_some(),
-        "it is not lost: {told}"
+        "the password must not be lost: {told}"
     );
 }
 
 #[test]
-fn json_log_has_json_alone_on_standard_output_and_no_password() {
+fn json_log_mode_prints_only_json_and_no_password() {
     let directory = tempfile::tempdir().unwrap();
     let given = "a-password-from-a-secret";
     for chosen in ["", "secret"] {
@@ -163,7 +166,7 @@ fn json_log_has_json_alone_on_standard_output_and_no_password() {
     }
 }
 
-/// What a server prints on a terminal until it serves, both outputs as they come.
+/// Returns a server's output on a terminal until it serves, both streams interleaved.
 fn on_a_terminal(variables: &[(&str, &str)]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_robot-detection");
@@ -195,7 +198,7 @@ fn on_a_terminal(variables: &[(&str, &str)]) -> String {
         assert!(read > 0, "it ended: {}", String::from_utf8_lossy(&told));
         told.extend_from_slice(&bytes[..read]);
     }
-    // A terminal that is hung up is no reason to end: SIGHUP asks for a reload.
+    // SIGHUP from a closed terminal requests a reload and does not stop the server.
     let pid = fs::read_to_string(directory.path().join("pid")).unwrap();
     let killed = Command::new("kill").args(["-KILL", pid.trim()]).status();
     assert!(killed.unwrap().success());
@@ -204,7 +207,7 @@ fn on_a_terminal(variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_log_has_colours_on_a_terminal_and_where_they_are_wanted() {
+fn the_log_has_colours_on_a_terminal_and_where_forced() {
     for (variables, is_coloured) in [
         (&[][..], true),
         (&[("NO_COLOR", "")], true),
@@ -222,12 +225,12 @@ fn the_log_has_colours_on_a_terminal_and_where_they_are_wanted() {
 }
 
 #[test]
-fn where_it_serves_is_told_once() {
+fn the_served_address_is_printed_once() {
     let told = on_a_terminal(&[("NO_COLOR", "1")]);
     assert_eq!(
         told.matches("serving the demonstration site").count(),
         1,
         "{told}"
     );
-    assert!(told.contains("robots are known"), "{told}");
+    assert!(told.contains("loaded "), "{told}");
 }

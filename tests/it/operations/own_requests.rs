@@ -1,4 +1,4 @@
-//! Requests that are nobody's visit: the administrator's, and those of what watches the program.
+//! Requests that are not visits: those of the administrator and of monitoring.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::{metrics::assert_values, site::Site};
 
 const ADMIN: &str = "/robot-detection/admin";
 
-/// What a browser does on the admin page.
+/// Imitates a browser's requests on the admin pages.
 fn look_around(addr: std::net::SocketAddr, user_agent: &str) {
     for path in [
         ADMIN,
@@ -22,11 +22,11 @@ fn look_around(addr: std::net::SocketAddr, user_agent: &str) {
     ] {
         let headers = [("User-Agent", user_agent), ("Host", "127.0.0.1")];
         let status = request(addr, "GET", path, &headers).status;
-        assert_ne!(status, 502, "{path} is answered here");
+        assert_ne!(status, 502, "{path} was sent to the upstream");
     }
 }
 
-/// Returns what the JSON of the admin page says; a token is made for each question.
+/// Returns JSON of the admin API; creates a token for each query.
 fn api(site: &Site, path: &str) -> Value {
     let token = succeed(site.directory.path(), &["admin", "token", path]);
     let token = format!("Bearer {}", token.trim());
@@ -81,12 +81,12 @@ fn the_administrator_is_not_counted() {
         .sum();
     assert!(
         counted <= 1,
-        "one robot came, and not to the admin page: {told}"
+        "expected one robot, outside the admin pages: {told}"
     );
 }
 
 #[test]
-fn what_is_for_no_site_is_no_visit_either_where_it_is_the_administrator_s() {
+fn the_administrators_requests_for_no_site_are_not_visits() {
     let settings =
         "[[site]]\nname = 'shop'\nhosts = ['shop.example']\nupstream = 'http://127.0.0.1:1'";
     let site = Site::start(settings, Reply::text("hello"));
@@ -97,13 +97,13 @@ fn what_is_for_no_site_is_no_visit_either_where_it_is_the_administrator_s() {
 }
 
 #[test]
-fn a_listener_of_the_administrator_s_own_has_no_visitors() {
+fn a_separate_admin_listener_has_no_visitors() {
     let site = Site::start("admin.listen = '127.0.0.1:0'", Reply::text("hello"));
     let admin = site.server.admin.unwrap();
     for user_agent in [GOOGLEBOT, FIREFOX] {
         look_around(admin, user_agent);
     }
-    // There, the path is one of the site's.
+    // On the site's listener, this path belongs to the site.
     site.server.get(ADMIN, FIREFOX);
     let text = request(admin, "GET", "/metrics", &[("Host", "127.0.0.1")]).text();
     let requests = "robot_detection_requests_total";
@@ -117,7 +117,7 @@ fn a_listener_of_the_administrator_s_own_has_no_visitors() {
 }
 
 #[test]
-fn the_access_log_has_them_as_nobody_s() {
+fn the_access_log_marks_own_requests() {
     for (format, of_nobody) in [
         ("combined", "\"-\" \"-\" \"pass\" \"-\""),
         (

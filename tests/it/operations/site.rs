@@ -1,4 +1,4 @@
-//! A server with an access log, and an upstream behind it.
+//! A server with an access log in front of an upstream.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use crate::support::{
     program::Server,
 };
 
-/// A running server; all of it ends when dropped.
+/// A running server with its upstream; stops when dropped.
 pub(super) struct Site {
     pub(super) directory: tempfile::TempDir,
     pub(super) server: Server,
@@ -18,7 +18,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Starts a server in front of an upstream that answers everything with `reply`.
+    /// Starts a server in front of an upstream that always responds with `reply`.
     pub(super) fn start(settings: &str, reply: Reply) -> Self {
         Self::behind(settings, TestServer::new(reply))
     }
@@ -35,7 +35,7 @@ impl Site {
         }
     }
 
-    /// A server whose access log is of that format.
+    /// Starts a server with an access log in the given format.
     pub(super) fn logging(format: &str, reply: Reply) -> Self {
         let settings = format!("access_log.path = 'access.log'\naccess_log.format = '{format}'");
         Self::start(&settings, reply)
@@ -49,7 +49,7 @@ impl Site {
         fs::read_to_string(self.path("access.log")).unwrap()
     }
 
-    /// Ends the server and returns the directory with what it wrote.
+    /// Stops the server; returns the directory with the files it wrote.
     pub(super) fn end(self) -> tempfile::TempDir {
         self.server.signal("TERM");
         assert!(self.server.wait());
@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-/// Writes a configuration that touches no network.
+/// Writes a configuration that needs no network.
 pub(super) fn configure(directory: &Path, settings: &str) {
     let text = format!("web_robots_db = ''\n{settings}");
     fs::write(directory.join("robot-detection.toml"), text).unwrap();

@@ -1,4 +1,4 @@
-//! Traces: what a collector receives, and what the upstream is told.
+//! Traces, as received by a collector and by the upstream.
 
 use crate::support::{
     http::{Reply, TestServer},
@@ -11,7 +11,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
 #[test]
-fn a_span_of_each_request_is_posted_and_the_upstream_is_told_of_it() {
+fn a_span_of_each_request_is_exported_and_propagated_to_the_upstream() {
     let collector = Collector::start();
     let settings = format!("otel.endpoint = 'http://{}/v1/traces'", collector.addr);
     let upstream = TestServer::new(Reply::text("hello"));
@@ -24,7 +24,10 @@ fn a_span_of_each_request_is_posted_and_the_upstream_is_told_of_it() {
     let page = seen.iter().find(|seen| seen.path == "/page?q=1").unwrap();
     let told = page.header("traceparent").unwrap();
     assert!(told.starts_with(&format!("00-{TRACE}-")), "{told}");
-    assert!(!told.contains(PARENT), "the span is our own: {told}");
+    assert!(
+        !told.contains(PARENT),
+        "the upstream must get our own span: {told}"
+    );
     assert_eq!(page.header("tracestate"), None);
     site.end();
     let posted = collector.posted();
@@ -44,7 +47,7 @@ fn a_span_of_each_request_is_posted_and_the_upstream_is_told_of_it() {
     }
 }
 
-/// Server that keeps all that is sent to it.
+/// Server that stores all received bytes.
 struct Collector {
     addr: std::net::SocketAddr,
     posted: std::sync::mpsc::Receiver<Vec<u8>>,
@@ -64,7 +67,7 @@ impl Collector {
                 while !is_whole(&bytes) {
                     let mut block = [0; 4096];
                     let read = stream.read(&mut block).unwrap();
-                    assert!(read > 0, "the request is whole");
+                    assert!(read > 0, "the request is complete");
                     bytes.extend_from_slice(&block[..read]);
                 }
                 let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -75,7 +78,7 @@ impl Collector {
         Self { addr, posted }
     }
 
-    /// All that was posted; the server has ended.
+    /// Returns all received bytes; the sending server has stopped.
     fn posted(&self) -> Vec<u8> {
         self.posted.try_iter().flatten().collect()
     }

@@ -1,4 +1,4 @@
-//! An SQLite file that is damaged is left as it is, until somebody says what to do.
+//! A damaged SQLite file is left unchanged until an administrator repairs or replaces it.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ use crate::support::program::{eventually, run, succeed};
 
 const PAGE: usize = 4096;
 
-/// No database at all.
+/// Replaces the database with text.
 fn text(database: &Path) {
     fs::write(database, "this is not a database\n".repeat(1000)).unwrap();
 }
@@ -21,15 +21,15 @@ fn cut_off(database: &Path) {
     fs::write(database, &bytes[..whole_pages + 100]).unwrap();
 }
 
-/// One page of the robots' rows is another's, as after a fault of a disk.
+/// Overwrites one page of the robots' rows, as after a disk error.
 fn a_page(database: &Path) {
     let mut bytes = fs::read(database).unwrap();
     let has = |page: &[u8], word: &str| page.windows(word.len()).any(|at| at == word.as_bytes());
-    // The type of a leaf of a table is 13.
+    // A leaf page of a table has type 13.
     let mut leaves = bytes.chunks_mut(PAGE).filter(|page| {
         page[0] == 13 && has(page, "bundled") && has(page, "Mozilla") && !has(page, "housebot")
     });
-    leaves.next().expect("a leaf with robots").fill(0xa5);
+    leaves.next().expect("no leaf with robots").fill(0xa5);
     fs::write(database, bytes).unwrap();
 }
 
@@ -48,7 +48,7 @@ async fn newer(database: &Path) {
     connection.close().await.unwrap();
 }
 
-/// A server starts, serves, and touches nothing; what it says of the database is returned.
+/// Checks that a server serves without writing to the database; returns the reported reason.
 fn untouched(site: &Site) -> String {
     let (bytes, files) = (fs::read(site.database()).unwrap(), site.files());
     fs::remove_file(site.path().join("stderr.log")).unwrap();
@@ -58,18 +58,26 @@ fn untouched(site: &Site) -> String {
     assert_serves(&server);
     site.end(server);
     let (log, reason) = (site.log(), told["reason"].as_str().unwrap());
-    assert_eq!(log.matches(reason).count(), 1, "it is told once: {log}");
+    assert_eq!(
+        log.matches(reason).count(),
+        1,
+        "the reason is logged once: {log}"
+    );
     assert_eq!(site.files(), files);
     assert!(
         fs::read(site.database()).unwrap() == bytes,
-        "it was written to"
+        "the database was changed"
     );
     told["reason"].as_str().unwrap().to_owned()
 }
 
 fn repaired(site: &Site) -> Value {
     let refused = run(site.path(), &["database", "repair"]);
-    assert_eq!(refused.status.code(), Some(2), "it says --yes, or asks");
+    assert_eq!(
+        refused.status.code(),
+        Some(2),
+        "repairing needs a confirmation or --yes"
+    );
     let bytes = fs::read(site.database()).unwrap();
     let told = succeed(site.path(), &["database", "repair", "--yes", "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
@@ -80,7 +88,7 @@ fn repaired(site: &Site) -> Value {
     );
     assert!(
         fs::read(kept).unwrap() == bytes,
-        "the damaged one is kept as it was"
+        "the damaged file is kept unchanged"
     );
     assert_eq!(site.files().len(), 2, "{:?}", site.files());
     told
@@ -93,7 +101,7 @@ fn rows(told: &Value, table: &str) -> (u64, Option<u64>) {
 }
 
 #[test]
-fn what_is_no_database_is_left_as_it_is() {
+fn a_file_that_is_not_a_database_is_left_unchanged() {
     let site = Site::with_file();
     text(&site.database());
     let reason = untouched(&site);
@@ -104,7 +112,7 @@ fn what_is_no_database_is_left_as_it_is() {
 }
 
 #[test]
-fn of_a_file_that_was_cut_off_the_rest_is_saved() {
+fn the_rest_of_a_truncated_file_is_saved() {
     let site = Site::with_file();
     cut_off(&site.database());
     let reason = untouched(&site);
@@ -117,11 +125,11 @@ fn of_a_file_that_was_cut_off_the_rest_is_saved() {
 }
 
 #[test]
-fn of_a_file_with_a_damaged_page_all_other_rows_are_saved() {
+fn all_rows_outside_a_damaged_page_are_saved() {
     let site = Site::with_file();
     a_page(&site.database());
     untouched(&site);
-    // The server that waits takes over what the repair has made.
+    // The waiting server opens the repaired database.
     let server = site.start();
     wait_for(&server, "away");
     let told = repaired(&site);
@@ -129,14 +137,14 @@ fn of_a_file_with_a_damaged_page_all_other_rows_are_saved() {
     assert!(saved > 0 && lost > Some(0) && lost < Some(saved), "{told}");
     assert_eq!(rows(&told, "admin_credentials"), (1, Some(0)), "{told}");
     wait_for(&server, "ok");
-    eventually("the robot added by hand is known again", || {
+    eventually("the robot added by hand is detected again", || {
         server.get("/private/a", "Petrel/1.0").status == 302
     });
     assert_serves(&server);
 }
 
 #[test]
-fn of_a_file_whose_header_is_lost_all_rows_are_saved() {
+fn all_rows_of_a_file_with_a_lost_header_are_saved() {
     let site = Site::with_file();
     header(&site.database());
     untouched(&site);
@@ -146,7 +154,7 @@ fn of_a_file_whose_header_is_lost_all_rows_are_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_newer_program_wrote_is_never_touched() {
+async fn a_newer_programs_database_is_never_changed() {
     let site = Site::with_file();
     newer(&site.database()).await;
     let reason = untouched(&site);
@@ -158,14 +166,14 @@ async fn what_a_newer_program_wrote_is_never_touched() {
 }
 
 #[test]
-fn a_server_takes_over_the_new_database_that_it_waits_for() {
+fn a_waiting_server_opens_the_new_database() {
     let site = Site::with_file();
     text(&site.database());
     let server = site.start();
     wait_for(&server, "away");
     succeed(site.path(), &["database", "new", "--yes"]);
     wait_for(&server, "ok");
-    eventually("the new one has a password", || {
+    eventually("the new database has a password", || {
         site.log().contains("first password is in")
     });
     assert_serves(&server);

@@ -1,4 +1,4 @@
-//! An SQLite file that is removed or exchanged under a server.
+//! An SQLite file that is removed or replaced while a server runs.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ fn knows_housebot(server: &Server) -> bool {
 }
 
 #[test]
-fn a_file_that_is_removed_is_noticed_and_saved() {
+fn a_removed_file_is_noticed_and_saved() {
     let site = Site::with_file();
     let server = site.start();
     assert!(knows_housebot(&server));
     fs::remove_file(site.database()).unwrap();
     let told = wait_for(&server, "away");
     assert!(
-        told["reason"].as_str().unwrap().contains("is gone"),
+        told["reason"].as_str().unwrap().contains("was removed"),
         "{told}"
     );
     assert_serves(&server);
@@ -30,15 +30,15 @@ fn a_file_that_is_removed_is_noticed_and_saved() {
         assert_eq!(refused.status.code(), Some(1), "{told}");
         assert!(told.contains("database new"), "{told}");
     }
-    assert!(!site.database().exists(), "nobody made another one");
+    assert!(!site.database().exists(), "a new database was created");
 
     let mut saved = None;
-    eventually("what it held is saved", || {
+    eventually("the removed database is saved", || {
         let (_, told) = super::site::readiness(&server);
         let is_saved = told["reason"]
             .as_str()
             .unwrap()
-            .contains("what it held is in");
+            .contains("its content was saved to");
         let mut files = site.files().into_iter();
         saved =
             files.find(|name| name.starts_with("robots.db.saved-") && !name.contains("journal"));
@@ -47,7 +47,7 @@ fn a_file_that_is_removed_is_noticed_and_saved() {
     fs::rename(site.path().join(saved.unwrap()), site.database()).unwrap();
     wait_for(&server, "ok");
     succeed(site.path(), &add);
-    eventually("what is added is seen", || {
+    eventually("the added robot is detected", || {
         server.get("/private/a", "Cormorant/1.0").status == 302
     });
     assert!(knows_housebot(&server));
@@ -55,11 +55,15 @@ fn a_file_that_is_removed_is_noticed_and_saved() {
 }
 
 #[test]
-fn a_new_database_is_taken_over_by_the_server_that_has_the_old_one() {
+fn a_server_with_the_old_database_switches_to_a_new_one() {
     let site = Site::with_file();
     let server = site.start();
     let asked = run(site.path(), &["database", "new"]);
-    assert_eq!(asked.status.code(), Some(2), "it says --yes, or asks");
+    assert_eq!(
+        asked.status.code(),
+        Some(2),
+        "a new database needs a confirmation or --yes"
+    );
     assert_eq!(
         site.files()
             .iter()
@@ -68,7 +72,7 @@ fn a_new_database_is_taken_over_by_the_server_that_has_the_old_one() {
         0
     );
     succeed(site.path(), &["database", "new", "--yes"]);
-    eventually("the new one has a password", || {
+    eventually("the new database has a password", || {
         site.log().contains("first password is in")
     });
     let cookie = log_in(&server, &first_password(site.path()).unwrap());
@@ -84,7 +88,7 @@ fn a_new_database_is_taken_over_by_the_server_that_has_the_old_one() {
 }
 
 #[test]
-fn a_backup_that_is_put_in_the_place_of_the_file_counts() {
+fn a_backup_that_replaces_the_file_is_used() {
     let site = Site::with_file();
     let backup = site.path().join("backup.db");
     fs::copy(site.database(), &backup).unwrap();
@@ -92,9 +96,9 @@ fn a_backup_that_is_put_in_the_place_of_the_file_counts() {
     let server = site.start();
     assert!(!knows_housebot(&server));
     fs::rename(backup, site.database()).unwrap();
-    eventually("the backup counts", || knows_housebot(&server));
+    eventually("the backup is used", || knows_housebot(&server));
     assert!(
-        site.log().contains("another file was put"),
+        site.log().contains("the new file will be used"),
         "{}",
         site.log()
     );
@@ -104,13 +108,13 @@ fn a_backup_that_is_put_in_the_place_of_the_file_counts() {
 }
 
 #[test]
-fn the_first_command_makes_the_database_and_says_so() {
+fn the_first_command_creates_the_database_and_reports_it() {
     let site = Site::new("sqlite://robots.db");
     let add = ["registry", "add", "housebot", "--useragent", "Petrel/1.0"];
     let made = run(site.path(), &add);
     let told = String::from_utf8(made.stderr).unwrap();
     assert!(
-        made.status.success() && told.contains("it is made now"),
+        made.status.success() && told.contains("creating the database"),
         "{told}"
     );
 }

@@ -1,4 +1,4 @@
-//! PostgreSQL stops under a server, or is not there when it starts.
+//! PostgreSQL stops while a server runs, or is unavailable at startup.
 
 use std::{fs, process::Stdio, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::support::{
     program::{GOOGLEBOT, Server, command, eventually, first_password, succeed},
 };
 
-/// Who has no session is told that the database is away, and not why.
+/// Asserts that clients without a session see only that the database is unavailable.
 fn assert_strangers_are_told_nothing(server: &Server) {
     for (path, cookie) in [
         ("login", ""),
@@ -33,7 +33,7 @@ fn assert_strangers_are_told_nothing(server: &Server) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_a_database_that_is_away() {
+async fn no_request_waits_for_an_unavailable_database() {
     let cluster = Cluster::start();
     let site = Site::new(&cluster.create_database().await);
     let server = site.start();
@@ -54,7 +54,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
         told["reason"].as_str().unwrap().contains("postgres:"),
         "{told}"
     );
-    // A database that is asked for each answer takes five seconds each.
+    // If each response queried the database, each would take five seconds.
     for _ in 0..30 {
         assert_eq!(readiness(&server).0, 200);
         assert_serves(&server);
@@ -66,7 +66,10 @@ async fn nobody_waits_for_a_database_that_is_away() {
             "{overview}"
         );
         let sources = page(&server, "sources", &cookie).text();
-        assert!(sources.contains("Bundled registry"), "what memory has");
+        assert!(
+            sources.contains("Bundled registry"),
+            "shows the data in memory"
+        );
     }
     let status = page(&server, "api/v1/status", &cookie).text();
     assert!(status.contains("\"database_away_since\":\"2"), "{status}");
@@ -80,7 +83,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
 
     cluster.resume();
     wait_for(&server, "ok");
-    eventually("the pages are whole again", || {
+    eventually("the pages are complete again", || {
         let overview = page(&server, "overview", &cookie);
         overview.status == 200 && !overview.text().contains("The database became unavailable")
     });
@@ -92,25 +95,25 @@ async fn nobody_waits_for_a_database_that_is_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes() {
+async fn a_server_started_without_its_database_opens_it_when_available() {
     let cluster = Cluster::start();
     let site = Site::new(&cluster.create_database().await);
     cluster.stop();
     let server = site.start();
-    assert_eq!(server.password, None, "there is nowhere to keep it");
+    assert_eq!(server.password, None, "a password cannot be stored yet");
     let told = wait_for(&server, "away");
     assert!(
         told["reason"]
             .as_str()
             .unwrap()
-            .contains("check that the server runs"),
+            .contains("check that the server is running"),
         "{told}"
     );
     assert_serves(&server);
 
     cluster.resume();
     wait_for(&server, "ok");
-    eventually("a password is made", || {
+    eventually("a password is generated", || {
         first_password(site.path()).is_some()
     });
     let password = first_password(site.path()).unwrap();
@@ -127,7 +130,7 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn server_without_a_free_connection_serves_and_names_the_cause() {
+async fn a_server_without_a_free_connection_serves_and_names_the_cause() {
     let cluster = Cluster::start();
     let url = cluster.create_database().await;
     let name = url.split(['/', '?']).nth(3).unwrap();
@@ -151,13 +154,13 @@ async fn server_without_a_free_connection_serves_and_names_the_cause() {
         assert_serves(&server);
     }
     let open = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'limited'";
-    eventually_async("an instance at rest has three connections", async || {
+    eventually_async("an idle instance has three connections", async || {
         cluster.execute(open).await <= 3
     })
     .await;
 }
 
-/// Asks for a path as a robot; returns status, `Location` and `Retry-After`.
+/// Requests a path as a robot; returns status, `Location` and `Retry-After`.
 fn answered(server: &Server, path: &str) -> (u16, String, String) {
     let answer = server.get(path, GOOGLEBOT);
     let (to, after) = (answer.header("location"), answer.header("retry-after"));
@@ -165,7 +168,7 @@ fn answered(server: &Server, path: &str) -> (u16, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn robots_are_redirected_to_pages_that_heaven_can_serve() {
+async fn robots_are_redirected_only_to_pages_that_heaven_can_serve() {
     let cluster = Cluster::start();
     let url = cluster.create_database().await;
     let site = Site::new(&url);
@@ -211,11 +214,11 @@ async fn robots_are_redirected_to_pages_that_heaven_can_serve() {
     assert_eq!(answered(&server, &start).0, 200);
     let away = (503, String::new(), "15".to_owned());
     assert_eq!(answered(&server, &b), away);
-    assert!(began.elapsed() < Duration::from_secs(4), "nobody waits");
+    assert!(began.elapsed() < Duration::from_secs(4), "no request waits");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn site_robot_run_resumes_after_an_outage_of_the_database() {
+async fn a_site_robot_run_resumes_after_an_outage_of_the_database() {
     let cluster = Cluster::start();
     let site = Site::new(&cluster.create_database().await);
     let pages = TestServer::with(|seen| {
@@ -242,10 +245,10 @@ async fn site_robot_run_resumes_after_an_outage_of_the_database() {
         .spawn()
         .unwrap();
     let log = || fs::read_to_string(&log_file).unwrap();
-    eventually("the run is under way", || pages.seen().len() > 3);
+    eventually("the run has started", || pages.seen().len() > 3);
     cluster.stop();
     eventually("the run waits for the database", || {
-        log().contains("the run resumes when the database is back")
+        log().contains("the run resumes when the database is available again")
     });
     cluster.resume();
     let ended = run.wait_with_output().unwrap();
@@ -257,7 +260,7 @@ async fn site_robot_run_resumes_after_an_outage_of_the_database() {
 }
 
 #[tokio::test]
-async fn an_application_says_whether_it_starts_without_its_database() {
+async fn an_application_chooses_whether_to_start_without_its_database() {
     let builder = RobotDetection::builder()
         .web_robots_db("")
         .database_url("postgres://somebody@127.0.0.1:1/robots");
@@ -272,7 +275,7 @@ async fn an_application_says_whether_it_starts_without_its_database() {
         Some("googlebot")
     );
     robots.shutdown().await;
-    // A server that refuses the user now may accept it once it is restored.
+    // A server that rejects the user now may accept the user after a restore.
     let nobody = postgres::database_url().await;
     let nobody = nobody.replace("user=postgres", "user=nobody_known");
     let builder = RobotDetection::builder().database_url(nobody);
@@ -289,10 +292,10 @@ async fn an_application_says_whether_it_starts_without_its_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_counted_while_the_database_is_away_is_kept_once_it_is_back() {
+async fn counts_during_an_outage_are_stored_once_the_database_is_back() {
     let cluster = Cluster::start();
     let site = Site::new(&cluster.create_database().await);
-    // What both count is added up.
+    // The counts of both instances are added.
     let servers = [site.start(), site.start()];
     let ask = || {
         for server in &servers {
@@ -304,15 +307,15 @@ async fn what_is_counted_while_the_database_is_away_is_kept_once_it_is_back() {
         serde_json::from_str(&succeed(site.path(), &arguments)).unwrap()
     };
     ask();
-    eventually("what came before is kept", || {
+    eventually("the earlier counts are stored", || {
         kept()["totals"]["all"]["hits"] == 4
     });
     cluster.stop();
     wait_for(&servers[0], "away");
     ask();
     wait_for(&servers[1], "away");
-    eventually("the counts are not taken", || {
-        site.log().contains("traffic is counted in memory")
+    eventually("the counts cannot be stored", || {
+        site.log().contains("buffering traffic counters in memory")
     });
     ask();
     cluster.resume();

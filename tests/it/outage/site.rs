@@ -1,4 +1,4 @@
-//! A server in front of an upstream, its probes and its administrator.
+//! A server in front of an upstream, its readiness checks and its administrator.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::support::{
 
 const ADMIN: &str = "/robot-detection/admin";
 
-/// Directory with a configuration, and the upstream that it names.
+/// Directory with a configuration, and the configured upstream.
 pub(super) struct Site {
     pub(super) directory: tempfile::TempDir,
     _upstream: TestServer,
@@ -36,7 +36,7 @@ impl Site {
         }
     }
 
-    /// A site on an SQLite file that a server has made, with a robot added by hand.
+    /// Creates a site with an SQLite file that a server has created, with a robot added by hand.
     pub(super) fn with_file() -> Self {
         let site = Self::new("sqlite://robots.db");
         site.end(site.start());
@@ -66,7 +66,7 @@ impl Site {
         fs::read_to_string(self.path().join("stderr.log")).unwrap_or_default()
     }
 
-    /// Names of the files of the database, without the lock.
+    /// Returns the names of the database's files, without the lock.
     pub(super) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -78,13 +78,13 @@ impl Site {
     }
 }
 
-/// Asks as a balancer does.
+/// Checks the readiness as a balancer does.
 pub(super) fn readiness(server: &Server) -> (u16, Value) {
     let answer = server.operation("/readyz");
     (answer.status, serde_json::from_slice(&answer.body).unwrap())
 }
 
-/// Waits until the server says this of its database; it must be ready all the time.
+/// Waits for a status of the database; the server must be ready all the time.
 pub(super) fn wait_for(server: &Server, database: &str) -> Value {
     let mut body = Value::Null;
     eventually(&format!("the database is {database}"), || {
@@ -97,7 +97,7 @@ pub(super) fn wait_for(server: &Server, database: &str) -> Value {
     body
 }
 
-/// Robots are told from people.
+/// Asserts that robots are distinguished from people.
 pub(super) fn assert_serves(server: &Server) {
     let person = server.get("/private/a", "Mozilla/5.0 Firefox/140.0");
     assert_eq!(person.text(), "the page");

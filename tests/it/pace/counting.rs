@@ -11,7 +11,7 @@ fn per(key: &str, requests: u32) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_has_a_pace_of_its_own_however_it_is_spelled() {
+async fn an_address_has_one_pace_however_it_is_written() {
     let house = House::new(&per("address", 2)).await;
     for spelled in [
         &["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:0201"],
@@ -32,7 +32,7 @@ async fn an_address_has_a_pace_of_its_own_however_it_is_spelled() {
         house.from("/", &["192.0.2.2", "2001:db8:0:2::1"]),
         [200, 200]
     );
-    // Whoever the address says that it is, and robots too.
+    // All User-Agents at the address count, robots included.
     for user_agent in [CHROME, GOOGLEBOT, "OtherCrawler/1.0", ""] {
         assert_eq!(house.ask("/", user_agent, "192.0.2.1").status, 429);
     }
@@ -40,17 +40,17 @@ async fn an_address_has_a_pace_of_its_own_however_it_is_spelled() {
     assert_eq!(refused.header("cache-control"), "no-store");
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=43_200).contains(&wait), "{wait}");
-    let told = "Requests come too fast. Served are at most 2 requests in 86400 s, 2 at once, \
-        for each address (of IPv6 the /64).\n";
+    let told = "Too many requests. The limit allows at most 2 requests in 86400 s, 2 at once, \
+        per address (IPv6: per /64).\n";
     assert_eq!(refused.text(), told);
-    // A proxy that names nobody is no visitor who could be slowed for others.
+    // A proxy that names no client is not slowed, since that would affect all its clients.
     assert_eq!(house.from("/", &["", "", "", ""]), [200; 4]);
     assert_eq!(house.ask("/robots.txt", FIREFOX, "192.0.2.1").status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_network_shares_a_pace() {
-    // Where no autonomous system is known, the network counts.
+    // If the autonomous system is unknown, the network is used.
     for key in ["network", "asn"] {
         let house = House::new(&per(key, 2)).await;
         let near = ["192.0.2.1", "192.0.2.77", "::ffff:192.0.2.255"];
@@ -81,7 +81,7 @@ async fn an_autonomous_system_shares_a_pace_over_all_its_networks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_agent_shares_a_pace_whatever_its_numbers_and_case() {
+async fn a_user_agent_has_one_pace_whatever_its_numbers_and_case() {
     let house = House::new(&per("user-agent", 2)).await;
     let of = |user_agent: &str| house.ask("/", user_agent, "192.0.2.1").status;
     let names = ["Tool/1.0 (x)", "tool/2.17 (X)", "TOOL 3(x)"];
@@ -99,7 +99,7 @@ async fn the_whole_site_has_one_pace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pace_of_people_that_nobody_has_confirmed_is_only_noted() {
+async fn an_unconfirmed_pace_for_people_is_only_logged() {
     let rule = per("address", 1).replace("people = true\n", "");
     let house = House::new(&rule).await;
     assert_eq!(house.from("/", &["192.0.2.1"; 3]), [200; 3]);
@@ -109,7 +109,7 @@ async fn a_pace_of_people_that_nobody_has_confirmed_is_only_noted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_forgets_nobody_unless_somebody_else_is_counted() {
+async fn a_reload_keeps_the_counts_unless_the_key_changes() {
     let house = House::new(&per("address", 1)).await;
     assert_eq!(house.from("/", &["192.0.2.1"; 2]), [200, 429]);
     let file = house.directory.path().join("robot-detection.toml");
@@ -128,13 +128,13 @@ async fn a_reload_forgets_nobody_unless_somebody_else_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn explain_says_the_pace_and_whose_it_is() {
+async fn explain_shows_the_pace_and_its_key() {
     let house = House::new(&per("user-agent", 9)).await;
     let asked = ["--path", "/", "--user-agent", FIREFOX];
     let told = house.explain(&asked);
-    let expected = "slow      Served are at most 9 requests in 86400 s, 9 at once, \
-        for each User-Agent, numbers aside; others get 429.\n";
+    let expected = "slow      The limit allows at most 9 requests in 86400 s, 9 at once, \
+        per User-Agent without numbers; further requests get 429.\n";
     assert!(told.contains(expected), "{told}");
     let told = house.explain(&[&asked[..], &["--json"]].concat());
-    assert!(told.contains("9 at once, for each User-Agent"), "{told}");
+    assert!(told.contains("9 at once, per User-Agent"), "{told}");
 }

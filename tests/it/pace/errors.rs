@@ -6,7 +6,7 @@ fn errors(more: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_meets_too_many_errors_waits() {
+async fn a_client_with_too_many_errors_must_wait() {
     let house = House::new(&errors("per = 'address'")).await;
     let from = |path, address| house.from(path, &[address])[0];
     for path in ["/", "/400", "/401", "/500", "/302", "/404", "/403"] {
@@ -19,15 +19,15 @@ async fn whoever_meets_too_many_errors_waits() {
     assert_eq!((refused.status, from("/404", "192.0.2.1")), (429, 429));
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=28_800).contains(&wait), "{wait}");
-    let told = "Too many requests have led nowhere. Served are at most 3 answers 403, 404 or 410 \
-        in 86400 s, 3 at once, for each address (of IPv6 the /64).\n";
+    let told = "Too many requests have failed. The limit allows at most 3 responses with 403, 404 or 410 \
+        in 86400 s, 3 at once, per address (IPv6: per /64).\n";
     assert_eq!(refused.text(), told);
     assert_eq!(from("/404", "192.0.2.2"), 404);
     assert_eq!(from("/robots.txt", "192.0.2.1"), 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_here_is_no_error() {
+async fn our_own_refusals_do_not_count_as_errors() {
     let closed = "[[rule]]\npath = '/closed'\naction = 'refuse'\n";
     let house = House::new(&(errors("") + closed)).await;
     for _ in 0..5 {
@@ -39,7 +39,7 @@ async fn what_is_refused_here_is_no_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_of_requests_holds_beside_one_of_errors() {
+async fn a_rule_about_requests_applies_in_addition_to_one_about_errors() {
     let requests = EVERYBODY.replace("'pace'", "'requests'") + "requests = 4\n";
     let house = House::new(&(errors("per = 'address'") + &requests)).await;
     let paths = ["/", "/", "/", "/404", "/"];
@@ -47,9 +47,9 @@ async fn a_rule_of_requests_holds_beside_one_of_errors() {
     assert_eq!(asked, [200, 200, 200, 404, 429]);
     let told = house.explain(&["--path", "/", "--user-agent", GOOGLEBOT]);
     for sentence in [
-        "Served are at most 3 answers 403, 404 or 410 in 86400 s, 3 at once, for each address",
-        "; whoever has had them gets 429.",
-        "Served are at most 4 requests in 86400 s, 4 at once; others get 429.",
+        "The limit allows at most 3 responses with 403, 404 or 410 in 86400 s, 3 at once, per address",
+        "; further requests get 429.",
+        "The limit allows at most 4 requests in 86400 s, 4 at once; further requests get 429.",
     ] {
         assert!(told.contains(sentence), "{told}");
     }
@@ -59,7 +59,7 @@ async fn a_rule_of_requests_holds_beside_one_of_errors() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_of_people_that_nobody_has_confirmed_are_only_noted() {
+async fn an_unconfirmed_rule_about_peoples_errors_is_only_logged() {
     let rule = errors("per = 'address'").replace("people = true\n", "");
     let house = House::new(&rule).await;
     assert_eq!(house.from("/404", &["192.0.2.1"; 5]), [404; 5]);
@@ -69,7 +69,7 @@ async fn errors_of_people_that_nobody_has_confirmed_are_only_noted() {
 }
 
 #[test]
-fn doctor_names_rules_of_errors_that_no_answer_reaches() {
+fn doctor_names_error_rules_that_no_response_reaches() {
     let directory = tempfile::tempdir().unwrap();
     for (server, is_named) in [("", true), ("upstream = 'http://127.0.0.1:9'\n", false)] {
         let config = format!(
@@ -79,7 +79,7 @@ fn doctor_names_rules_of_errors_that_no_answer_reaches() {
         std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
         let output = run(directory.path(), &["doctor", "--offline"]);
         let report = String::from_utf8(output.stdout).unwrap();
-        let warning = "warn  rules: rule \"pace\" never acts by errors: the decision endpoint";
+        let warning = "warn  rules: rule \"pace\" never matches errors: the decision endpoint";
         assert_eq!(report.contains(warning), is_named, "{report}");
     }
 }

@@ -3,10 +3,10 @@
 use super::house::{EVERYBODY, House};
 use crate::support::{postgres::database_url, program::eventually};
 
-/// Requests of a day, all at once: none comes back while a test runs.
+/// A day's requests, sent in one burst, so that none is allowed again during a test.
 const BURST: usize = 30;
 
-/// Instances that know of each other.
+/// Instances that share a database.
 struct Fleet(Vec<House>);
 
 impl Fleet {
@@ -23,22 +23,23 @@ impl Fleet {
     }
 
     fn wait_until_they_are(&self, instances: usize) {
-        let told = format!("{instances} instances share the pace of rules");
+        let told = format!("{instances} instances share the rate limits");
         for house in &self.0 {
             eventually(&told, || {
                 let log = house.log();
-                let mut counts = log.lines().filter(|line| line.contains("share the pace"));
+                let mut counts = log
+                    .lines()
+                    .filter(|line| line.contains("share the rate limits"));
                 counts.next_back().is_some_and(|line| line.contains(&told))
             });
         }
     }
 
-    /// Asks until these instances have refused 200 times; returns how often they served.
-    ///
-    /// They tell each other once a second, twice while they refuse.
+    /// Sends requests until these instances have refused 200 times; returns how often they served.
+    /// Instances exchange counts once a second, twice while they refuse.
     fn served(&self, instances: &[usize], address: &str) -> usize {
         let (mut served, mut refused) = (0, 0);
-        eventually("they serve no more", || {
+        eventually("all requests are refused", || {
             refused += 1;
             for house in instances.iter().map(|&number| &self.0[number]) {
                 while house.from("/", &[address]) == [200] {
@@ -54,7 +55,7 @@ impl Fleet {
 
 async fn share_a_pace(database: &str, instances: usize) {
     let mut fleet = Fleet::start(database, instances).await;
-    // Who is asked alone gives his share at once, and the rest as soon as the others have not.
+    // An instance gives its own share immediately, and the rest once it knows the others have none.
     assert_eq!(fleet.served(&[0], "192.0.2.1"), BURST);
     let others: Vec<_> = (1..instances).collect();
     assert_eq!(fleet.served(&others, "192.0.2.1"), 0);
@@ -62,7 +63,7 @@ async fn share_a_pace(database: &str, instances: usize) {
     let served = fleet.served(&all, "192.0.2.2");
     let most = BURST + BURST / 2 + 2 * (instances - 1);
     assert!((BURST..=most).contains(&served), "{served}");
-    // Who stops takes leave.
+    // An instance that stops leaves the fleet.
     let mut gone = fleet.0.pop().unwrap();
     gone.server.stop();
     fleet.wait_until_they_are(instances - 1);

@@ -1,4 +1,4 @@
-//! A site behind a trusted proxy that tells who asks.
+//! A site behind a trusted proxy that names the client.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{
     raw::RawServer,
 };
 
-/// A rule about everybody that people have confirmed.
+/// A confirmed rule for all visitors.
 pub(super) const EVERYBODY: &str = "[[rule]]\nname = 'pace'\npath = '/*'\naction = 'slow'\n\
      visitors = 'all'\npeople = true\nper_seconds = 86400\n";
 
@@ -52,7 +52,7 @@ impl House {
         request(self.server.addr, "GET", path, headers)
     }
 
-    /// Asks as a person from each of these addresses; returns the statuses.
+    /// Sends a person's request from each of these addresses; returns the statuses.
     pub(super) fn from(&self, path: &str, addresses: &[&str]) -> Vec<u16> {
         let status = |address: &&str| self.ask(path, FIREFOX, address).status;
         addresses.iter().map(status).collect()
@@ -67,7 +67,7 @@ impl House {
     }
 }
 
-/// Answers with the status that the path begins with, 200 otherwise.
+/// Responds with the status that the path begins with, or 200.
 fn answer(request: &str) -> String {
     let target = request.split(' ').nth(1).unwrap_or_default();
     let status: Option<u16> = target.get(1..4).and_then(|status| status.parse().ok());

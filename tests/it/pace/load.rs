@@ -1,4 +1,4 @@
-//! Rules that act under load, by a clock that the test moves.
+//! Rules that apply under load, with a clock that the test advances.
 
 use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use tower::{Layer as _, ServiceExt as _, service_fn};
 use super::house::{EVERYBODY, House};
 use crate::support::program::{FIREFOX, GOOGLEBOT, run};
 
-/// A site with one page, which takes as long as a test says.
+/// A site with one page and an adjustable response time.
 struct Site {
     layer: RobotDetectionLayer,
     clock: Clock,
@@ -52,7 +52,7 @@ impl Site {
         answer.status()
     }
 
-    /// Has people ask so often in a second.
+    /// Sends a number of people's requests within a second.
     async fn second(&self, requests: usize) {
         for _ in 0..requests {
             assert_eq!(self.ask(FIREFOX, 0).await, 200);
@@ -80,14 +80,14 @@ impl Site {
 }
 
 #[tokio::test]
-async fn robots_are_slowed_while_many_ask_and_not_after() {
+async fn robots_are_slowed_only_while_the_site_has_many_requests() {
     let site = Site::new(|rule| rule.load_requests(20));
     for _ in 0..4 {
         assert_eq!(site.ask(GOOGLEBOT, 0).await, 200);
     }
     assert!(
         site.explain()
-            .contains("Rule 1 does not act now: the load is 0 requests a second")
+            .contains("Rule 1 does not act now: the load is 0 requests per second")
     );
     site.second(20).await;
     for status in [200, 429, 429] {
@@ -95,8 +95,8 @@ async fn robots_are_slowed_while_many_ask_and_not_after() {
     }
     let told = site.explain();
     for sentence in [
-        "Rule 1 matches; its action is slow: the load is 24 requests a second",
-        "and was 20 requests a second or more within 10 s.",
+        "Rule 1 matches; its action is slow: the load is 24 requests per second",
+        "and reached 20 requests per second in the last 10 s.",
     ] {
         assert!(told.contains(sentence), "{told}");
     }
@@ -111,18 +111,18 @@ async fn robots_are_slowed_while_many_ask_and_not_after() {
 }
 
 #[tokio::test]
-async fn robots_are_slowed_while_answers_take_long() {
+async fn robots_are_slowed_while_responses_are_slow() {
     let site = Site::new(|rule| rule.load_requests(1_000).load_time(500));
     for _ in 0..20 {
         assert_eq!(site.ask(FIREFOX, 900).await, 200);
     }
     assert_eq!(site.ask(GOOGLEBOT, 0).await, 200);
     assert_eq!(site.ask(GOOGLEBOT, 0).await, 429);
-    assert!(site.explain().contains("ms of the upstream"));
+    assert!(site.explain().contains("ms upstream response time"));
 }
 
 #[tokio::test]
-async fn a_reload_does_not_forget_the_load() {
+async fn a_reload_keeps_the_measured_load() {
     let site = Site::new(|rule| rule.load_requests(5));
     site.second(5).await;
     let slow = Rule::builder(Action::Slow).paths(["/*"]).name("moved");
@@ -138,21 +138,21 @@ async fn a_reload_does_not_forget_the_load() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn explain_says_that_it_depends_on_the_load() {
+async fn explain_states_the_dependency_on_load() {
     let rules = format!(
         "{EVERYBODY}requests = 1\nwhen = {{ requests_per_second = 100000, upstream_milliseconds = 60000 }}\n"
     );
     let house = House::new(&rules).await;
     assert_eq!(house.from("/", &["192.0.2.1"; 4]), [200; 4]);
     let told = house.explain(&["--path", "/", "--user-agent", GOOGLEBOT]);
-    let expected = "does not act now: it depends on the load, which only a server measures: it acts \
-        from 100000 requests a second or 60000 ms of the upstream on.";
+    let expected = "does not act now: the rule acts at a load of 100000 requests per second or \
+        60000 ms upstream response time, which only a running server measures.";
     assert!(told.contains(expected), "{told}");
     assert!(told.ends_with("decision  pass\n"), "{told}");
 }
 
 #[test]
-fn doctor_names_rules_of_times_that_nobody_measures() {
+fn doctor_names_rules_about_response_times_that_are_not_measured() {
     let directory = tempfile::tempdir().unwrap();
     for (when, is_named) in [
         ("upstream_milliseconds = 9", true),
@@ -165,7 +165,7 @@ fn doctor_names_rules_of_times_that_nobody_measures() {
         std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
         let output = run(directory.path(), &["doctor", "--offline"]);
         let report = String::from_utf8(output.stdout).unwrap();
-        let warning = "rule \"pace\" never acts by when.upstream_milliseconds: the decision";
+        let warning = "rule \"pace\" never matches when.upstream_milliseconds: the decision";
         assert_eq!(report.contains(warning), is_named, "{report}");
     }
 }

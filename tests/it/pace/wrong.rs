@@ -11,17 +11,17 @@ fn error_of(action: &str, more: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn invalid_paces_are_reported_with_their_line() {
     for (action, more, told) in [
         (
             "slow",
             "requests = 1\nper = 'adress'",
-            "c.toml:5: rule.per: \"adress\" is no key of a pace; did you mean \"address\"?",
+            "c.toml:5: rule.per: \"adress\" is not a valid key of a pace; did you mean \"address\"?",
         ),
         (
             "refuse",
             "per = 'address'",
-            "c.toml:4: rule.per: the action is refuse, which does nothing with it",
+            "c.toml:4: rule.per: the action refuse does not use this key",
         ),
         (
             "slow",
@@ -31,7 +31,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "refuse",
             "when = { requests_per_second = 5 }",
-            "c.toml:4: rule.when.requests_per_second: the action is refuse",
+            "c.toml:4: rule.when.requests_per_second: the action refuse does not use this key",
         ),
         (
             "slow",
@@ -51,12 +51,12 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "pass",
             "errors = 20",
-            "c.toml:4: rule.errors: the action is pass, which does nothing with it",
+            "c.toml:4: rule.errors: the action pass does not use this key",
         ),
         (
             "slow",
             "per = 'site'",
-            "c.toml:1: rule.requests: say how many",
+            "c.toml:1: rule.requests: set the number",
         ),
     ] {
         let error = error_of(action, more);

@@ -1,4 +1,4 @@
-//! Bodies both ways: any size, any coding, streamed, never held.
+//! Bodies in both directions: any size, any coding, streamed, never buffered completely.
 
 use std::sync::{
     Arc,
@@ -22,7 +22,7 @@ use crate::support::{
 const MIB: usize = 1024 * 1024;
 
 #[tokio::test]
-async fn a_page_passes_whole() {
+async fn a_page_passes_completely() {
     let upstream = RawServer::answering(
         "HTTP/1.1 404 Nothing Here\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>no</p>",
     )
@@ -35,8 +35,8 @@ async fn a_page_passes_whole() {
 }
 
 #[tokio::test]
-async fn compressed_bodies_are_not_touched() {
-    // A gzip member: header, a stored block, and a checksum that nobody must mend.
+async fn compressed_bodies_are_unchanged() {
+    // A gzip member: header, a stored block, and a wrong checksum that must not be repaired.
     let gzip: Vec<u8> = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]
         .into_iter()
         .chain((0..=255).cycle().take(70_000))
@@ -64,7 +64,7 @@ async fn compressed_bodies_are_not_touched() {
 }
 
 #[tokio::test]
-async fn responses_without_a_body_are_whole() {
+async fn responses_without_a_body_are_complete() {
     for (method, answer, length) in [
         (
             "HEAD",
@@ -103,7 +103,7 @@ async fn responses_without_a_body_are_whole() {
 }
 
 #[tokio::test]
-async fn a_large_download_arrives_whole() {
+async fn a_large_download_arrives_completely() {
     const SIZE: usize = 256 * MIB;
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
@@ -130,7 +130,7 @@ async fn a_large_download_arrives_whole() {
     let read = soon(tokio::io::copy(&mut rest, &mut tokio::io::sink()))
         .await
         .unwrap();
-    // What came in one read with the head is counted by neither.
+    // Bytes read together with the head are not counted.
     assert!((SIZE as u64 - read) < 128 * 1024, "{read}");
 }
 
@@ -159,9 +159,9 @@ async fn a_client_that_stops_reading_stops_the_upstream() {
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     client.head().await;
     let standstill = standstill(&sent).await;
-    // Four socket buffers of the system, which it may let grow to some MiB each, and little of ours.
+    // Four socket buffers, which the system may grow to some MiB each, and little of ours.
     assert!(standstill < 24 * MIB as u64, "{standstill}");
-    // It goes on when the client does.
+    // The upstream continues when the client does.
     let mut bytes = vec![0; 64 * 1024];
     soon(async {
         while sent.load(Ordering::SeqCst) < standstill + 8 * MIB as u64 {
@@ -171,10 +171,10 @@ async fn a_client_that_stops_reading_stops_the_upstream() {
     .await;
 }
 
-/// Waits until the count has not changed for fifty looks, and returns it.
+/// Waits until the count is unchanged for fifty checks; returns the count.
 async fn standstill(count: &AtomicU64) -> u64 {
     let (mut last, mut looks) = (0, 0);
-    eventually_async("the count stands still", async || {
+    eventually_async("the count stays unchanged", async || {
         let now = count.load(Ordering::SeqCst);
         looks = if now == last { looks + 1 } else { 0 };
         last = now;
@@ -184,7 +184,7 @@ async fn standstill(count: &AtomicU64) -> u64 {
 }
 
 #[tokio::test]
-async fn a_large_upload_arrives_whole() {
+async fn a_large_upload_arrives_completely() {
     const SIZE: usize = 64 * MIB;
     let upstream = RawServer::start(|mut connection| async move {
         let mut received = 0;
@@ -232,7 +232,7 @@ async fn a_large_upload_arrives_whole() {
 }
 
 #[tokio::test]
-async fn chunks_pass_as_they_come_both_ways() {
+async fn chunks_are_streamed_in_both_directions() {
     let upstream = RawServer::start(|mut connection| async move {
         let mut received = Vec::new();
         let mut bytes = vec![0; 1024];
@@ -252,7 +252,7 @@ async fn chunks_pass_as_they_come_both_ways() {
     .await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
-    // Neither side sends its second half before it has the other's first.
+    // Each side sends its second half only after receiving the other's first.
     client
         .send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nping\r\n")
         .await;
@@ -262,7 +262,7 @@ async fn chunks_pass_as_they_come_both_ways() {
 }
 
 #[tokio::test]
-async fn a_length_beside_chunks_is_refused() {
+async fn a_length_with_chunked_coding_is_refused() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let front = Front::proxy(upstream.addr).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -272,7 +272,7 @@ async fn a_length_beside_chunks_is_refused() {
 }
 
 #[tokio::test]
-async fn a_length_beside_the_upstreams_chunks_is_dropped() {
+async fn a_length_next_to_the_upstreams_chunked_coding_is_dropped() {
     let upstream = RawServer::answering(
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     )
@@ -297,7 +297,7 @@ async fn even_a_get_keeps_its_body() {
 }
 
 #[tokio::test]
-async fn trailers_pass_both_ways() {
+async fn trailers_pass_in_both_directions() {
     let upstream = RawServer::answering(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n",
     )
@@ -318,7 +318,7 @@ async fn trailers_pass_both_ways() {
 }
 
 #[tokio::test]
-async fn the_body_is_asked_for_when_the_client_waits_for_it() {
+async fn the_client_is_asked_for_the_body_if_it_waits_for_that() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
@@ -334,7 +334,7 @@ async fn the_body_is_asked_for_when_the_client_waits_for_it() {
 }
 
 #[tokio::test]
-async fn answers_in_between_do_not_end_the_request() {
+async fn interim_responses_do_not_end_the_request() {
     let upstream = RawServer::answering(
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n\
          HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -346,7 +346,7 @@ async fn answers_in_between_do_not_end_the_request() {
 }
 
 #[tokio::test]
-async fn a_response_cut_short_is_seen_as_cut_short() {
+async fn a_truncated_response_is_visibly_truncated() {
     for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
         let upstream = RawServer::start(move |mut connection| async move {
             connection.request().await;
@@ -359,7 +359,7 @@ async fn a_response_cut_short_is_seen_as_cut_short() {
         let mut client = RawClient::connect(front.addr).await;
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
         assert_eq!(status(&client.head().await), 200);
-        // The connection is cut: no last chunk, no more bytes, no second response.
+        // The connection is closed: no last chunk, no more bytes, no second response.
         let rest = client.rest().await;
         assert!(
             rest.len() < 10 && !rest.ends_with(b"0\r\n\r\n"),
@@ -369,7 +369,7 @@ async fn a_response_cut_short_is_seen_as_cut_short() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_ends_the_upstreams_request() {
+async fn a_client_that_disconnects_cancels_the_upstreams_request() {
     let closed = Arc::new(Notify::new());
     let (begun, ended) = (Arc::new(Notify::new()), Arc::clone(&closed));
     let started = Arc::clone(&begun);
@@ -392,7 +392,7 @@ async fn a_client_that_goes_away_ends_the_upstreams_request() {
 }
 
 #[tokio::test]
-async fn an_early_answer_to_an_upload_reaches_the_client() {
+async fn an_early_response_to_an_upload_reaches_the_client() {
     let upstream = RawServer::start(|mut connection| async move {
         let mut bytes = vec![0; 1024];
         let read = connection.stream.read(&mut bytes).await.unwrap();

@@ -1,4 +1,4 @@
-//! WebSocket connections over HTTP/2 (RFC 8441), to a server that speaks HTTP/1.1.
+//! WebSocket connections over HTTP/2 (RFC 8441), to an HTTP/1.1 server.
 
 #![expect(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ async fn client(front: &Front) -> Client {
         .await
         .unwrap();
     TaskTracker::new().spawn(connection);
-    // With the answer comes what the server allows. It is one of the proxy's own.
+    // The server's settings arrive with the response, which comes from the proxy itself.
     let request = Request::trace("http://a/").body(Empty::new()).unwrap();
     let answer = soon(sender.send_request(request)).await.unwrap();
     assert_eq!(answer.status(), 501);
@@ -62,7 +62,7 @@ async fn connect(client: &mut Client, protocol: Option<&'static str>) -> Respons
 }
 
 #[tokio::test]
-async fn messages_pass_both_ways_on_several_streams() {
+async fn messages_pass_in_both_directions_on_several_streams() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     let tasks = TaskTracker::new();
@@ -70,7 +70,10 @@ async fn messages_pass_both_ways_on_several_streams() {
     tasks.spawn(async move {
         for _ in 0..3 {
             let (stream, _) = listener.accept().await.unwrap();
-            #[expect(clippy::result_large_err, reason = "as the library has it")]
+            #[expect(
+                clippy::result_large_err,
+                reason = "required by the library's interface"
+            )]
             let check = |asked: &Asked, mut answer: Answer| {
                 assert_eq!(asked.uri(), "/chat?room=1");
                 assert_eq!(asked.headers()["host"], "site.example");
@@ -148,7 +151,7 @@ async fn a_refusal_passes_with_its_page() {
 }
 
 #[tokio::test]
-async fn nothing_is_switched_that_the_server_did_not_agree_to() {
+async fn the_protocol_is_not_switched_without_the_servers_consent() {
     for answer in [
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
@@ -164,7 +167,7 @@ async fn nothing_is_switched_that_the_server_did_not_agree_to() {
 }
 
 #[tokio::test]
-async fn no_other_tunnel_is_made() {
+async fn no_other_tunnel_is_opened() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = client(&front).await;

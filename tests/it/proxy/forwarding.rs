@@ -1,4 +1,4 @@
-//! What the upstream is told, and what it is not.
+//! Headers that the upstream gets, and headers that it does not.
 
 use robot_detection::listen::{ListenSettings, TrustedProxies};
 
@@ -9,7 +9,7 @@ use crate::support::{
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Sends a request with these header lines, and returns what the upstream received.
+/// Sends a request with these header lines; returns the request as the upstream received it.
 async fn forwarded(front: &Front, upstream: &RawServer, lines: &str) -> String {
     let request = format!("GET / HTTP/1.1\r\nHost: site.example\r\n{lines}\r\n");
     let response = exchange(front.addr, request).await;
@@ -74,14 +74,14 @@ async fn path_and_query_keep_every_byte() {
         assert_eq!(status(&response), 200, "{target}: {response}");
         let received = upstream.last_request();
         let line = received.lines().next().unwrap();
-        // But those that are none of a target.
+        // Except bytes that are not allowed in a target.
         let target = target.replace('\u{e9}', "%C3%A9");
         assert_eq!(line, format!("GET {target} HTTP/1.1"));
     }
 }
 
 #[tokio::test]
-async fn an_absolute_target_decides_the_host() {
+async fn an_absolute_target_determines_the_host() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let request = "GET http://other.example/a?b HTTP/1.1\r\nHost: site.example\r\n\r\n";
@@ -92,7 +92,7 @@ async fn an_absolute_target_decides_the_host() {
 }
 
 #[tokio::test]
-async fn the_upstreams_own_host_is_sent_when_set_so() {
+async fn the_upstreams_own_host_is_sent_if_configured() {
     let upstream = RawServer::answering(OK).await;
     let mut settings = proxy_settings(upstream.addr);
     settings.preserve_host = false;
@@ -105,7 +105,7 @@ async fn the_upstreams_own_host_is_sent_when_set_so() {
 }
 
 #[tokio::test]
-async fn forged_forwarding_headers_are_never_believed() {
+async fn forged_forwarding_headers_are_never_trusted() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let forged = [
@@ -133,7 +133,7 @@ async fn forged_forwarding_headers_are_never_believed() {
 }
 
 #[tokio::test]
-async fn headers_of_ours_cannot_be_named_away() {
+async fn our_headers_cannot_be_removed_by_naming_them_in_connection() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let lines = "Connection: Host, Via\r\nX-Forwarded-For: 203.0.113.9\r\n";
@@ -155,7 +155,7 @@ async fn headers_of_ours_cannot_be_named_away() {
 }
 
 #[tokio::test]
-async fn the_chain_of_a_trusted_proxy_is_kept_and_added_to() {
+async fn a_trusted_proxys_chain_is_kept_and_extended() {
     let upstream = RawServer::answering(OK).await;
     let settings = ListenSettings {
         trusted_proxies: TrustedProxies::parse(["127.0.0.0/8"]).unwrap(),
@@ -174,7 +174,7 @@ async fn the_chain_of_a_trusted_proxy_is_kept_and_added_to() {
 }
 
 #[tokio::test]
-async fn responses_lose_what_is_for_one_hop() {
+async fn hop_by_hop_headers_of_responses_are_removed() {
     let upstream = RawServer::answering(
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n\
          Upgrade: h2c\r\nProxy-Connection: x\r\nServer: origin/1.0\r\nX-End: 1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\nok",
@@ -196,7 +196,7 @@ async fn responses_lose_what_is_for_one_hop() {
 }
 
 #[tokio::test]
-async fn requests_that_break_http_do_not_reach_the_upstream() {
+async fn requests_that_violate_http_do_not_reach_the_upstream() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     for (request, expected) in [
@@ -268,7 +268,7 @@ async fn http_1_0_needs_no_host() {
 }
 
 #[tokio::test]
-async fn a_proxy_in_front_of_itself_sees_the_loop() {
+async fn a_proxy_in_front_of_itself_detects_the_loop() {
     let listener = robot_detection::listen::Listener::bind(listen_settings())
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! The client side of HTTP/1: what ends early, goes on late, or dies in between.
+//! The HTTP/1 client side: early ends, late continuations, and broken connections.
 
 use std::sync::{
     Arc,
@@ -15,7 +15,7 @@ use crate::support::{
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[tokio::test]
-async fn an_upstream_that_dies_behind_its_head_is_a_bad_gateway() {
+async fn an_upstream_that_disconnects_after_its_head_is_a_bad_gateway() {
     for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
         let upstream = RawServer::start(move |mut connection| async move {
             connection.request().await;
@@ -25,7 +25,7 @@ async fn an_upstream_that_dies_behind_its_head_is_a_bad_gateway() {
         })
         .await;
         let front = Front::proxy(upstream.addr).await;
-        // The end comes with the head, or a moment after it: then the client has the head.
+        // The end arrives with the head, or a moment later, when the client already has the head.
         let response = exchange(front.addr, GET).await;
         let is_whole = status(&response) == 502 && body(&response).starts_with("502");
         let is_cut = status(&response) == 200 && body(&response).is_empty();
@@ -34,7 +34,7 @@ async fn an_upstream_that_dies_behind_its_head_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn chunks_that_are_wrong_from_the_start_are_a_bad_gateway() {
+async fn chunks_that_are_invalid_from_the_start_are_a_bad_gateway() {
     let upstream = RawServer::answering(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n",
     )
@@ -54,7 +54,7 @@ const RESPONSES: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn responses_over_one_connection_say_each_their_own() {
+async fn responses_over_one_connection_have_their_own_framing() {
     let next = Arc::new(AtomicUsize::new(0));
     let upstream = RawServer::start(move |mut connection| {
         let next = Arc::clone(&next);
@@ -80,12 +80,12 @@ async fn responses_over_one_connection_say_each_their_own() {
             assert_eq!(header(&response, name), header(sent, name), "{response}");
         }
     }
-    // A connection comes to rest a moment after the response has gone out.
+    // A connection becomes idle a moment after the response was sent.
     assert!(upstream.connections() <= 2, "{}", upstream.connections());
 }
 
 #[tokio::test]
-async fn the_head_of_a_slow_response_is_not_held_back() {
+async fn the_head_of_a_slow_response_is_not_delayed() {
     for framing in ["Content-Length: 2", "Transfer-Encoding: chunked", "X: y"] {
         let upstream = RawServer::start(move |mut connection| async move {
             connection.request().await;
@@ -103,7 +103,7 @@ async fn the_head_of_a_slow_response_is_not_held_back() {
 }
 
 #[tokio::test]
-async fn the_rest_of_an_upload_is_sent_though_the_answer_has_begun() {
+async fn the_rest_of_an_upload_is_sent_after_the_response_has_begun() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
     let upstream = RawServer::start(move |mut connection| {
@@ -120,7 +120,7 @@ async fn the_rest_of_an_upload_is_sent_though_the_answer_has_begun() {
                 .await;
             while !received.ends_with(b"second") {
                 let len = connection.stream.read(&mut bytes).await.unwrap();
-                assert!(len > 0, "the rest does not come");
+                assert!(len > 0, "the rest of the upload is missing");
                 received.extend_from_slice(&bytes[..len]);
             }
             connection.send("rl").await;
@@ -141,7 +141,7 @@ async fn the_rest_of_an_upload_is_sent_though_the_answer_has_begun() {
 }
 
 #[tokio::test]
-async fn a_connection_of_http_1_0_is_kept_when_it_says_so() {
+async fn an_http_1_0_connection_with_keep_alive_is_kept() {
     for (line, connections) in [("Connection: keep-alive\r\n", 1), ("", 5)] {
         let upstream = RawServer::answering(format!(
             "HTTP/1.0 200 OK\r\n{line}Content-Length: 2\r\n\r\nok"
@@ -160,7 +160,7 @@ async fn a_connection_of_http_1_0_is_kept_when_it_says_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_a_silent_upstream_ends_what_it_asked_for() {
+async fn a_client_that_leaves_a_silent_upstream_cancels_its_request() {
     let begun = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n";
     for answer in ["", begun] {
         let (asked, ended) = (Arc::<Notify>::default(), Arc::<Notify>::default());
@@ -189,7 +189,7 @@ async fn a_client_that_leaves_a_silent_upstream_ends_what_it_asked_for() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_sent_its_next_request_is_still_there() {
+async fn a_client_that_has_sent_its_next_request_is_still_connected() {
     let (sent, may_answer) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let (tell_sent, answers) = (Arc::clone(&sent), Arc::clone(&may_answer));
     let upstream = RawServer::start(move |mut connection| {

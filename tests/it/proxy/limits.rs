@@ -1,4 +1,4 @@
-//! Kept connections, time limits, faults of the upstream, shutdown.
+//! Idle connections, timeouts, upstream failures, shutdown.
 
 #![expect(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST: &str = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\ndata";
 const SHORT: Duration = Duration::from_millis(200);
 
-/// An address on which nobody listens.
+/// Returns an address without a listener.
 async fn nobody() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     listener.local_addr().unwrap()
@@ -41,7 +41,7 @@ async fn one_connection_serves_many_requests() {
         assert_eq!(status(&client.response().await), 200);
     }
     assert_eq!(upstream.requests().len(), 50);
-    // The connection comes to rest a moment after the response has gone out.
+    // The connection becomes idle a moment after the response was sent.
     assert!(upstream.connections() <= 2, "{}", upstream.connections());
 }
 
@@ -63,18 +63,18 @@ async fn many_clients_share_few_connections() {
     clients.close();
     soon(clients.wait()).await;
     assert_eq!(upstream.requests().len(), 800);
-    // One for each client, and some for the moments before a connection comes to rest.
+    // One for each client, and some because connections become idle a moment later.
     assert!(upstream.connections() <= 48, "{}", upstream.connections());
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_died_costs_no_request() {
+async fn a_dead_idle_connection_loses_no_request() {
     let closed = Arc::new(Notify::new());
     let ended = Arc::clone(&closed);
     let upstream = RawServer::start(move |mut connection| {
         let ended = Arc::clone(&ended);
         async move {
-            // One request a connection, without saying so.
+            // One request for each connection, without announcing its end.
             connection.request().await;
             connection.send(OK).await;
             drop(connection);
@@ -89,13 +89,13 @@ async fn a_kept_connection_that_died_costs_no_request() {
         let response = client.response().await;
         assert_eq!(status(&response), 200, "request {number}");
         soon(closed.notified()).await;
-        // The system has the end of the connection; the runtime looks when another one opens.
+        // The system has closed the connection; opening another makes the runtime notice.
         drop(RawClient::connect(front.addr).await);
     }
     assert_eq!(upstream.connections(), 20);
 }
 
-/// Closes a connection when it is used again, with these bytes for an answer.
+/// Starts a server that closes reused connections, after sending these bytes.
 async fn closing_on_reuse(answer: &'static str) -> RawServer {
     RawServer::start(move |mut connection| async move {
         connection.request().await;
@@ -107,7 +107,7 @@ async fn closing_on_reuse(answer: &'static str) -> RawServer {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_dies_on_use_costs_no_request_that_may_be_repeated() {
+async fn an_idle_connection_that_closes_on_reuse_loses_no_repeatable_request() {
     let upstream = closing_on_reuse("").await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
@@ -119,7 +119,7 @@ async fn a_kept_connection_that_dies_on_use_costs_no_request_that_may_be_repeate
 }
 
 #[tokio::test]
-async fn a_request_with_an_effect_is_not_repeated() {
+async fn a_non_idempotent_request_is_not_repeated() {
     for request in [
         POST,
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
@@ -128,7 +128,7 @@ async fn a_request_with_an_effect_is_not_repeated() {
         let front = Front::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         let mut sent = 0;
-        // The first connection comes to rest a moment after the first response.
+        // The first connection becomes idle a moment after the first response.
         let answer = loop {
             client.send(request).await;
             sent += 1;
@@ -143,7 +143,7 @@ async fn a_request_with_an_effect_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_request_is_not_repeated_after_half_an_answer() {
+async fn a_request_is_not_repeated_after_part_of_a_response() {
     let upstream = closing_on_reuse("HTTP/1.1 2").await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
@@ -161,7 +161,7 @@ async fn a_request_is_not_repeated_after_half_an_answer() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_not_there_is_a_bad_gateway() {
+async fn an_unreachable_upstream_is_a_bad_gateway() {
     let front = Front::proxy(nobody().await).await;
     let response = exchange(
         front.addr,
@@ -196,7 +196,7 @@ async fn an_upstream_that_is_not_there_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_a_bad_gateway() {
+async fn invalid_http_is_a_bad_gateway() {
     for answer in [
         "",
         "\r\n\r\n",
@@ -220,7 +220,7 @@ async fn what_is_not_http_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn a_head_without_end_is_a_bad_gateway() {
+async fn an_endless_head_is_a_bad_gateway() {
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
         connection.send("HTTP/1.1 200 OK\r\n").await;
@@ -236,7 +236,7 @@ async fn a_head_without_end_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_says_nothing_is_a_gateway_timeout() {
+async fn a_silent_upstream_is_a_gateway_timeout() {
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
         connection.closed().await;
@@ -258,7 +258,7 @@ async fn an_upstream_that_says_nothing_is_a_gateway_timeout() {
 }
 
 #[tokio::test]
-async fn an_upload_that_stands_still_is_a_request_timeout() {
+async fn a_stalled_upload_is_a_request_timeout() {
     let upstream = RawServer::answering(OK).await;
     let settings = ProxySettings {
         response_timeout: SHORT,
@@ -270,7 +270,7 @@ async fn an_upload_that_stands_still_is_a_request_timeout() {
 }
 
 #[tokio::test]
-async fn a_response_that_stands_still_is_cut() {
+async fn a_stalled_response_is_closed() {
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
         connection
@@ -288,7 +288,7 @@ async fn a_response_that_stands_still_is_cut() {
 }
 
 #[tokio::test]
-async fn the_check_connects() {
+async fn the_upstream_check_connects() {
     let upstream = RawServer::answering(OK).await;
     proxy(upstream.addr).check().await.unwrap();
     let addr = nobody().await;
@@ -318,7 +318,7 @@ async fn an_https_upstream_without_tls_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn shutdown_lets_a_slow_response_end() {
+async fn shutdown_waits_for_a_slow_response() {
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (started, released) = (Arc::clone(&begun), Arc::clone(&go_on));
     let upstream = RawServer::start(move |mut connection| {
@@ -341,7 +341,7 @@ async fn shutdown_lets_a_slow_response_end() {
     client.send(GET).await;
     soon(begun.notified()).await;
     front.stop.cancel();
-    // Nobody new is let in, and who waits without a request is sent away.
+    // New connections are refused, and idle clients are disconnected.
     assert_eq!(idle.rest().await, b"");
     soon(async { while tokio::net::TcpStream::connect(front.addr).await.is_ok() {} }).await;
     assert!(!front.done.is_finished());
@@ -352,7 +352,7 @@ async fn shutdown_lets_a_slow_response_end() {
 }
 
 #[tokio::test]
-async fn shutdown_cuts_what_does_not_end() {
+async fn shutdown_closes_endless_responses() {
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
         connection.closed().await;
@@ -365,7 +365,7 @@ async fn shutdown_cuts_what_does_not_end() {
     let mut front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
-    eventually_async("the request has come", async || {
+    eventually_async("the request has arrived", async || {
         !upstream.requests().is_empty()
     })
     .await;
@@ -375,7 +375,7 @@ async fn shutdown_cuts_what_does_not_end() {
 }
 
 #[tokio::test]
-async fn clients_without_a_request_are_sent_away() {
+async fn clients_without_a_request_are_disconnected() {
     let upstream = RawServer::answering(OK).await;
     let settings = ListenSettings {
         header_timeout: SHORT,
@@ -399,7 +399,7 @@ async fn clients_without_a_request_are_sent_away() {
 }
 
 #[tokio::test]
-async fn a_head_sent_slowly_is_cut() {
+async fn a_slow_head_is_closed() {
     let upstream = RawServer::answering(OK).await;
     let settings = ListenSettings {
         header_timeout: SHORT,
@@ -425,7 +425,7 @@ async fn a_head_sent_slowly_is_cut() {
 }
 
 #[tokio::test]
-async fn a_head_too_large_is_refused() {
+async fn a_too_large_head_is_refused() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let lines = "X: y\r\n".repeat(200);
@@ -445,7 +445,7 @@ async fn a_head_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn more_connections_than_allowed_wait() {
+async fn excess_connections_wait() {
     let upstream = RawServer::answering(OK).await;
     let settings = ListenSettings {
         max_connections: 1,
@@ -458,13 +458,13 @@ async fn more_connections_than_allowed_wait() {
     let mut second = RawClient::connect(front.addr).await;
     second.send(GET).await;
     let waits = tokio::time::timeout(SHORT, second.stream.readable()).await;
-    assert!(waits.is_err(), "served beside the first");
+    assert!(waits.is_err(), "served together with the first");
     drop(first);
     assert_eq!(status(&second.response().await), 200);
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_told() {
+async fn a_port_in_use_is_reported() {
     let front = Front::proxy(nobody().await).await;
     let settings = ListenSettings {
         addr: front.addr.into(),

@@ -1,4 +1,4 @@
-//! HTTP/2 in, and protocols to switch to.
+//! HTTP/2 from clients, and protocol switches.
 
 #![expect(
     clippy::unwrap_used,
@@ -102,7 +102,7 @@ async fn http2_uploads_and_streams_share_a_connection() {
     soon(futures_util::future::join_all(uploads)).await;
 }
 
-/// A server that never answers, and says when its request comes and goes.
+/// A server that never responds, and signals when its request arrives and ends.
 async fn silent() -> (RawServer, Arc<Notify>, Arc<Notify>) {
     let (begun, ended) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let (came, went) = (Arc::clone(&begun), Arc::clone(&ended));
@@ -120,7 +120,7 @@ async fn silent() -> (RawServer, Arc<Notify>, Arc<Notify>) {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_reset_ends_the_upstreams_request() {
+async fn a_reset_stream_cancels_the_upstreams_request() {
     let (upstream, begun, ended) = silent().await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = http2(&front).await;
@@ -134,7 +134,7 @@ async fn a_stream_that_is_reset_ends_the_upstreams_request() {
 }
 
 #[tokio::test]
-async fn shutdown_cuts_streams_that_do_not_end() {
+async fn shutdown_closes_endless_streams() {
     let (upstream, begun, ended) = silent().await;
     let settings = ListenSettings {
         drain_timeout: Duration::from_millis(100),
@@ -154,7 +154,7 @@ async fn shutdown_cuts_streams_that_do_not_end() {
 }
 
 #[tokio::test]
-async fn another_host_than_the_authority_is_refused() {
+async fn a_host_that_differs_from_the_authority_is_refused() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = http2(&front).await;
@@ -170,7 +170,7 @@ async fn another_host_than_the_authority_is_refused() {
 }
 
 #[tokio::test]
-async fn websocket_messages_pass_both_ways() {
+async fn websocket_messages_pass_in_both_directions() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     let tasks = TaskTracker::new();
@@ -203,10 +203,10 @@ const WEBSOCKET: &str =
     "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
 #[tokio::test]
-async fn bytes_after_the_switch_pass_untouched_and_the_end_too() {
+async fn bytes_after_the_switch_pass_unchanged_up_to_the_end() {
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
-        // The first bytes of the new protocol come with the head.
+        // The first bytes of the new protocol arrive with the head.
         connection
             .send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-A: 1\r\n\r\nGET hello\r\n\r\n")
             .await;
@@ -225,7 +225,7 @@ async fn bytes_after_the_switch_pass_untouched_and_the_end_too() {
     let received = upstream.last_request();
     assert_eq!(header(&received, "connection"), ["upgrade"]);
     assert_eq!(header(&received, "upgrade"), ["websocket"]);
-    // The client ends, so the upstream's side does, so the client's does.
+    // When the client ends, so does the upstream's side, and then the client's.
     tokio::io::AsyncWriteExt::shutdown(&mut client.stream)
         .await
         .unwrap();
@@ -233,11 +233,11 @@ async fn bytes_after_the_switch_pass_untouched_and_the_end_too() {
 }
 
 #[tokio::test]
-async fn without_a_101_nothing_is_switched() {
+async fn without_a_101_the_protocol_is_not_switched() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
-    // What follows is the next request, not the new protocol.
+    // The following bytes are the next request, not the new protocol.
     client
         .send(format!(
             "{WEBSOCKET}GET /next HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n"
@@ -253,7 +253,7 @@ async fn without_a_101_nothing_is_switched() {
 }
 
 #[tokio::test]
-async fn an_upgrade_that_would_hide_requests_is_not_asked_for() {
+async fn an_upgrade_that_would_hide_requests_is_not_forwarded() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     for lines in [
@@ -274,7 +274,7 @@ async fn an_upgrade_that_would_hide_requests_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn a_switch_that_nobody_asked_for_is_a_bad_answer() {
+async fn an_unrequested_switch_is_a_bad_gateway() {
     for asked in ["", "Connection: Upgrade\r\nUpgrade: foo\r\n"] {
         let upstream = RawServer::answering(
             "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",

@@ -1,4 +1,4 @@
-//! Several servers: who is asked, who is left out, and what that costs.
+//! Several servers: selection, exclusion of failed servers, and its costs.
 
 #![expect(
     clippy::unwrap_used,
@@ -52,7 +52,7 @@ fn settings(addrs: &[SocketAddr]) -> ProxySettings {
     }
 }
 
-/// State of the server with this address.
+/// Returns the state of the server at this address.
 fn state(proxy: &Proxy, addr: SocketAddr) -> ServerState {
     let mut states = proxy.servers().into_iter();
     states
@@ -68,7 +68,7 @@ async fn at_rest(proxy: &Proxy, addr: SocketAddr) {
 }
 
 async fn healthy(proxy: &Proxy, addr: SocketAddr, expected: bool) {
-    eventually_async("its health is seen", async || {
+    eventually_async("the server's health is updated", async || {
         state(proxy, addr).is_healthy == expected
     })
     .await;
@@ -114,7 +114,7 @@ async fn a_busy_server_gets_no_more_than_its_share() {
     let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     let addr = front.addr;
     let tasks = TaskTracker::new();
-    // Until one request hangs, either server may get each.
+    // Until one request hangs, either server may get each request.
     eventually_async("one request hangs", async || {
         tasks.spawn(async move {
             assert_eq!(status(&exchange(addr, GET).await), 200);
@@ -134,7 +134,7 @@ async fn a_busy_server_gets_no_more_than_its_share() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_costs_no_request() {
+async fn an_unreachable_server_loses_no_request() {
     let gone = nobody().await;
     let there = named("there").await;
     let proxy = proxy_with(settings(&[gone, there.addr]));
@@ -148,13 +148,13 @@ async fn a_server_that_is_not_there_costs_no_request() {
     let gone = state(&proxy, gone);
     assert!(!gone.is_healthy && gone.failures >= 3, "{gone:?}");
     assert!(gone.last_error.unwrap().contains("refused"));
-    // After three failures it was left out: there were as many trials, and a few after pauses.
+    // The server was excluded after three failures: three attempts, and a few after pauses.
     assert!(gone.requests < 20, "{}", gone.requests);
     assert!(state(&proxy, there.addr).is_healthy);
 }
 
 #[tokio::test]
-async fn when_no_server_is_there_the_answer_is_a_bad_gateway() {
+async fn without_a_reachable_server_the_response_is_a_bad_gateway() {
     let gone = [
         nobody().await,
         nobody().await,
@@ -166,15 +166,15 @@ async fn when_no_server_is_there_the_answer_is_a_bad_gateway() {
     for _ in 0..10 {
         assert_eq!(status(&exchange(front.addr, GET).await), 502);
     }
-    // The last is never left out: all are still tried, three for each request.
+    // The last server is never excluded: all are still tried, three for each request.
     let tried: u64 = proxy.servers().iter().map(|server| server.requests).sum();
     assert_eq!(tried, 30);
     assert!(proxy.servers().iter().all(|server| !server.is_healthy));
 }
 
 #[tokio::test]
-async fn a_request_that_was_sent_goes_to_no_other_server() {
-    // Reads a request and closes, without a word.
+async fn a_request_that_was_sent_is_not_sent_to_another_server() {
+    // Reads a request and closes without a response.
     let broken = RawServer::start(|mut connection| async move {
         connection.request().await;
     })
@@ -191,12 +191,12 @@ async fn a_request_that_was_sent_goes_to_no_other_server() {
     }
     assert_eq!(failed, broken.requests().len());
     assert_eq!(there.requests().len(), 60 - failed);
-    // Three in a row, and the trials after each pause.
+    // Three in a row, and one attempt after each pause.
     assert!((3..10).contains(&failed), "{failed}");
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_is_asked_again() {
+async fn a_recovered_server_gets_requests_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     drop(listener);
@@ -217,8 +217,8 @@ async fn a_server_that_comes_back_is_asked_again() {
                 .await;
         }
     });
-    // A request tries it when its pause is over, with no client losing anything.
-    eventually_async("it is asked again", async || {
+    // After its pause a request tries the server again, at no cost for the client.
+    eventually_async("the server is tried again", async || {
         let answer = exchange(front.addr, GET).await;
         assert_eq!(status(&answer), 200);
         body(&answer) == "back"
@@ -228,7 +228,7 @@ async fn a_server_that_comes_back_is_asked_again() {
     assert_eq!(state(&proxy, back.addr).failures, 0);
 }
 
-/// A server whose `/health` is as told, and that answers everything else.
+/// A server with an adjustable `/health` that responds to all other requests.
 async fn checked(is_well: Arc<AtomicBool>) -> RawServer {
     RawServer::start(move |mut connection| {
         let is_well = Arc::clone(&is_well);
@@ -245,7 +245,7 @@ async fn checked(is_well: Arc<AtomicBool>) -> RawServer {
 }
 
 #[tokio::test]
-async fn a_server_whose_check_fails_is_left_out_until_it_succeeds() {
+async fn a_server_with_a_failing_check_is_excluded_until_the_check_succeeds() {
     let is_well = Arc::new(AtomicBool::new(true));
     let (sick, well) = (
         checked(Arc::clone(&is_well)).await,
@@ -296,7 +296,7 @@ async fn a_server_whose_check_fails_is_left_out_until_it_succeeds() {
 }
 
 #[tokio::test]
-async fn checks_end_when_nobody_has_the_proxy() {
+async fn checks_stop_when_the_proxy_is_dropped() {
     let server = checked(Arc::new(AtomicBool::new(true))).await;
     let check = HealthCheck::new("/health", Duration::from_millis(5)).unwrap();
     let proxy = proxy_with(ProxySettings {
@@ -304,11 +304,11 @@ async fn checks_end_when_nobody_has_the_proxy() {
         ..settings(&[server.addr])
     });
     proxy.start_checks();
-    eventually_async("checks come", async || server.requests().len() > 2).await;
+    eventually_async("checks arrive", async || server.requests().len() > 2).await;
     drop(proxy);
-    // No more come: what was under way ends, then the count stays.
+    // A running check ends, then the count stays the same.
     let (mut last, mut looks) = (0, 0);
-    eventually_async("no more checks come", async || {
+    eventually_async("no more checks arrive", async || {
         let now = server.requests().len();
         looks = if now == last { looks + 1 } else { 0 };
         last = now;
@@ -318,7 +318,7 @@ async fn checks_end_when_nobody_has_the_proxy() {
 }
 
 #[test]
-fn connections_stay_on_the_thread_that_made_them() {
+fn connections_stay_on_their_thread() {
     let main = runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -334,7 +334,7 @@ fn connections_stay_on_the_thread_that_made_them() {
         }
     };
     let turn = AtomicUsize::new(0);
-    // Three threads, each with a runtime, ask one after the other and then again.
+    // Three threads, each with a runtime, send requests in turn, twice.
     let thread = |number: usize| {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
@@ -356,7 +356,9 @@ fn connections_stay_on_the_thread_that_made_them() {
                 turn.store(mine + 1, Ordering::SeqCst);
             }
             // Its connection lives as long as its runtime.
-            eventually("all have asked", || turn.load(Ordering::SeqCst) == 6);
+            eventually("all threads have sent their requests", || {
+                turn.load(Ordering::SeqCst) == 6
+            });
         });
     };
     std::thread::scope(|scope| {
@@ -367,7 +369,7 @@ fn connections_stay_on_the_thread_that_made_them() {
     });
     assert_eq!(server.requests().len(), 30);
     assert_eq!(server.connections(), 3);
-    // Their runtimes are over, and with them the connections: nobody else may meet them.
+    // Their runtimes have ended with their connections, which must not be used again.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let runtime = runtime::Builder::new_current_thread()
@@ -383,7 +385,7 @@ fn connections_stay_on_the_thread_that_made_them() {
 }
 
 #[test]
-fn what_is_no_set_of_servers_is_refused() {
+fn an_invalid_set_of_servers_is_rejected() {
     for (servers, reason) in [
         (&[][..], "needs a server"),
         (&["http://a", "http://b/app"], "another path"),

@@ -1,4 +1,4 @@
-//! What is spoken with the upstream: HTTP/2, TLS, Unix sockets, answers in between.
+//! Protocols to the upstream: HTTP/2, TLS, Unix sockets, interim responses.
 
 #![expect(
     clippy::unwrap_used,
@@ -63,7 +63,7 @@ async fn front(proxy: Proxy) -> Front {
 }
 
 #[tokio::test]
-async fn http2_by_prior_knowledge_keeps_what_was_asked_for() {
+async fn http2_by_prior_knowledge_keeps_the_request_unchanged() {
     let upstream = Upstream::h2c(async |_| text("hello")).await;
     let front = front(h2c(&upstream)).await;
     let response = exchange(front.addr, GET).await;
@@ -78,7 +78,7 @@ async fn http2_by_prior_knowledge_keeps_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn the_servers_own_host_is_sent_by_http2_too() {
+async fn the_servers_own_host_is_sent_over_http2_too() {
     let upstream = Upstream::h2c(async |_| text("hello")).await;
     let proxy = proxy_with(ProxySettings {
         preserve_host: false,
@@ -138,7 +138,7 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
         });
     }
     tasks.close();
-    eventually_async("all are answered", async || {
+    eventually_async("all requests have a response", async || {
         go_on.notify_waiters();
         tasks.is_empty()
     })
@@ -149,7 +149,7 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_goodbye_loses_no_request() {
+async fn a_server_that_sends_goaway_loses_no_request() {
     let upstream = Upstream::h2c(echo).await;
     let front = front(h2c(&upstream)).await;
     let mut client = RawClient::connect(front.addr).await;
@@ -164,7 +164,7 @@ async fn a_server_that_says_goodbye_loses_no_request() {
 }
 
 #[tokio::test]
-async fn trailers_pass_both_ways_by_http2() {
+async fn trailers_pass_in_both_directions_over_http2() {
     let upstream = Upstream::h2c(async |request: Request<Incoming>| {
         let collected = request.into_body().collect().await.unwrap();
         let sent = collected.trailers().cloned().unwrap_or_default();
@@ -199,7 +199,7 @@ async fn trailers_pass_both_ways_by_http2() {
 }
 
 #[tokio::test]
-async fn a_call_of_grpc_keeps_its_status_and_nothing_is_added_to_a_response() {
+async fn a_grpc_call_keeps_its_status_and_nothing_is_added_to_its_response() {
     let upstream = Upstream::h2c(async |_| {
         let mut trailers = HeaderMap::new();
         for (name, value) in [
@@ -249,7 +249,7 @@ async fn a_call_of_grpc_keeps_its_status_and_nothing_is_added_to_a_response() {
     assert_eq!(seen.headers["user_key.a"], "1");
 }
 
-/// Tells when it is dropped.
+/// Sends a notification when dropped.
 struct Gone(Arc<Notify>);
 
 impl Drop for Gone {
@@ -259,7 +259,7 @@ impl Drop for Gone {
 }
 
 #[tokio::test]
-async fn events_pass_as_they_come_by_http2() {
+async fn events_are_streamed_over_http2() {
     let go_on = Arc::new(Notify::new());
     let wait = Arc::clone(&go_on);
     let upstream = Upstream::h2c(move |_| {
@@ -268,7 +268,7 @@ async fn events_pass_as_they_come_by_http2() {
             let events = stream::unfold(0, move |number| {
                 let wait = Arc::clone(&wait);
                 async move {
-                    // Each event but the first only when the one before has arrived.
+                    // Each event except the first is sent only after the previous one has arrived.
                     if number > 0 {
                         wait.notified().await;
                     }
@@ -291,7 +291,7 @@ async fn events_pass_as_they_come_by_http2() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_a_body_that_has_nowhere_to_go() {
+async fn a_body_without_a_reachable_server_is_not_requested() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = listener.local_addr().unwrap();
     drop(listener);
@@ -303,7 +303,7 @@ async fn nobody_is_asked_for_a_body_that_has_nowhere_to_go() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_ends_its_stream_only() {
+async fn a_client_that_disconnects_ends_only_its_stream() {
     let (begun, ended) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let (came, went) = (Arc::clone(&begun), Arc::clone(&ended));
     let upstream = Upstream::h2c(move |request: Request<Incoming>| {
@@ -329,7 +329,7 @@ async fn a_client_that_goes_away_ends_its_stream_only() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_by_http2_is_the_clients_fault() {
+async fn a_broken_body_over_http2_is_the_clients_fault() {
     let upstream = Upstream::h2c(echo).await;
     let proxy = h2c(&upstream);
     let front = front(proxy.clone()).await;
@@ -339,7 +339,7 @@ async fn a_body_that_breaks_by_http2_is_the_clients_fault() {
 }
 
 #[tokio::test]
-async fn what_is_not_http2_is_a_bad_gateway() {
+async fn an_upstream_without_http2_is_a_bad_gateway() {
     let upstream = RawServer::start(|mut connection| async move {
         connection
             .send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -352,7 +352,7 @@ async fn what_is_not_http2_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn tls_speaks_http2_only_when_set() {
+async fn tls_uses_http2_only_if_configured() {
     let certificate = Certificate::new();
     for (protocols, http2, expected) in [
         (&["h2", "http/1.1"][..], true, Version::HTTP_2),
@@ -379,7 +379,7 @@ async fn tls_speaks_http2_only_when_set() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_nobody_known_is_a_bad_gateway() {
+async fn an_untrusted_certificate_is_a_bad_gateway() {
     let (right, wrong) = (Certificate::new(), Certificate::new());
     let upstream = Upstream::tls(&right, &["http/1.1"], async |_| text("hello")).await;
     tls(&upstream, &right, false).check().await.unwrap();
@@ -392,7 +392,7 @@ async fn a_certificate_of_nobody_known_is_a_bad_gateway() {
     );
     let unknown = front(proxy).await;
     assert_eq!(status(&exchange(unknown.addr, GET).await), 502);
-    // The name has to be the URL's.
+    // The certificate must have the URL's name.
     let other_name = proxy_with(ProxySettings {
         ca_file: Some(right.ca_file()),
         ..settings(format!("https://{}", upstream.addr))
@@ -402,7 +402,7 @@ async fn a_certificate_of_nobody_known_is_a_bad_gateway() {
     assert!(upstream.seen().is_empty());
 }
 
-/// Answers an upgrade, and sends back what comes.
+/// Accepts an upgrade, and echoes received bytes.
 fn upgrade(mut request: Request<Incoming>) -> Response<Body> {
     let upgraded = hyper::upgrade::on(&mut request);
     TaskTracker::new().spawn(async move {
@@ -421,7 +421,7 @@ fn upgrade(mut request: Request<Incoming>) -> Response<Body> {
 }
 
 #[tokio::test]
-async fn protocols_switch_over_tls_beside_http2() {
+async fn protocols_switch_over_tls_next_to_http2() {
     let certificate = Certificate::new();
     let upstream = Upstream::tls(
         &certificate,
@@ -454,7 +454,7 @@ async fn protocols_switch_over_tls_beside_http2() {
 }
 
 #[tokio::test]
-async fn a_server_behind_a_unix_socket_gets_requests_as_any() {
+async fn a_server_behind_a_unix_socket_gets_requests_like_any_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("app.sock");
     let upstream = Upstream::unix(&path, async |request: Request<Incoming>| {
@@ -503,7 +503,7 @@ async fn a_server_behind_a_unix_socket_gets_requests_as_any() {
 }
 
 #[tokio::test]
-async fn answers_in_between_without_end_are_a_gateway_timeout() {
+async fn endless_interim_responses_are_a_gateway_timeout() {
     let sent = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&sent);
     let upstream = RawServer::start(move |mut connection| {

@@ -1,4 +1,4 @@
-//! The terms of content as RSL and `TDMRep`, served to everybody.
+//! Terms for content as RSL and `TDMRep`, served to all visitors.
 
 use robot_detection::licensing::{Licensing, Terms, Usage};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ status = 402
 "#;
 
 #[test]
-fn refused_robots_read_the_terms_all_the_same() {
+fn refused_robots_can_still_read_the_terms() {
     let (site, directory) = (
         TestServer::new(Reply::text("page")),
         tempfile::tempdir().unwrap(),
@@ -72,7 +72,7 @@ fn refused_robots_read_the_terms_all_the_same() {
             License: http://www.example.com/terms/license.xml\n";
         assert!(robots.starts_with(licenses), "{robots}");
     }
-    // Beside it nothing is opened, and the site is not asked.
+    // Neighbouring paths stay closed, and the site is not requested.
     assert_eq!(server.get("/terms/license.xml.bak", GPTBOT).status, 402);
     assert_eq!(server.get("/terms/", GPTBOT).status, 402);
     assert!(
@@ -83,7 +83,7 @@ fn refused_robots_read_the_terms_all_the_same() {
 }
 
 #[test]
-fn the_documents_are_those_of_http() {
+fn the_documents_follow_http() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), TERMS);
     let server = Server::start(directory.path(), &["serve"]);
@@ -98,7 +98,7 @@ fn the_documents_are_those_of_http() {
         first.text().len().to_string()
     );
     assert_eq!(request(server.addr, "POST", path, &[]).status, 405);
-    // A reload changes them, and takes them away.
+    // A reload changes and removes the documents.
     configure(
         directory.path(),
         &TERMS.replace("ai-train\"\nterms", "ai-all\"\nterms"),
@@ -116,7 +116,7 @@ fn the_documents_are_those_of_http() {
 }
 
 #[test]
-fn explain_and_other_proxies_know_who_answers() {
+fn explain_and_other_proxies_report_the_answering_component() {
     let directory = tempfile::tempdir().unwrap();
     let check = "[check]\nlisten = 'unix:/run/check.sock'\n";
     let text = TERMS.replace(
@@ -151,7 +151,7 @@ fn explain_and_other_proxies_know_who_answers() {
 }
 
 #[test]
-fn wrong_terms_are_refused_with_their_place() {
+fn invalid_terms_are_rejected_with_their_place() {
     let directory = tempfile::tempdir().unwrap();
     for (text, expected) in [
         (
@@ -164,27 +164,27 @@ fn wrong_terms_are_refused_with_their_place() {
         ),
         (
             "[licensing]\nrsl = 'l.xml'\n[[license]]\npermits = 'search'",
-            ":3: licensing.rsl: \"l.xml\" is no path of a page",
+            ":3: licensing.rsl: \"l.xml\" is not the path of a page",
         ),
         (
             "[[license]]\npath = '/a'",
-            ":2: license.permits: it says nothing",
+            ":2: license.permits: empty terms",
         ),
         (
             "[[license]]\npermits = 'search'\nprohibits = ['ai-train', 'search']",
-            ":4: license.prohibits: search is permitted too",
+            ":4: license.prohibits: search is also permitted",
         ),
         (
             "[[license]]\npermits = 'train-ai'",
-            ":3: license.permits: \"train-ai\" is no use",
+            ":3: license.permits: \"train-ai\" is not a valid use",
         ),
         (
             "[[license]]\npayment = 'crawl'\namount = '1,5'",
-            ":4: license.amount: \"1,5\" is no amount such as 0.015",
+            ":4: license.amount: \"1,5\" is not an amount such as 0.015",
         ),
         (
             "[[license]]\npermits = 'search'\nterms = 'terms.html'",
-            ":4: license.terms: \"terms.html\" is no URL",
+            ":4: license.terms: \"terms.html\" is not a URL",
         ),
         (
             "[[license]]\npremits = 'search'",

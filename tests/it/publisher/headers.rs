@@ -1,4 +1,4 @@
-//! Headers that rules give: on what passes, in place of the site's or beside, and on answers.
+//! Headers set by rules: on passed responses, replacing the site's or added, and on our own.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ fn said(answer: &Answer) -> [String; 3] {
 }
 
 #[test]
-fn what_passes_has_the_headers_of_the_rule_that_decides() {
+fn passed_responses_get_the_headers_of_the_deciding_rule() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let server = serve(directory.path(), &site, RULES);
     let search = server.get("/", GOOGLEBOT);
@@ -89,7 +89,7 @@ fn what_passes_has_the_headers_of_the_rule_that_decides() {
         ]
     );
     assert_eq!(search.header("vary"), "User-Agent");
-    // Others get what the site says, and caches know that it is not what all get.
+    // Other visitors get the site's response, and `Vary` warns caches about the difference.
     for user_agent in [FIREFOX, GPTBOT] {
         let other = server.get("/", user_agent);
         assert_eq!(
@@ -100,7 +100,7 @@ fn what_passes_has_the_headers_of_the_rule_that_decides() {
     }
     let posted = request(server.addr, "POST", "/", &[("User-Agent", GOOGLEBOT)]);
     assert_eq!(posted.header("content-usage"), "train-ai=n, search=y");
-    // Nothing is said of what is there for robots.
+    // Paths that are meant for robots get no headers.
     assert_eq!(
         server.get("/robots.txt", GOOGLEBOT).header("content-usage"),
         "train-ai=y"
@@ -108,7 +108,7 @@ fn what_passes_has_the_headers_of_the_rule_that_decides() {
 }
 
 #[test]
-fn answers_have_the_headers_of_their_rule() {
+fn our_responses_have_the_headers_of_their_rule() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let server = serve(directory.path(), &site, RULES);
     let links = "</license.xml>; rel=license, </terms>; rel=terms-of-service";
@@ -134,7 +134,7 @@ fn answers_have_the_headers_of_their_rule() {
         (302, "/licensing/")
     );
     assert_eq!(redirected.header("content-usage"), "train-ai=n");
-    // The challenge of the rule is the only one.
+    // Only the rule's challenge is sent.
     let unauthorized = server.get("/closed/1", GPTBOT);
     assert_eq!(unauthorized.status, 401);
     assert_eq!(unauthorized.header("www-authenticate"), "License");
@@ -149,7 +149,7 @@ fn answers_have_the_headers_of_their_rule() {
 }
 
 #[test]
-fn a_page_served_in_place_has_them_too() {
+fn a_directly_served_page_has_them_too() {
     let directory = tempfile::tempdir().unwrap();
     configure(
         directory.path(),
@@ -163,7 +163,7 @@ fn a_page_served_in_place_has_them_too() {
 }
 
 #[test]
-fn what_everybody_gets_is_the_same_for_caches() {
+fn headers_for_all_visitors_need_no_vary() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let rule = "filter_pattern = ''\nredirect_url = ''\n[[rule]]\npath = '/*'\nvisitors = 'all'\n\
         action = 'pass'\nheaders = { 'Content-Usage' = 'train-ai=n' }\n";
@@ -173,7 +173,7 @@ fn what_everybody_gets_is_the_same_for_caches() {
         assert_eq!(answer.header("content-usage"), "train-ai=n", "{user_agent}");
         assert_eq!(answer.header("vary"), "", "{user_agent}");
     }
-    // A reload takes headers away again.
+    // A reload removes the headers again.
     configure(directory.path(), "filter_pattern = ''\nredirect_url = ''\n");
     server.reload(directory.path());
     crate::support::program::eventually("the new file", || {
@@ -182,7 +182,7 @@ fn what_everybody_gets_is_the_same_for_caches() {
 }
 
 #[test]
-fn people_alone_can_be_meant_and_need_no_confirmation() {
+fn rules_can_apply_to_people_alone_without_confirmation() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let rule = "filter_pattern = ''\nredirect_url = ''\n[[rule]]\npath = '/*'\nvisitors = 'people'\n\
         action = 'pass'\nheaders = { 'X-Note' = 'hello' }\n";
@@ -196,7 +196,7 @@ fn people_alone_can_be_meant_and_need_no_confirmation() {
 }
 
 #[test]
-fn a_dry_run_gives_none() {
+fn a_dry_run_sets_no_headers() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let server = serve(
         directory.path(),
@@ -219,7 +219,7 @@ fn a_dry_run_gives_none() {
 }
 
 #[test]
-fn explain_tells_each_header() {
+fn explain_shows_each_header() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let explain = |path: &str, user_agent: &str| {
@@ -230,7 +230,7 @@ fn explain_tells_each_header() {
     };
     let text = explain("/a", GOOGLEBOT);
     for line in [
-        "rules     There, rule \"search\" (robot-detection.toml:5) may give headers to what passes.",
+        "rules     On this path, rule \"search\" (robot-detection.toml:5) may add headers to passing responses.",
         "header    The response gets Content-Usage: train-ai=n, search=y, by rule \"search\" (robot-detection.toml:5).",
         "header    The response gets X-Robots-Tag: noarchive, by rule \"search\" (robot-detection.toml:5).",
         "decision  pass",
@@ -238,47 +238,47 @@ fn explain_tells_each_header() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
     let text = explain("/articles/1", GPTBOT);
-    let told = "header    The answer has WWW-Authenticate: License error=\"insufficient_scope\", by rule \"training pays\"";
+    let told = "header    The response has WWW-Authenticate: License error=\"insufficient_scope\", by rule \"training pays\"";
     assert!(text.contains(told), "{text}");
     let text = explain("/slow/1", GPTBOT);
     assert!(
-        text.contains("header    The 429 has Content-Usage"),
+        text.contains("header    The 429 response has Content-Usage"),
         "{text}"
     );
     assert!(!explain("/", FIREFOX).contains("header  "));
 }
 
 #[test]
-fn wrong_headers_are_refused_with_their_place() {
+fn invalid_headers_are_rejected_with_their_place() {
     let directory = tempfile::tempdir().unwrap();
     for (headers, expected) in [
         (
             "{ 'Set-Cookie' = 'a=b' }",
-            ":4: rule.headers: \"Set-Cookie\": it is about one visitor",
+            ":4: rule.headers: \"Set-Cookie\": the header is specific to one visitor",
         ),
         (
             "{ 'Content-Length' = '3' }",
-            ":4: rule.headers: \"Content-Length\": it says how a message travels",
+            ":4: rule.headers: \"Content-Length\": the header belongs to the transfer of messages",
         ),
         (
             "{ 'Content-Usage' = 'train-ai=no' }",
-            "\"no\" says nothing of train-ai, robots ignore it; write y or n",
+            "\"no\" is not a value of train-ai and is ignored; write y or n",
         ),
         (
             "{ \"X-A\" = \"a\\r\\nSet-Cookie: b\" }",
-            ":4: rule.headers: \"X-A\": its value has a character",
+            ":4: rule.headers: \"X-A\": its value contains a character",
         ),
         (
             "{ 'X-A' = ['1', '2'] }",
-            ":4: rule.headers: \"X-A\": it has several values, as only Link, WWW-Authenticate, X-Robots-Tag may have",
+            ":4: rule.headers: \"X-A\": only Link, WWW-Authenticate, X-Robots-Tag may have several values",
         ),
         (
             "{ 'X-A' = 3 }",
-            ":4: rule.headers: \"X-A\" is neither a text in quotes nor a list of texts",
+            ":4: rule.headers: \"X-A\" is neither a string in quotes nor a list of strings",
         ),
         (
             "'X-A: 3'",
-            ":4: rule.headers: \"X-A: 3\" is not a table of names and texts",
+            ":4: rule.headers: \"X-A: 3\" is not a table of names and strings",
         ),
     ] {
         configure(
@@ -296,7 +296,7 @@ fn wrong_headers_are_refused_with_their_place() {
 }
 
 #[test]
-fn words_that_robots_do_not_know_are_warned_of() {
+fn values_unknown_to_robots_cause_a_warning() {
     let directory = tempfile::tempdir().unwrap();
     configure(
         directory.path(),
@@ -304,12 +304,12 @@ fn words_that_robots_do_not_know_are_warned_of() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let warning = "rule 1 says \"noidex\", which robots do not know; did you mean \"noindex\"?";
+    let warning = "rule 1 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
     assert!(text.contains(warning), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_with_the_layer_alone_gives_them() {
+async fn an_application_with_only_the_layer_sets_them() {
     let rule = Rule::builder(Action::Pass)
         .paths(["/*"])
         .response_header("Link", "</license.xml>; rel=license");

@@ -1,4 +1,4 @@
-//! The configuration of a publisher, as `init` writes it: what it serves agrees.
+//! A publisher's configuration, as written by `init`: the served documents are consistent.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn site() -> TestServer {
 }
 
 #[test]
-fn search_reads_everything_and_training_asks_for_a_licence() {
+fn search_robots_read_everything_and_training_needs_a_licence() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     preset(directory.path(), &site.url(""));
     let server = Server::start(directory.path(), &["serve"]);
@@ -78,7 +78,7 @@ fn search_reads_everything_and_training_asks_for_a_licence() {
 }
 
 #[test]
-fn what_is_served_agrees_and_refused_robots_can_read_it() {
+fn the_served_documents_are_consistent_and_readable_by_refused_robots() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     preset(directory.path(), &site.url(""));
     let server = Server::start(directory.path(), &["serve"]);
@@ -126,7 +126,7 @@ fn what_is_served_agrees_and_refused_robots_can_read_it() {
 }
 
 #[test]
-fn doctor_finds_what_does_not_agree() {
+fn doctor_finds_inconsistencies() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let text = preset(directory.path(), &site.url(""));
     let doctor = |text: &str| {
@@ -136,10 +136,7 @@ fn doctor_finds_what_does_not_agree() {
         (output.status.code(), told)
     };
     let (code, told) = doctor(&text);
-    assert!(
-        told.contains("say the same of the use of content"),
-        "{told}"
-    );
+    assert!(told.contains("agree about the use of content"), "{told}");
     assert_eq!(code, Some(0), "{told}");
     for (from, to, expected) in [
         (
@@ -167,7 +164,7 @@ fn doctor_finds_what_does_not_agree() {
 }
 
 #[test]
-fn wrong_hosts_and_presets_are_refused() {
+fn invalid_hosts_and_presets_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (&["--preset", "shop"][..], "possible values: publisher"),

@@ -1,25 +1,25 @@
-//! Cases as the data files spell them.
+//! Cases as written in the data files.
 
-/// What one side sends or does, in order.
+/// A step of one side.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Step {
     Send(Vec<u8>),
-    /// Wait for one more message of the other side.
+    /// Wait for one more message from the other side.
     Wait,
     /// Send nothing more.
     End,
 }
 
-/// What the client may get for one request.
+/// Allowed result of one request for the client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Expected {
     Status(u16),
-    /// A response whose body breaks off.
+    /// A response with a truncated body.
     Cut(u16),
     Nothing,
 }
 
-/// What becomes of the client's connection.
+/// Expected state of the client's connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Then {
     Open,
@@ -27,7 +27,7 @@ pub(super) enum Then {
     Any,
 }
 
-/// What the upstream answers to one request.
+/// Response of the upstream to one request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     pub(super) bytes: Vec<u8>,
@@ -39,31 +39,31 @@ pub(super) struct Answer {
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) steps: Vec<Step>,
-    /// Methods of the requests, where they matter for reading the responses.
+    /// Methods of the requests, if needed for parsing the responses.
     pub(super) methods: Vec<String>,
-    /// To one request each; the last one again and again; empty for the usual one.
+    /// One for each request, the last one repeated; if empty, the default response.
     pub(super) answers: Vec<Answer>,
-    /// The upstream answers as soon as it has the head.
+    /// Whether the upstream responds once it has the head.
     pub(super) early: bool,
-    /// For each response what is allowed.
+    /// Allowed results for each request.
     pub(super) client: Vec<Vec<Expected>>,
     pub(super) then: Then,
     /// Allowed numbers of requests at the upstream.
     pub(super) upstream: Vec<usize>,
-    /// A request may break off on its way to the upstream.
+    /// Whether a request may be truncated on its way to the upstream.
     pub(super) cut: bool,
-    /// `METHOD target body` of requests, where one is forwarded.
+    /// `METHOD target body` of forwarded requests.
     pub(super) seen: Vec<Vec<u8>>,
-    /// Header lines that the last request has.
+    /// Header lines that the last request must have.
     pub(super) has: Vec<Vec<u8>>,
-    /// Header names that no request has.
+    /// Header names that no request may have.
     pub(super) not: Vec<String>,
-    /// Header lines and names of the first response, the same way.
+    /// Header lines that the first response must have.
     pub(super) gets: Vec<Vec<u8>>,
     pub(super) lacks: Vec<String>,
     /// Body of the first response.
     pub(super) body: Option<Vec<u8>>,
-    /// What the upstream gets after a 101.
+    /// Bytes that the upstream gets after a 101.
     pub(super) tunnel: Option<Vec<u8>>,
 }
 
@@ -89,7 +89,7 @@ impl Case {
         }
     }
 
-    /// Responses that come at least.
+    /// Returns the minimum number of responses.
     pub(super) fn responses(&self) -> usize {
         self.client
             .iter()
@@ -98,7 +98,7 @@ impl Case {
     }
 }
 
-/// Reads a data file; a fault in it fails the test.
+/// Parses a data file; panics if the file is invalid.
 pub(super) fn parse(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -108,7 +108,7 @@ pub(super) fn parse(text: &str) -> Vec<Case> {
         if let Some(name) = line.strip_prefix("== ") {
             assert!(
                 cases.iter().all(|case| case.name != name),
-                "two cases {name:?}"
+                "duplicate case {name:?}"
             );
             cases.push(Case::new(name));
             continue;
@@ -119,7 +119,7 @@ pub(super) fn parse(text: &str) -> Vec<Case> {
     for case in &cases {
         let is_whole =
             !case.steps.is_empty() && !case.client.is_empty() && !case.upstream.is_empty();
-        assert!(is_whole, "case {:?} is not whole", case.name);
+        assert!(is_whole, "case {:?} is incomplete", case.name);
     }
     cases
 }
@@ -204,7 +204,7 @@ fn upstream(case: &mut Case, text: &str) -> Option<()> {
     Some(())
 }
 
-/// A line with its end, which a backslash at its end takes away.
+/// Returns a line with its line end, which a final backslash suppresses.
 fn bytes(line: &str) -> Option<Vec<u8>> {
     match line.strip_suffix('\\') {
         Some(line) => unescaped(line),
@@ -215,7 +215,7 @@ fn bytes(line: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// `\r`, `\n`, `\t`, `\0`, `\\`, `\s` for a space, `\xNN`, and `\(N:text)` for a text N times.
+/// Resolves `\r`, `\n`, `\t`, `\0`, `\\`, `\s` (a space), `\xNN` and `\(N:text)` (text repeated).
 fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -248,7 +248,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn lines_of_a_case_are_read() {
+fn lines_of_a_case_are_parsed() {
     let cases = parse(
         "== a case\n# why\n> GET / HTTP/1.1\n> X: \\(2:a\\x00)\\\nend\n< ok\nclose\n\
          client: 200|400-cut - closed\nupstream: 0|1 cut\n",

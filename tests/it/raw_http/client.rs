@@ -1,4 +1,4 @@
-//! Client that sends bytes, and reads responses to the letter.
+//! Client that sends arbitrary bytes and parses responses strictly.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -15,31 +15,31 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Where a server listens.
+/// Address of a server.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-/// A client's connection, and what has come over it.
+/// A client's connection, and the bytes received over it.
 pub(super) struct Client {
     from: ReadHalf<Box<dyn Stream>>,
     to: WriteHalf<Box<dyn Stream>>,
     methods: Vec<String>,
     received: Vec<u8>,
-    /// The other side sends nothing more.
+    /// Whether the other side has finished sending.
     pub(super) ended: bool,
 }
 
-/// What has come so far.
+/// Messages received so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Received {
     /// Final responses.
     pub(super) responses: Vec<Response>,
-    /// How many came before them.
+    /// Number of interim responses.
     pub(super) interim: usize,
-    /// What is left: a part of a response, or bytes of a tunnel.
+    /// Remaining bytes: a part of a response, or bytes of a tunnel.
     pub(super) rest: Vec<u8>,
     pub(super) malformed: Option<&'static str>,
 }
@@ -60,7 +60,7 @@ impl Client {
         }
     }
 
-    /// Sends, and reads meanwhile, so that neither side waits for ever.
+    /// Sends bytes while reading, so that neither side waits for ever.
     pub(super) async fn send(&mut self, bytes: &[u8]) {
         let Self {
             from,
@@ -70,7 +70,7 @@ impl Client {
             ..
         } = self;
         let sending = async {
-            // The other side may have heard enough.
+            // The other side may have stopped reading.
             let _ = to.write_all(bytes).await;
             let _ = to.flush().await;
         };
@@ -90,7 +90,7 @@ impl Client {
         let _ = self.to.shutdown().await;
     }
 
-    /// Reads until there are so many messages, or the end.
+    /// Reads until a number of messages have arrived, or the connection has ended.
     pub(super) async fn messages(&mut self, count: usize) {
         while !self.ended {
             let received = self.received();
@@ -102,7 +102,7 @@ impl Client {
         }
     }
 
-    /// Reads until there are so many final responses, or the end.
+    /// Reads until a number of final responses have arrived, or the connection has ended.
     pub(super) async fn responses(&mut self, count: usize) {
         while !self.ended {
             let received = self.received();
@@ -156,7 +156,7 @@ impl Client {
     }
 }
 
-/// A reset is an end too.
+/// A reset counts as an end too.
 async fn fill(from: &mut ReadHalf<Box<dyn Stream>>, received: &mut Vec<u8>) -> bool {
     matches!(from.read_buf(received).await, Ok(len) if len > 0)
 }

@@ -11,7 +11,7 @@ use super::{
     upstream::Upstream,
 };
 
-/// Cases that are played at once.
+/// Number of cases played concurrently.
 const AT_ONCE: usize = 8;
 
 macro_rules! groups {
@@ -22,7 +22,7 @@ macro_rules! groups {
             all_pass(include_str!(concat!("../../data/raw_http/", $file))).await;
         })*
 
-        /// Every case of every file.
+        /// Returns every case of every file.
         pub(super) fn all() -> Vec<Case> {
             let mut cases = Vec::new();
             $(cases.extend(case::parse(include_str!(concat!("../../data/raw_http/", $file))));)*
@@ -69,7 +69,7 @@ async fn pass(case: &Case) -> Result<(), String> {
 }
 
 #[test]
-fn there_are_two_hundred_cases_or_more() {
+fn there_are_at_least_two_hundred_cases() {
     let cases = all();
     assert!(cases.len() >= 200, "{}", cases.len());
 }

@@ -1,4 +1,4 @@
-//! The cases against nginx and HAProxy beside ours: ours is never laxer than both.
+//! The cases against nginx, HAProxy and our proxy, which must never be laxer than both.
 
 use std::{
     fmt::Write as _,
@@ -15,25 +15,25 @@ use crate::support::{eventually::eventually_async, program::Server};
 
 use super::{case::Case, client::Place, ours, play, play::Observed, upstream::Upstream};
 
-/// How long a server may keep silent before it is left alone.
+/// Maximum silence of a server before the case continues.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a proxy answers when it does not forward, or does not pass on.
+/// Statuses by which a proxy refuses a request or a response.
 const REFUSALS: [u16; 18] = [
     400, 405, 408, 411, 413, 414, 415, 417, 421, 426, 431, 500, 501, 502, 503, 504, 505, 508,
 ];
 
-/// What a server did with a case.
+/// Result of a case with one server.
 #[derive(Debug)]
 struct Verdict {
-    /// Requests that reached the upstream, right or wrong.
+    /// Number of requests that reached the upstream, valid or not.
     forwarded: usize,
-    /// Responses that are not refusals.
+    /// Number of responses that are not refusals.
     passed: usize,
     text: String,
 }
 
-/// A server of another make; killed when it goes out of scope.
+/// A server of another project; killed when dropped.
 struct Peer {
     place: Place,
     child: Child,
@@ -48,7 +48,7 @@ impl Drop for Peer {
 
 #[tokio::test]
 #[ignore = "needs nginx and HAProxy: tests/peers/raw_http runs it"]
-async fn ours_is_never_laxer_than_both_peers() {
+async fn our_proxy_is_never_laxer_than_both_peers() {
     let directory = tempfile::tempdir().unwrap();
     let cases = ours::all();
     let (ours, nginx, haproxy) = tokio::join!(
@@ -76,7 +76,7 @@ async fn ours_is_never_laxer_than_both_peers() {
     std::io::stdout().write_all(table.as_bytes()).unwrap();
     assert!(
         laxer.is_empty(),
-        "ours forwards what both refuse: {laxer:#?}"
+        "our proxy forwards requests that both peers refuse: {laxer:#?}"
     );
 }
 
@@ -149,7 +149,7 @@ fn verdict(observed: &Observed) -> Verdict {
         .count();
     Verdict {
         forwarded,
-        // What is wrong to the letter, either way, was passed on all the same.
+        // Invalid messages, in either direction, were forwarded all the same.
         passed: passed + wrong + usize::from(observed.received.malformed.is_some()),
         text,
     }
@@ -190,7 +190,7 @@ fn haproxy(directory: &Path, upstream: &str) -> Peer {
     start("haproxy", &["-db".as_ref(), "-f".as_ref(), &config], socket)
 }
 
-/// Debian has them where not every `PATH` looks.
+/// Starts a peer; Debian installs its program outside of some `PATH`s.
 fn start(name: &str, arguments: &[&Path], socket: std::path::PathBuf) -> Peer {
     let path = format!("/usr/sbin/{name}");
     let program = if Path::new(&path).exists() {

@@ -1,4 +1,4 @@
-//! One case played against one server, and judged.
+//! Plays one case against one server, and checks the result.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::{
     upstream::{PROBE_TARGET, Seen, Upstream},
 };
 
-/// Time for a case; far more than one needs on a machine with other work.
+/// Time limit of a case, far above the need even on a busy machine.
 pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
 const PROBE: &[u8] = b"GET /probe HTTP/1.1\r\nHost: probe\r\nConnection: close\r\n\r\n";
 
-/// What was seen at both ends.
+/// Messages seen at both ends.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) received: Received,
@@ -25,7 +25,7 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// Whole requests of the case at the upstream.
+    /// Returns the complete requests of the case at the upstream.
     pub(super) fn requests(&self) -> Vec<&Request> {
         let requests = self.seen.requests.iter();
         requests
@@ -33,7 +33,7 @@ impl Observed {
             .collect()
     }
 
-    /// Responses to the case's requests.
+    /// Returns the responses to the case's requests.
     pub(super) fn responses(&self) -> Vec<&Response> {
         self.received
             .responses
@@ -47,7 +47,7 @@ fn is_probe(response: &Response) -> bool {
     response.headers.has_line(b"x-probe: yes")
 }
 
-/// Plays the case and compares; the error tells what was seen.
+/// Plays the case and checks the result; an error lists the messages seen.
 pub(super) async fn check(place: &Place, upstream: &Upstream, case: &Case) -> Result<(), String> {
     let mut client = Client::connect(place, &case.methods).await;
     upstream.play(case);
@@ -98,7 +98,7 @@ pub(super) async fn steps(client: &mut Client, case: &Case) {
     }
 }
 
-/// Plays the case without expecting anything.
+/// Plays the case without checking the result.
 pub(super) async fn observe(
     place: &Place,
     upstream: &Upstream,
@@ -149,7 +149,7 @@ fn client_faults(case: &Case, observed: &Observed, faults: &mut Vec<String>) {
     if case.then == Then::Open && probes != 1 {
         faults.push("the connection does not serve the next request".to_owned());
     }
-    // A 101 is followed by what the other side sends.
+    // A 101 is followed by bytes of the other side.
     let switched = responses
         .last()
         .is_some_and(|response| response.status == 101);
@@ -179,7 +179,7 @@ fn client_faults(case: &Case, observed: &Observed, faults: &mut Vec<String>) {
     }
 }
 
-/// Compares responses with what is allowed; one that may be missing may be.
+/// Compares responses with the allowed results, some of which may be absent.
 fn matches_expected(expected: &[Vec<Expected>], responses: &[&Response]) -> bool {
     let Some((allowed, others)) = expected.split_first() else {
         return responses.is_empty();
@@ -248,7 +248,7 @@ fn upstream_faults(case: &Case, observed: &Observed, faults: &mut Vec<String>) {
     }
 }
 
-/// What a person needs to see, shortened.
+/// Returns a shortened description of the messages, for test output.
 fn shown(observed: &Observed) -> String {
     let short = |bytes: &[u8]| {
         let text = bytes.escape_ascii().to_string();

@@ -1,6 +1,6 @@
-//! Messages read to the letter: nothing that two readers could take for two things.
+//! Strict parsing of messages: anything that two parsers could read differently is malformed.
 
-/// A request as the upstream got it.
+/// A request as received by the upstream.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -9,26 +9,26 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// A response as the client got it.
+/// A response as received by the client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: Headers,
     pub(super) body: Vec<u8>,
-    /// The connection ended before the body did.
+    /// Whether the connection ended before the body did.
     pub(super) is_cut: bool,
 }
 
-/// How far a message is.
+/// Progress of parsing a message.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Read<T> {
-    /// The message, and its length in bytes.
+    /// The complete message, and its length in bytes.
     Whole(T, usize),
     Partial,
     Malformed(&'static str),
 }
 
-/// Header lines, names in lower case; trailers too.
+/// Header and trailer lines, with names in lower case.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Headers(Vec<(String, Vec<u8>)>);
 
@@ -44,7 +44,7 @@ impl Headers {
         self.values(name).next().is_some()
     }
 
-    /// Lines as text, for people.
+    /// Returns the lines as text, for test output.
     pub(super) fn shown(&self) -> String {
         let lines: Vec<_> = self
             .0
@@ -54,7 +54,7 @@ impl Headers {
         lines.join(" | ")
     }
 
-    /// Returns `true` if the body's end is told by a header.
+    /// Returns `true` if a header determines the end of the body.
     pub(super) fn has_framing(&self) -> bool {
         self.has_name("content-length") || self.has_name("transfer-encoding")
     }
@@ -67,7 +67,7 @@ impl Headers {
     }
 }
 
-/// Reads a request; `early` stops at the end of its head.
+/// Parses a request; `early` stops at the end of its head.
 pub(super) fn request(bytes: &[u8], early: bool) -> Read<Request> {
     let Some(head) = head(bytes) else {
         return Read::Partial;
@@ -79,7 +79,7 @@ pub(super) fn request(bytes: &[u8], early: bool) -> Read<Request> {
     }
 }
 
-/// Reads a response to a request with this method; `ended` when no more bytes come.
+/// Parses a response to a request with this method; `ended` means that no more bytes follow.
 pub(super) fn response(bytes: &[u8], method: &str, ended: bool) -> Read<Response> {
     let Some(head) = head(bytes) else {
         return Read::Partial;
@@ -175,7 +175,7 @@ fn head(bytes: &[u8]) -> Option<usize> {
     Some(end + 4)
 }
 
-/// First line and header lines of a head.
+/// Splits a head into its first line and header lines.
 fn lines(head: &[u8]) -> Result<(&[u8], Headers), &'static str> {
     let (first, rest) = split_line(head).ok_or("no line")?;
     if first.iter().any(u8::is_ascii_control) {
@@ -187,7 +187,7 @@ fn lines(head: &[u8]) -> Result<(&[u8], Headers), &'static str> {
 }
 
 impl Headers {
-    /// Reads lines up to an empty one.
+    /// Parses lines up to an empty one.
     fn add_all(&mut self, mut bytes: &[u8]) -> Result<(), &'static str> {
         while let Some((line, rest)) = split_line(bytes) {
             if line.is_empty() {
@@ -249,7 +249,7 @@ fn body(bytes: &[u8], framing: Framing, headers: &mut Headers) -> Found<Vec<u8>>
     }
 }
 
-/// Chunks without extensions, and trailers.
+/// Parses chunks without extensions, and trailers.
 fn chunks(bytes: &[u8], headers: &mut Headers) -> Found<Vec<u8>> {
     let mut body = Vec::new();
     let mut at = 0;
@@ -286,7 +286,7 @@ fn chunks(bytes: &[u8], headers: &mut Headers) -> Found<Vec<u8>> {
     Ok(Some((body, at + trailers)))
 }
 
-/// Bytes beyond ASCII are wrong there, but nobody takes them for an end.
+/// Bytes beyond ASCII are invalid there, but no parser mistakes them for an end.
 fn is_in_target(byte: u8) -> bool {
     (byte.is_ascii_graphic() && byte != b'#') || !byte.is_ascii()
 }
@@ -296,7 +296,7 @@ fn is_token(byte: u8) -> bool {
 }
 
 #[test]
-fn what_two_readers_could_take_for_two_things_is_malformed() {
+fn ambiguous_messages_are_malformed() {
     let post = |lines: &str, body: &str| format!("POST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n{body}");
     for (bytes, whole) in [
         (post("", ""), true),

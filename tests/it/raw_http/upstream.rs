@@ -1,4 +1,4 @@
-//! Upstream that records what it gets, and answers what the case says.
+//! Upstream that records requests, and responds as the case specifies.
 
 use std::{
     collections::BTreeMap,
@@ -21,12 +21,12 @@ use super::{
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const OK_TO_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
-/// Target of the request that follows a case, and the answer that is for it only.
+/// Target of the probe request after each case; its response is unique.
 pub(super) const PROBE_TARGET: &[u8] = b"/probe";
 pub(super) const PROBE_ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nX-Probe: yes\r\nContent-Length: 5\r\n\r\nprobe";
 
-/// Request of the program's own, which comes when it likes.
+/// A request of the program itself, which may arrive at any time.
 const OWN_TARGET: &[u8] = b"/robots.txt";
 
 /// A running upstream.
@@ -37,18 +37,18 @@ pub(super) struct Upstream {
     accepting: JoinHandle<()>,
 }
 
-/// What has come since the case began.
+/// Bytes and requests received since the case began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// Whole requests, the probe too.
+    /// Complete requests, including the probe.
     pub(super) requests: Vec<Request>,
-    /// Why bytes are no request, with the bytes.
+    /// Malformed bytes with the reason.
     pub(super) malformed: Vec<String>,
-    /// Requests that broke off.
+    /// Truncated requests.
     pub(super) cut: Vec<Vec<u8>>,
     /// Bytes after a 101.
     pub(super) tunnel: Vec<u8>,
-    /// Bytes on each open connection that are no whole request yet.
+    /// Bytes of incomplete requests on each open connection.
     partial: BTreeMap<usize, Vec<u8>>,
 }
 
@@ -62,7 +62,7 @@ struct Shared {
 struct State {
     answers: Vec<Answer>,
     early: bool,
-    /// Cases that have begun: what belongs to an older one is not recorded.
+    /// Number of the current case; messages of older cases are not recorded.
     case: usize,
     answered: usize,
     connections: usize,
@@ -89,7 +89,7 @@ impl Upstream {
         }
     }
 
-    /// Forgets what has come, and answers from now on as the case says.
+    /// Clears the records, and responds as the case specifies.
     pub(super) fn play(&self, case: &Case) {
         let mut state = self.shared.lock();
         state.answers.clone_from(&case.answers);
@@ -99,7 +99,7 @@ impl Upstream {
         state.seen = Seen::default();
     }
 
-    /// Returns what has come, once no request is half there.
+    /// Returns the records, once no request is incomplete.
     pub(super) async fn settled(&self) -> Seen {
         loop {
             let changed = self.shared.changed.notified();
@@ -111,7 +111,7 @@ impl Upstream {
         }
     }
 
-    /// Returns what has come; what is half there is cut.
+    /// Returns the records; incomplete requests count as truncated.
     pub(super) fn seen(&self) -> Seen {
         let mut seen = self.shared.lock().seen.clone();
         let partial = seen.partial.values().filter(|bytes| !bytes.is_empty());
@@ -135,7 +135,7 @@ impl Shared {
         self.lock().case
     }
 
-    /// Changes what is seen of a case, if it is still that one.
+    /// Changes the records if the case is still current.
     fn see(&self, case: usize, change: impl FnOnce(&mut Seen)) {
         let mut state = self.lock();
         if state.case == case {
@@ -168,12 +168,12 @@ impl Shared {
     }
 }
 
-/// One connection of the proxy's.
+/// One connection from the proxy.
 struct Connection {
     stream: TcpStream,
     shared: Arc<Shared>,
     id: usize,
-    /// Case in which the message began that is being read.
+    /// Number of the case in which the current message began.
     case: usize,
     buffer: Vec<u8>,
 }
@@ -207,7 +207,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 }
 
 impl Connection {
-    /// Answers requests until one of the sides has enough.
+    /// Responds to requests until either side closes.
     async fn talk(&mut self) {
         loop {
             let early = self.shared.lock().early;
@@ -241,7 +241,7 @@ impl Connection {
         }
     }
 
-    /// Answers one request; returns whether there may be another.
+    /// Responds to one request; returns whether another may follow.
     async fn answer(&mut self, request: Request, swallows: bool) -> bool {
         let answer = self.shared.answer(&request);
         let (id, rest) = (self.id, self.buffer.clone());
@@ -249,7 +249,7 @@ impl Connection {
             if request.target != OWN_TARGET {
                 seen.requests.push(request);
             }
-            // What comes early is not waited for.
+            // An early response does not wait for the rest.
             let rest = if swallows { Vec::new() } else { rest };
             seen.partial.insert(id, rest);
         });
@@ -258,7 +258,7 @@ impl Connection {
         }
         let switches = answer.bytes.starts_with(b"HTTP/1.1 101");
         if answer.closes {
-            // What is still to come is read, lest a reset overtakes the answer.
+            // Read the remaining bytes, so that no reset overtakes the response.
             let _ = self.stream.shutdown().await;
         }
         if answer.closes || switches || swallows {
@@ -268,7 +268,7 @@ impl Connection {
         true
     }
 
-    /// Reads to the end; after a 101 it is recorded.
+    /// Reads to the end; after a 101 the bytes are recorded.
     async fn swallow(&mut self, switched: bool) {
         loop {
             let bytes = std::mem::take(&mut self.buffer);

@@ -1,4 +1,4 @@
-//! The cases, one after the other, against the program as a user runs it.
+//! The cases, one after the other, against the whole program.
 
 use crate::support::program::Server;
 

@@ -1,4 +1,4 @@
-//! A refresh that fails leaves all as it was, and says why.
+//! A failed refresh changes nothing and reports the reason.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::support::{
 
 const BOMB: &[u8] = include_bytes!("../../data/refresh/bomb.gz");
 
-/// Everything that a source may do wrong, with a word of the reason.
+/// Returns faults of a source, each with a word of the reported reason.
 fn faults() -> Vec<(Reply, &'static str)> {
     let truncated = format!(
         "HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n{}",
@@ -36,17 +36,20 @@ fn faults() -> Vec<(Reply, &'static str)> {
             Reply::text(BOMB).with("Content-Encoding", "gzip"),
             "over 5000000 bytes",
         ),
-        (Reply::text(BOMB), "gzip file holds over 5000000 bytes"),
+        (Reply::text(BOMB), "gzip file contains over 5000000 bytes"),
         (Reply::text(flat_file(&DOZEN[..9])), "9 robots"),
-        (Reply::text("nothing like a registry\n"), "was read, but"),
+        (
+            Reply::text("nothing like a registry\n"),
+            "check the URL and the format",
+        ),
         (Reply::redirect("/again"), "circle"),
         (Reply::redirect("file:///etc/passwd"), "redirect"),
-        (Reply::Reset, "cut off"),
+        (Reply::Reset, "was reset"),
     ]
 }
 
 #[tokio::test]
-async fn the_old_rows_stay_and_the_reason_stands_until_the_next_success() {
+async fn the_old_rows_stay_and_the_reason_is_shown_until_the_next_success() {
     let server = TestServer::new(Reply::text(dozen()).with("ETag", "\"1\""));
     let house = House::new(&server.url("/again")).await;
     house.replace().await;
@@ -84,7 +87,7 @@ async fn the_old_rows_stay_and_the_reason_stands_until_the_next_success() {
 }
 
 #[tokio::test]
-async fn a_source_that_hangs_or_drips_ends_in_time() {
+async fn a_hanging_or_slow_source_times_out() {
     let drip = format!(
         "HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n{}",
         dozen()
@@ -100,13 +103,13 @@ async fn a_source_that_hangs_or_drips_ends_in_time() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_never_there_leaves_an_empty_table_and_a_reason() {
+async fn a_source_that_never_worked_leaves_an_empty_table_and_a_reason() {
     let house = House::new("http://127.0.0.1:1/all.txt").await;
     let record = house.fail().await;
     assert!(
         record
             .error
-            .contains("no connection to http://127.0.0.1:1/all.txt")
+            .contains("cannot connect to http://127.0.0.1:1/all.txt")
     );
     assert!(record.refresh_id > 0);
     let history = house.store.refreshes().list(9).await.unwrap();
@@ -123,30 +126,26 @@ async fn a_loss_needs_force() {
 
     server.set(Reply::text(flat_file(&all[..19])));
     let record = house.fail().await;
-    assert!(
-        record.error.contains("before it had 40"),
-        "{}",
-        record.error
-    );
+    assert!(record.error.contains("down from 40"), "{}", record.error);
     assert_eq!(record.records, 19);
     assert_eq!(house.force().await.unwrap().removed, 21);
 
     server.set(Reply::text(flat_file(&all[..3])));
     assert_eq!(house.force().await.unwrap().removed, 16);
-    // But none at all is refused even so.
+    // An empty list is refused even with force.
     server.set(Reply::text("# all gone\n"));
     assert!(matches!(house.force().await, Err(RefreshError::Failed(_))));
     assert_eq!(house.ids(&Source::web_robots_db()).await.len(), 3);
 }
 
 #[tokio::test]
-async fn bad_paths_are_told_by_name() {
+async fn invalid_paths_are_reported_by_name() {
     let house = House::new("http://127.0.0.1:9/").await;
     let room = house.path("");
     for (url, said) in [
         (room.display().to_string(), "directory"),
         (house.path("none.txt").display().to_string(), "none.txt"),
-        ("/dev/zero".to_owned(), "no plain file"),
+        ("/dev/zero".to_owned(), "not a regular file"),
         ("ftp://127.0.0.1/all.txt".to_owned(), "ftp:"),
     ] {
         let options = RefreshOptions::default();
@@ -156,14 +155,14 @@ async fn bad_paths_are_told_by_name() {
             .refresh_from(&from, Trigger::Command, options)
             .await;
         let Err(RefreshError::Failed(record)) = result else {
-            panic!("{url} cannot be read: {result:?}");
+            panic!("{url} must not be accepted: {result:?}");
         };
         assert!(record.error.contains(said), "{}", record.error);
     }
 }
 
 #[tokio::test]
-async fn a_mistyped_file_is_no_standing_failure_of_the_source() {
+async fn a_mistyped_file_is_not_recorded_as_a_failure_of_the_source() {
     let server = TestServer::new(Reply::status(503));
     let house = House::new(&server.url("/")).await;
     let wrd = Source::web_robots_db();
@@ -182,7 +181,7 @@ async fn a_mistyped_file_is_no_standing_failure_of_the_source() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_gone_is_an_error_and_serving_goes_on() {
+async fn a_missing_database_is_an_error_and_serving_continues() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     house.replace().await;
@@ -194,7 +193,7 @@ async fn a_database_that_is_gone_is_an_error_and_serving_goes_on() {
 }
 
 #[tokio::test]
-async fn a_failure_that_lasts_is_logged_once() {
+async fn a_persistent_failure_is_logged_once() {
     log::keep();
     let server = TestServer::new(Reply::status(503));
     let house = House::new(&server.url("/")).await;

@@ -1,4 +1,4 @@
-//! What the outbound client makes of servers that misbehave.
+//! The outbound HTTP client with misbehaving servers.
 
 use std::{
     io::{Read, Write},
@@ -32,7 +32,7 @@ async fn body_of(reply: Reply) -> Result<Vec<u8>, FetchError> {
     let server = TestServer::new(reply);
     match fetch(&server.url("/all.txt")).await? {
         FetchResponse::Body { bytes, .. } => Ok(bytes),
-        FetchResponse::NotModified => panic!("nothing was asked for conditionally"),
+        FetchResponse::NotModified => panic!("the request had no condition"),
     }
 }
 
@@ -41,7 +41,7 @@ async fn failure_of(reply: Reply) -> FetchError {
 }
 
 #[tokio::test]
-async fn a_body_comes_with_its_validators() {
+async fn a_body_is_returned_with_its_validators() {
     let reply = Reply::text("robot-id: a\n")
         .with("ETag", "\"v1\"")
         .with("Last-Modified", "Sat, 01 Nov 2025 00:00:00 GMT");
@@ -65,7 +65,7 @@ async fn a_body_comes_with_its_validators() {
 }
 
 #[tokio::test]
-async fn validators_are_sent_back_and_304_is_understood() {
+async fn validators_are_sent_back_and_304_is_supported() {
     let server = TestServer::with(|seen| match seen.header("If-None-Match") {
         Some("\"v1\"") => Reply::status(304),
         _ => Reply::text("new"),
@@ -85,7 +85,7 @@ async fn validators_are_sent_back_and_304_is_understood() {
 }
 
 #[tokio::test]
-async fn a_304_that_nobody_asked_for_is_an_error() {
+async fn an_unrequested_304_is_an_error() {
     let error = failure_of(Reply::status(304)).await;
     assert!(
         matches!(error, FetchError::Status { status: 304, .. }),
@@ -112,7 +112,7 @@ async fn gzip_is_decompressed() {
 }
 
 #[tokio::test]
-async fn a_gzip_bomb_stops_at_the_limit() {
+async fn a_gzip_bomb_is_stopped_at_the_limit() {
     let packed = include_bytes!("../../data/refresh/bomb.gz");
     assert!(packed.len() < 50_000);
     let reply = Reply::text(packed.as_slice()).with("Content-Encoding", "gzip");
@@ -121,14 +121,14 @@ async fn a_gzip_bomb_stops_at_the_limit() {
 }
 
 #[tokio::test]
-async fn broken_gzip_is_an_error() {
+async fn invalid_gzip_is_an_error() {
     let reply = Reply::text("this is not gzip at all").with("Content-Encoding", "gzip");
     let error = failure_of(reply).await;
     assert!(matches!(error, FetchError::Encoding { .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn six_megabytes_are_refused_announced_or_not() {
+async fn six_megabytes_are_rejected_announced_or_not() {
     let error = failure_of(Reply::text(vec![b'x'; 6_000_000])).await;
     assert!(matches!(error, FetchError::TooLarge { .. }), "{error}");
 
@@ -150,7 +150,7 @@ async fn a_body_shorter_than_announced_is_truncated() {
 }
 
 #[tokio::test]
-async fn a_connection_cut_off_is_told_from_one_refused() {
+async fn a_closed_connection_is_distinguished_from_a_refused_one() {
     let error = failure_of(Reply::Reset).await;
     assert!(matches!(error, FetchError::Reset { .. }), "{error:?}");
     let error = failure_of(Reply::Raw(Vec::new())).await;
@@ -164,13 +164,13 @@ async fn a_connection_cut_off_is_told_from_one_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_an_error() {
+async fn invalid_http_is_an_error() {
     let error = failure_of(Reply::Raw(b"220 mail.example ESMTP\r\n".to_vec())).await;
     assert!(matches!(error, FetchError::Other { .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn tls_with_a_server_that_has_none_is_an_error() {
+async fn tls_with_a_server_without_tls_is_an_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
@@ -178,7 +178,7 @@ async fn tls_with_a_server_that_has_none_is_an_error() {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             .unwrap();
-        // Until the client gives up.
+        // Read until the client gives up.
         let _ = stream.read_to_end(&mut Vec::new());
     });
     let error = fetch(&url).await.unwrap_err();
@@ -187,7 +187,7 @@ async fn tls_with_a_server_that_has_none_is_an_error() {
 }
 
 #[tokio::test]
-async fn silence_and_slow_dripping_end_in_time() {
+async fn silent_and_slow_servers_time_out() {
     let drip = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n".repeat(100);
     for reply in [Reply::Hang, Reply::Drip(drip, Duration::from_millis(20))] {
         let server = TestServer::new(reply);
@@ -208,7 +208,7 @@ async fn a_few_redirects_are_followed() {
             Reply::redirect(format!("/{}", step + 1))
         }
     });
-    // A private server may name another one.
+    // A private server may redirect to another one.
     let elsewhere = TestServer::new(Reply::redirect(server.url("/2")));
     for url in [server.url("/0"), elsewhere.url("/")] {
         let fetched = fetch(&url).await.unwrap();
@@ -217,7 +217,7 @@ async fn a_few_redirects_are_followed() {
 }
 
 #[test]
-fn a_redirect_of_a_public_source_leads_to_no_private_address() {
+fn a_public_source_cannot_redirect_to_a_private_address() {
     let inner = TestServer::new(Reply::text(dozen()));
     let url = inner.url("/");
     let targets = [
@@ -235,7 +235,7 @@ fn a_redirect_of_a_public_source_leads_to_no_private_address() {
     let directory = tempfile::tempdir().unwrap();
     let config = format!("web_robots_db = ''\n{sources}");
     std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
-    // As a proxy it stands for the Internet.
+    // Acts as a proxy that represents the Internet.
     let internet = TestServer::with(move |seen| {
         let (_, at) = seen.path.rsplit_once('/').unwrap();
         Reply::redirect(targets[at.parse::<usize>().unwrap()].clone())
@@ -247,14 +247,14 @@ fn a_redirect_of_a_public_source_leads_to_no_private_address() {
         .output()
         .unwrap();
     let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    let refused = told.matches("it leads to an address that is not public");
+    let refused = told.matches("the target has an address that is not public");
     assert_eq!(refused.count(), count, "{told}");
     assert_eq!(internet.seen().len(), count);
     assert!(inner.seen().is_empty(), "{told}");
 }
 
 #[tokio::test]
-async fn redirects_that_go_on_or_astray_are_refused() {
+async fn endless_and_foreign_redirects_are_rejected() {
     let endless = TestServer::with(|seen| Reply::redirect(format!("{}x", seen.path)));
     let error = fetch(&endless.url("/")).await.unwrap_err();
     assert!(error.to_string().contains("more than 5"), "{error}");
@@ -278,23 +278,23 @@ async fn redirects_that_go_on_or_astray_are_refused() {
     for status in [300, 302, 305] {
         let error = failure_of(Reply::status(status)).await;
         assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
-        let nowhere = format!("the answer {status} names no place to go to");
+        let nowhere = format!("the {status} response has no usable Location");
         assert!(error.to_string().contains(&nowhere), "{error}");
     }
 }
 
 #[tokio::test]
-async fn redirects_of_a_kind_that_is_not_followed_say_so() {
+async fn unsupported_redirects_are_reported() {
     for status in [300, 305, 306] {
         let error = failure_of(Reply::status(status).with("Location", "/b")).await;
         assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
-        let reason = format!("the answer {status} is not one that is followed");
+        let reason = format!("{status} responses are not followed");
         assert!(error.to_string().contains(&reason), "{error}");
     }
 }
 
 #[tokio::test]
-async fn progress_is_told_up_to_the_last_byte() {
+async fn progress_is_reported_up_to_the_last_byte() {
     let server = TestServer::new(Reply::text(vec![b'x'; 300_000]));
     let last = AtomicU64::new(0);
     fetcher(Duration::from_secs(20))
@@ -312,7 +312,7 @@ async fn progress_is_told_up_to_the_last_byte() {
 }
 
 #[tokio::test]
-async fn credentials_are_sent_but_never_told() {
+async fn credentials_are_sent_but_never_shown() {
     let server = TestServer::new(Reply::status(404));
     let url = server.url("/x").replace("http://", "http://me:s3cret@");
     let error = fetch(&url).await.unwrap_err();

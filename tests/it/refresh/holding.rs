@@ -1,4 +1,4 @@
-//! What looks damaged is held back until a person accepts it.
+//! Apparently damaged lists are quarantined until an administrator accepts them.
 
 use std::io::Write as _;
 
@@ -20,7 +20,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("Fetcher{n}x")).collect()
 }
 
-/// A registry of so many robots in a format.
+/// Returns a registry with a number of robots in a format.
 fn registry(format: Format, count: usize) -> String {
     let names = names(count);
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -72,16 +72,16 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Where a file is cut, what becomes of it, and what is said.
+/// Format, position of the cut, outcome of the refresh, and reported reason.
 type Cut = (Format, fn(&str) -> usize, RefreshOutcome, &'static str);
 
-/// Before these were held back, all but the broken ones were accepted, with the loss.
+/// Truncated files; without the quarantine, those that still parse would be accepted.
 const CUTS: &[Cut] = &[
     (
         Format::WebRobotsDb,
         nine_tenths,
         RefreshOutcome::Held,
-        "its last line does not end",
+        "its last line has no line feed",
     ),
     (
         Format::WebRobotsDb,
@@ -93,7 +93,7 @@ const CUTS: &[Cut] = &[
         Format::List,
         nine_tenths,
         RefreshOutcome::Held,
-        "its last line does not end",
+        "its last line has no line feed",
     ),
     (
         Format::Matomo,
@@ -105,7 +105,7 @@ const CUTS: &[Cut] = &[
         Format::Matomo,
         nine_tenths,
         RefreshOutcome::Held,
-        "its last line does not end",
+        "its last line has no line feed",
     ),
     (
         Format::Matomo,
@@ -132,7 +132,7 @@ fn nine_tenths(text: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_file_cut_off_in_a_record_is_held_back_in_every_format() {
+async fn a_file_truncated_within_a_record_is_quarantined_in_every_format() {
     for &(format, cut, outcome, said) in CUTS {
         let whole = registry(format, 100);
         let server = TestServer::new(Reply::text(whole.clone()));
@@ -150,13 +150,13 @@ async fn a_file_cut_off_in_a_record_is_held_back_in_every_format() {
 }
 
 #[tokio::test]
-async fn a_first_download_that_is_cut_off_is_held_back_too() {
+async fn a_truncated_first_download_is_quarantined_too() {
     let whole = registry(Format::WebRobotsDb, 40);
     let server = TestServer::new(Reply::text(whole[..whole.len() - 20].to_owned()));
     let house = house(&server, Format::WebRobotsDb).await;
     assert_eq!(house.fail().await.outcome, RefreshOutcome::Held);
     assert!(house.ids(&Source::web_robots_db()).await.is_empty());
-    // A list is made by hand: its first may end as it likes, and then the next too.
+    // A plain list is written by hand, so its first and next download may lack a final newline.
     for text in [
         "Alphafetcher\nBravofetcher",
         "Alphafetcher\nBravofetcher\nCharliefetcher",
@@ -177,7 +177,7 @@ async fn a_first_download_that_is_cut_off_is_held_back_too() {
 }
 
 #[tokio::test]
-async fn more_than_a_tenth_less_is_held_back_and_a_tenth_is_not() {
+async fn a_loss_of_more_than_a_tenth_is_quarantined_and_a_tenth_is_not() {
     let server = TestServer::new(Reply::text(registry(Format::WebRobotsDb, 100)));
     let house = house(&server, Format::WebRobotsDb).await;
     house.replace().await;
@@ -186,7 +186,7 @@ async fn more_than_a_tenth_less_is_held_back_and_a_tenth_is_not() {
     assert_eq!(record.outcome, RefreshOutcome::Held);
     assert_eq!(
         record.error,
-        "it has 89 robots, before it had 100: more than a tenth would go at once"
+        "the document has 89 robots, down from 100: more than a tenth would be removed at once"
     );
     assert!(house.knows("Fetcher99x"));
     server.set(Reply::text(registry(Format::WebRobotsDb, 90)));
@@ -195,14 +195,14 @@ async fn more_than_a_tenth_less_is_held_back_and_a_tenth_is_not() {
 }
 
 #[tokio::test]
-async fn what_is_held_back_is_remembered_and_just_that_is_accepted() {
+async fn a_quarantined_list_is_remembered_and_only_that_list_is_accepted() {
     let server = TestServer::new(Reply::text(registry(Format::WebRobotsDb, 100)));
     let house = house(&server, Format::WebRobotsDb).await;
     house.replace().await;
     server.set(Reply::text(registry(Format::WebRobotsDb, 80)));
     let document = house.fail().await.held_sha256.unwrap();
 
-    // Another instance, started later, knows of it; a failure does not make it forgotten.
+    // Another instance, started later, sees the quarantined list, and a failure keeps it.
     server.set(Reply::status(500));
     assert_eq!(house.fail().await.outcome, RefreshOutcome::Failed);
     let (_, later) = house.neighbour().await;
@@ -210,18 +210,18 @@ async fn what_is_held_back_is_remembered_and_just_that_is_accepted() {
     let remembered = later.held(&spec).await.unwrap().unwrap();
     assert_eq!(remembered.held_sha256.as_ref(), Some(&document));
 
-    // Another document is no longer what was looked at.
+    // Another document is not the one that was reviewed.
     server.set(Reply::text(registry(Format::WebRobotsDb, 70)));
     let Err(RefreshError::Held(changed)) = accept(&house, &document).await else {
-        panic!("it is another document");
+        panic!("the accepted document has changed");
     };
     assert!(
         changed
             .error
-            .starts_with("it has changed since it was held back")
+            .starts_with("not accepted, as the document changed while held for review")
     );
     assert!(
-        changed.error.contains("it has 70 robots"),
+        changed.error.contains("the document has 70 robots"),
         "{}",
         changed.error
     );
@@ -235,7 +235,7 @@ async fn what_is_held_back_is_remembered_and_just_that_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_whole_document_comes_in_though_another_was_accepted_and_says_so() {
+async fn a_complete_document_replaces_an_accepted_one_and_is_reported() {
     let server = TestServer::new(Reply::text(registry(Format::WebRobotsDb, 100)));
     let house = house(&server, Format::WebRobotsDb).await;
     house.replace().await;
@@ -244,11 +244,11 @@ async fn a_whole_document_comes_in_though_another_was_accepted_and_says_so() {
     server.set(Reply::text(registry(Format::WebRobotsDb, 101)));
     let record = accept(&house, &document).await.unwrap();
     assert_eq!(record.added, 1);
-    assert!(record.problems[0].starts_with("what was held back is there no more"));
+    assert!(record.problems[0].starts_with("the document held for review is no longer available"));
 }
 
 #[tokio::test]
-async fn the_log_says_once_what_is_held_back_and_how_to_accept_it() {
+async fn a_quarantine_is_logged_once_with_the_command_to_accept_it() {
     let server = TestServer::new(Reply::text(registry(Format::WebRobotsDb, 100)));
     let house = house(&server, Format::WebRobotsDb).await;
     house.replace().await;
@@ -260,14 +260,14 @@ async fn the_log_says_once_what_is_held_back_and_how_to_accept_it() {
     assert_eq!(told.len(), 1, "{told:?}");
     let told = &told[0];
     assert!(
-        told.contains("the registry web-robots-db is held back: it has 80 robots")
+        told.contains("the registry web-robots-db is held for review: the document has 80 robots")
             && told.contains("registry refresh --source web-robots-db --accept"),
         "{told}"
     );
 }
 
 #[tokio::test]
-async fn gzip_is_read_from_files_and_servers_within_the_limit() {
+async fn gzip_is_read_from_files_and_servers_up_to_the_limit() {
     let house = House::new("http://127.0.0.1:9/never-asked").await;
     let server = TestServer::new(Reply::typed("application/gzip", gzip(&dozen())));
     let path = house.path("all.txt.gz");
@@ -297,10 +297,13 @@ async fn gzip_is_read_from_files_and_servers_within_the_limit() {
         encoder.finish().unwrap()
     };
     for (bytes, said) in [
-        (whole[..whole.len() * 9 / 10].to_vec(), "cut off or damaged"),
-        (whole[..whole.len() - 4].to_vec(), "cut off or damaged"),
-        (whole[..5].to_vec(), "cut off or damaged"),
-        (bomb, "the gzip file holds over 5000000 bytes"),
+        (
+            whole[..whole.len() * 9 / 10].to_vec(),
+            "truncated or damaged",
+        ),
+        (whole[..whole.len() - 4].to_vec(), "truncated or damaged"),
+        (whole[..5].to_vec(), "truncated or damaged"),
+        (bomb, "the gzip file contains over 5000000 bytes"),
         (twice, "it is gzip data"),
     ] {
         for url in [path.display().to_string(), server.url("/all.txt.gz")] {

@@ -1,4 +1,4 @@
-//! A database, a detector and a refresher to try things on.
+//! A database, a detector and a refresher for tests.
 
 use std::{fmt::Write, path::PathBuf, time::Duration};
 
@@ -12,9 +12,9 @@ use robot_detection::{
 };
 use tempfile::TempDir;
 
-/// Some instant of 2026, which the tests' clocks begin with.
+/// Start of the tests' clocks, in 2026.
 pub(super) const START_MS: i64 = 1_790_000_000_000;
-/// Twelve robots, enough for a registry.
+/// Twelve robots, enough for a valid registry.
 pub(super) const DOZEN: [&str; 12] = [
     "Alphafetcher",
     "Bravofetcher",
@@ -31,7 +31,7 @@ pub(super) const DOZEN: [&str; 12] = [
 ];
 pub(super) const DAY: Duration = Duration::from_hours(24);
 
-/// A database file with one instance of the program on it.
+/// A database file with one instance of the program.
 pub(super) struct House {
     pub(super) store: Store,
     pub(super) detector: SharedDetector,
@@ -41,12 +41,12 @@ pub(super) struct House {
 }
 
 impl House {
-    /// Builds one with the Web Robots Database at `url`.
+    /// Creates a house with the Web Robots Database at `url`.
     pub(super) async fn new(url: &str) -> Self {
         Self::with(vec![spec(url)], FetchLimits::default()).await
     }
 
-    /// Builds one that soon loses patience.
+    /// Creates a house with short timeouts.
     pub(super) async fn impatient(url: &str) -> Self {
         let limits = FetchLimits {
             timeout: Duration::from_millis(700),
@@ -56,11 +56,11 @@ impl House {
     }
 
     pub(super) async fn with(sources: Vec<SourceSpec>, limits: FetchLimits) -> Self {
-        let room = tempfile::tempdir().expect("a directory can be made");
+        let room = tempfile::tempdir().expect("failed to create a directory");
         let clock = Clock::manual(START_MS);
         let store = Store::connect(&database_url(&room))
             .await
-            .expect("SQLite opens a file");
+            .expect("SQLite failed to open a file");
         let detector = SharedDetector::default();
         let fetcher = Fetcher::new(limits).expect("no limit is zero");
         let refresher = Refresher::new(
@@ -79,16 +79,16 @@ impl House {
         }
     }
 
-    /// Starts another instance on the same database and the same clock.
+    /// Starts another instance with the same database and the same clock.
     pub(super) async fn neighbour(&self) -> (SharedDetector, Refresher) {
         self.neighbour_with(self.clock.clone()).await
     }
 
-    /// Starts another instance on the same database, with a clock of its own.
+    /// Starts another instance with the same database and its own clock.
     pub(super) async fn neighbour_with(&self, clock: Clock) -> (SharedDetector, Refresher) {
         let store = Store::connect(&database_url(&self.room))
             .await
-            .expect("SQLite opens a file twice");
+            .expect("SQLite failed to open a file again");
         let detector = SharedDetector::default();
         let refresher = Refresher::new(
             store,
@@ -119,18 +119,18 @@ impl House {
             .await
     }
 
-    /// Refreshes what must succeed by replacing the rows.
+    /// Refreshes, expecting that the rows are replaced.
     pub(super) async fn replace(&self) -> RefreshRecord {
-        let record = self.refresh().await.expect("this source is well");
+        let record = self.refresh().await.expect("the refresh failed");
         assert_eq!(record.outcome, RefreshOutcome::Replaced);
         record
     }
 
-    /// Refreshes what must fail; returns the record of it.
+    /// Refreshes, expecting a failure; returns its record.
     pub(super) async fn fail(&self) -> RefreshRecord {
         match self.refresh().await {
             Err(RefreshError::Failed(record) | RefreshError::Held(record)) => *record,
-            other => panic!("a failure was expected: {other:?}"),
+            other => panic!("expected a failure, got {other:?}"),
         }
     }
 
@@ -138,9 +138,14 @@ impl House {
         knows(&self.detector, name)
     }
 
-    /// Returns the ids of the stored robots of a source, sorted.
+    /// Returns the sorted ids of a source's stored robots.
     pub(super) async fn ids(&self, source: &Source) -> Vec<String> {
-        let rows = self.store.robots().list().await.expect("SQLite answers");
+        let rows = self
+            .store
+            .robots()
+            .list()
+            .await
+            .expect("failed to read from SQLite");
         let mut ids: Vec<String> = rows
             .into_iter()
             .filter(|row| row.robot.source == *source)
@@ -165,7 +170,7 @@ pub(super) fn spec(url: &str) -> SourceSpec {
 }
 
 pub(super) fn source(name: &str) -> Source {
-    name.parse().expect("a test names its sources well")
+    name.parse().expect("invalid name of a source")
 }
 
 /// Writes a flat file with these robots.
@@ -176,7 +181,7 @@ pub(super) fn flat_file(names: &[&str]) -> String {
             text,
             "robot-id: {id}\nrobot-name: {name}\nrobot-useragent: {name}/1.0\n\n"
         )
-        .expect("a string takes any text");
+        .expect("writing to a string cannot fail");
         text
     })
 }

@@ -1,4 +1,4 @@
-//! A refresh whose process is killed or frozen, and one whose clock is wrong.
+//! A refresh in a killed or frozen process, or with a wrong clock.
 
 use std::{
     path::Path,
@@ -26,7 +26,7 @@ use crate::support::{
     program::{self, command},
 };
 
-/// Program that refreshes from a server, in a process of its own.
+/// Process that refreshes from a server.
 struct Refreshing {
     child: Child,
 }
@@ -49,7 +49,7 @@ impl Refreshing {
         assert!(kill.status().unwrap().success());
     }
 
-    /// Waits for the end; returns whether it ended well, and what it said.
+    /// Waits for the process; returns whether it succeeded, and its standard error.
     fn end(self) -> (bool, String) {
         let output = self.child.wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -69,7 +69,10 @@ fn arguments<'a>(database: &'a str, from: &'a str) -> [&'a str; 6] {
 }
 
 async fn in_the_middle(server: &TestServer) {
-    eventually_async("the server is asked", async || !server.seen().is_empty()).await;
+    eventually_async("the server is requested", async || {
+        !server.seen().is_empty()
+    })
+    .await;
 }
 
 async fn killed_in_the_middle(database: &str, directory: &Path) {
@@ -84,7 +87,7 @@ async fn killed_in_the_middle(database: &str, directory: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_killed_holds_nobody_up_on_a_file() {
+async fn a_killed_refresh_blocks_no_other_with_sqlite() {
     let directory = tempfile::tempdir().unwrap();
     killed_in_the_middle("sqlite://a.db", directory.path()).await;
     let files = std::fs::read_dir(directory.path()).unwrap();
@@ -95,7 +98,7 @@ async fn one_that_is_killed_holds_nobody_up_on_a_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_killed_holds_nobody_up_on_postgres() {
+async fn a_killed_refresh_blocks_no_other_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
     let database = postgres::database_url().await;
     killed_in_the_middle(&database, directory.path()).await;
@@ -117,20 +120,20 @@ async fn named_in_the_message(database: &str, directory: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_refreshes_is_named_on_a_file() {
+async fn the_refreshing_instance_is_named_with_sqlite() {
     let directory = tempfile::tempdir().unwrap();
     named_in_the_message("sqlite://a.db", directory.path()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_refreshes_is_named_on_postgres() {
+async fn the_refreshing_instance_is_named_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
     let database = postgres::database_url().await;
     named_in_the_message(&database, directory.path()).await;
 }
 
 #[tokio::test]
-async fn an_instance_whose_clock_is_ahead_takes_nothing_away() {
+async fn an_instance_with_a_fast_clock_takes_no_lease() {
     let server = TestServer::new(Reply::Hang);
     let house = House::new(&server.url("/")).await;
     let refresh = house.refresh();
@@ -167,7 +170,7 @@ impl Gate {
     }
 }
 
-/// Gives the first who asks the dozen, once the gate is open; all others eleven of them.
+/// Serves twelve robots to the first request once the gate is open; all others get eleven.
 fn gated(gate: &Arc<Gate>) -> TestServer {
     let gate = Arc::clone(gate);
     TestServer::with(move |_| {
@@ -179,7 +182,7 @@ fn gated(gate: &Arc<Gate>) -> TestServer {
     })
 }
 
-/// Makes all leases end, as if their time were over.
+/// Expires all leases.
 async fn let_leases_end(database: &str) {
     let sql = "UPDATE leases SET until_ms = 1";
     if database.starts_with("postgres") {
@@ -197,7 +200,7 @@ async fn frozen_in_the_middle(database: &str, directory: &Path) {
     let url = server.url("/all.txt");
     let frozen = Refreshing::start(directory, database, &url);
     let has_asked = async || gate.asked.load(Ordering::SeqCst) > 0;
-    eventually_async("the server is asked", has_asked).await;
+    eventually_async("the server is requested", has_asked).await;
     frozen.signal("STOP");
     let_leases_end(database).await;
     program::succeed(directory, &arguments(database, &url));
@@ -215,14 +218,14 @@ async fn frozen_in_the_middle(database: &str, directory: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_was_frozen_publishes_nothing_on_a_file() {
+async fn a_frozen_refresh_publishes_nothing_with_sqlite() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a.db");
     frozen_in_the_middle(&format!("sqlite://{}", file.display()), directory.path()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_was_frozen_publishes_nothing_on_postgres() {
+async fn a_frozen_refresh_publishes_nothing_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
     let database = postgres::database_url().await;
     frozen_in_the_middle(&database, directory.path()).await;

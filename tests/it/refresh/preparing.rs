@@ -1,4 +1,4 @@
-//! What happens to the store when a server starts.
+//! Changes to the store when a server starts.
 
 use robot_detection::{
     fetch::FetchLimits,
@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn the_bundled_registry_is_stored_and_serves() {
+async fn the_bundled_registry_is_stored_and_used() {
     let house = House::new("http://127.0.0.1:9/").await;
     house.refresher.prepare(true).await.unwrap();
     let stored = house.ids(&Source::bundled()).await;
@@ -54,7 +54,7 @@ async fn bundled_rows_of_an_older_program_are_replaced() {
 }
 
 #[tokio::test]
-async fn sources_that_left_the_configuration_go_at_start_and_the_others_stay() {
+async fn sources_removed_from_the_configuration_are_dropped_at_startup() {
     let server = TestServer::with(|seen| {
         let name = seen.path.trim_start_matches('/').to_owned();
         let text = flat_file(&[&format!("{name}fetcher")]);
@@ -79,7 +79,10 @@ async fn sources_that_left_the_configuration_go_at_start_and_the_others_stay() {
 
     refresher.set_sources(vec![named("stays")]);
     refresher.prepare(false).await.unwrap();
-    assert!(house.knows("goesfetcher"), "a command drops nothing");
+    assert!(
+        house.knows("goesfetcher"),
+        "a command must not drop a source"
+    );
     let running = Running::start(refresher);
     eventually_async("the robot is gone", async || !house.knows("goesfetcher")).await;
     running.end().await;
@@ -92,7 +95,7 @@ async fn sources_that_left_the_configuration_go_at_start_and_the_others_stay() {
 }
 
 #[tokio::test]
-async fn the_bundled_registry_serves_without_a_database() {
+async fn the_bundled_registry_works_without_a_database() {
     let house = House::new("http://127.0.0.1:9/").await;
     house.store.close().await;
     assert!(house.refresher.prepare(true).await.is_err());

@@ -1,4 +1,4 @@
-//! A refresh that goes well.
+//! A successful refresh.
 
 use robot_detection::{
     detect::{browsers, self_test},
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_hit_changes_at_once() {
+async fn detection_changes_immediately() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/all.txt")).await;
     assert!(!house.knows("Alphafetcher"));
@@ -31,7 +31,7 @@ async fn a_hit_changes_at_once() {
 }
 
 #[tokio::test]
-async fn added_changed_and_removed_are_exact() {
+async fn added_changed_and_removed_counts_are_exact() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     house.replace().await;
@@ -48,7 +48,7 @@ async fn added_changed_and_removed_are_exact() {
 }
 
 #[tokio::test]
-async fn robots_added_by_hand_survive_and_serve() {
+async fn robots_added_by_hand_survive_and_are_detected() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let mut robot = Robot::new("ownfetcher", Source::manual());
@@ -60,7 +60,7 @@ async fn robots_added_by_hand_survive_and_serve() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_is_unchanged_is_not_sent_again() {
+async fn an_unmodified_list_is_not_sent_again() {
     let server = TestServer::with(|seen| match seen.header("If-None-Match") {
         Some("\"1\"") => Reply::status(304),
         _ => Reply::text(dozen()).with("ETag", "\"1\""),
@@ -82,7 +82,7 @@ async fn what_the_server_says_is_unchanged_is_not_sent_again() {
     assert_eq!(state.succeeded_ms, Some(START_MS + 86_400_000));
     assert_eq!(state.etag.as_deref(), Some("\"1\""));
 
-    // Rows that are gone cannot be "not modified"; nor is what a person forces.
+    // Without rows, or with force, the request is unconditional.
     house
         .store
         .robots()
@@ -95,7 +95,7 @@ async fn what_the_server_says_is_unchanged_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn the_same_bytes_leave_the_rows_alone() {
+async fn the_same_bytes_leave_the_rows_unchanged() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     house.replace().await;
@@ -106,7 +106,7 @@ async fn the_same_bytes_leave_the_rows_alone() {
 }
 
 #[tokio::test]
-async fn rows_made_by_other_rules_are_made_anew() {
+async fn rows_written_by_an_older_parser_are_rewritten() {
     let server = TestServer::with(|seen| match seen.header("If-None-Match") {
         Some(_) => Reply::status(304),
         None => Reply::text(dozen()).with("ETag", "\"1\""),
@@ -146,14 +146,14 @@ async fn rows_made_by_other_rules_are_made_anew() {
 }
 
 #[tokio::test]
-async fn a_pattern_that_hits_a_browser_is_quarantined() {
+async fn a_pattern_that_matches_a_browser_is_quarantined() {
     let browser_word = browsers()
         .flat_map(|browser| browser.split(|c: char| !c.is_ascii_alphanumeric()))
         .find(|word| {
             let listed = parse(Format::List, word.as_bytes(), &Source::web_robots_db());
             self_test(&mut listed.map(|parsed| parsed.robots).unwrap_or_default()) == 1
         })
-        .expect("some word of a browser may pass for a robot");
+        .expect("no word of a browser is accepted as a pattern");
     let house = House::new("http://127.0.0.1:9/").await;
     let path = house.path("list.txt");
     std::fs::write(&path, format!("# mine\nGoodfetcher\n{browser_word}\n")).unwrap();
@@ -186,7 +186,7 @@ async fn a_pattern_that_hits_a_browser_is_quarantined() {
 }
 
 #[tokio::test]
-async fn skipped_records_are_counted_and_their_lines_bounded() {
+async fn skipped_records_are_counted_and_reported_lines_limited() {
     let long = "x".repeat(300);
     let nameless = |number| format!("robot-name: nameless {number}\u{7} {long}\n\n");
     let text: String = std::iter::once(dozen())
@@ -212,7 +212,7 @@ async fn skipped_records_are_counted_and_their_lines_bounded() {
 }
 
 #[tokio::test]
-async fn files_and_file_urls_are_sources() {
+async fn files_and_file_urls_can_be_sources() {
     let house = House::new("http://127.0.0.1:9/never-asked").await;
     let path = house.path("all robots.txt");
     std::fs::write(&path, dozen()).unwrap();
@@ -233,7 +233,7 @@ async fn files_and_file_urls_are_sources() {
 }
 
 #[tokio::test]
-async fn progress_begins_with_the_download_and_ends_with_the_record() {
+async fn progress_starts_with_the_download_and_ends_with_the_record() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let mut progress = house.refresher.progress();
@@ -241,7 +241,7 @@ async fn progress_begins_with_the_download_and_ends_with_the_record() {
     let record = house.replace().await;
     match &*progress.borrow_and_update() {
         Progress::Done { record: told } => assert_eq!(**told, record),
-        other => panic!("it is done: {other:?}"),
+        other => panic!("expected the record: {other:?}"),
     }
 }
 
@@ -273,16 +273,19 @@ async fn only_a_configured_source_is_refreshed_by_name() {
 }
 
 #[tokio::test]
-async fn a_refresh_outlives_its_caller() {
+async fn a_refresh_continues_without_its_caller() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     {
         let refresh = house.refresh();
         tokio::pin!(refresh);
-        // One poll starts it; then the caller goes away.
+        // One poll starts the refresh; then the caller is dropped.
         assert!(futures_util::poll!(refresh).is_pending());
     }
-    eventually_async("the robots are there", async || house.knows("Alphafetcher")).await;
+    eventually_async("the robots are stored", async || {
+        house.knows("Alphafetcher")
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -299,7 +302,7 @@ async fn a_password_in_the_url_is_stored_nowhere() {
         .unwrap();
     assert!(!format!("{record:?} {state:?}").contains("s3cret"));
     assert!(server.seen()[0].header("Authorization").is_some());
-    // What is shown still counts as the same place.
+    // The redacted URL still identifies the same source.
     assert_eq!(
         house.refresh().await.unwrap().outcome,
         RefreshOutcome::NotModified

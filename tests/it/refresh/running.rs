@@ -1,4 +1,4 @@
-//! The jobs that run as long as the program.
+//! Background jobs of the program.
 
 use std::{future::Future, time::Duration};
 
@@ -45,15 +45,18 @@ impl Running {
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), future)
         .await
-        .expect("this takes no half minute")
+        .expect("the jobs took more than half a minute")
 }
 
 #[tokio::test]
-async fn a_start_refreshes_what_is_due() {
+async fn a_start_refreshes_due_sources() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually_async("the robots are there", async || house.knows("Alphafetcher")).await;
+    eventually_async("the robots are stored", async || {
+        house.knows("Alphafetcher")
+    })
+    .await;
     running.end().await;
     let record = house
         .store
@@ -65,41 +68,50 @@ async fn a_start_refreshes_what_is_due() {
 }
 
 #[tokio::test]
-async fn what_another_instance_refreshes_is_followed() {
+async fn a_refresh_by_another_instance_is_loaded() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     house.replace().await;
     let (detector, neighbour) = house.neighbour().await;
     let running = Running::start(&neighbour);
-    eventually_async("they know the robot", async || {
+    eventually_async("both detect the robot", async || {
         knows(&detector, "Alphafetcher")
     })
     .await;
 
     server.set(Reply::text(flat_file(&DOZEN[1..])));
     house.replace().await;
-    eventually_async("they forgot it", async || !knows(&detector, "Alphafetcher")).await;
+    eventually_async("both have removed the robot", async || {
+        !knows(&detector, "Alphafetcher")
+    })
+    .await;
     assert!(knows(&detector, "Bravofetcher"));
 
-    // As the command line does it: no refresher is involved.
+    // As the command line does, without a refresher.
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
     house.store.robots().add(&robot, START_MS).await.unwrap();
-    eventually_async("they know it", async || knows(&detector, "ownfetcher")).await;
+    eventually_async("both detect the robot", async || {
+        knows(&detector, "ownfetcher")
+    })
+    .await;
     running.end().await;
     assert_eq!(server.seen().len(), 2);
 }
 
 #[tokio::test]
-async fn the_end_gives_up_a_download_and_frees_the_lease() {
+async fn shutdown_cancels_a_download_and_releases_the_lease() {
     let server = TestServer::new(Reply::Hang);
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually_async("the server is asked", async || !server.seen().is_empty()).await;
+    eventually_async("the server is requested", async || {
+        !server.seen().is_empty()
+    })
+    .await;
     running.end().await;
     assert!(house.store.refreshes().list(9).await.unwrap().is_empty());
 
-    // A stopped refresher refreshes no more; the next instance can at once.
+    // A stopped refresher refreshes no more; the next instance can do so immediately.
     assert!(matches!(
         house.refresh().await,
         Err(RefreshError::Stopped(_))
@@ -114,11 +126,14 @@ async fn the_end_gives_up_a_download_and_frees_the_lease() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_closed_does_not_stop_the_end() {
+async fn a_closed_database_does_not_delay_shutdown() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually_async("the robots are there", async || house.knows("Alphafetcher")).await;
+    eventually_async("the robots are stored", async || {
+        house.knows("Alphafetcher")
+    })
+    .await;
     house.store.close().await;
     running.end().await;
     assert!(house.knows("Alphafetcher"));

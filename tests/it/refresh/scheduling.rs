@@ -1,4 +1,4 @@
-//! When sources are refreshed, and by whom.
+//! Times at which sources are refreshed, and the instance that refreshes.
 
 use std::time::Duration;
 
@@ -38,13 +38,13 @@ async fn the_age_of_the_last_success_decides() {
         results[0].as_ref().unwrap().outcome,
         RefreshOutcome::NotModified
     );
-    // The same content starts the interval anew, too.
+    // Unmodified content restarts the interval, too.
     assert!(refresher.refresh_due(Trigger::Schedule).await.is_empty());
     assert_eq!(server.seen().len(), 2);
 }
 
 #[tokio::test]
-async fn an_empty_table_is_due_whatever_was_before() {
+async fn an_empty_table_is_always_due() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     house.replace().await;
@@ -95,7 +95,7 @@ async fn failures_are_retried_after_a_growing_delay() {
 }
 
 #[tokio::test]
-async fn another_url_in_the_configuration_is_due_at_once() {
+async fn a_changed_url_is_due_immediately() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/old")).await;
     house.replace().await;
@@ -106,7 +106,7 @@ async fn another_url_in_the_configuration_is_due_at_once() {
 }
 
 #[tokio::test]
-async fn rows_from_a_file_that_a_person_named_serve_their_time() {
+async fn rows_from_an_imported_file_stay_for_the_interval() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let path = house.path("all.txt");
@@ -125,7 +125,7 @@ async fn rows_from_a_file_that_a_person_named_serve_their_time() {
 }
 
 #[tokio::test]
-async fn one_bad_source_does_not_hide_the_next() {
+async fn one_failing_source_does_not_hide_the_next() {
     let server = TestServer::with(|seen| match seen.path.as_str() {
         "/good" => Reply::text(dozen()),
         _ => Reply::status(404),
@@ -162,14 +162,17 @@ async fn of_two_instances_one_refreshes() {
 }
 
 #[tokio::test]
-async fn a_refresh_under_way_makes_the_next_one_busy() {
+async fn a_refresh_is_busy_while_another_runs() {
     let server = TestServer::new(Reply::Hang);
     let house = House::new(&server.url("/")).await;
     let (_, neighbour) = house.neighbour().await;
     let first = house.refresh();
     tokio::pin!(first);
     assert!(futures_util::poll!(&mut first).is_pending());
-    eventually_async("the server is asked", async || !server.seen().is_empty()).await;
+    eventually_async("the server is requested", async || {
+        !server.seen().is_empty()
+    })
+    .await;
 
     let wrd = Source::web_robots_db();
     for refresher in [&house.refresher, &neighbour] {

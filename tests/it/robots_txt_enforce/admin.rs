@@ -61,7 +61,7 @@ fn encode(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
-/// Lets a robot ask for something.
+/// Sends a request as a robot.
 async fn visit(robots: &RobotDetection, host: &str, target: &str, user_agent: &str) {
     let app = Router::new().fallback(async || "a page");
     let app = app.layer(robots.layer()).layer(robots.traffic_layer());
@@ -73,7 +73,7 @@ async fn visit(robots: &RobotDetection, host: &str, target: &str, user_agent: &s
 }
 
 #[tokio::test]
-async fn empty_states_say_what_to_do() {
+async fn empty_states_explain_what_to_do() {
     let robots = handle(RobotsFiles::default(), Enforcement::default()).await;
     let page = fetch(&robots, "/robots-txt").await;
     for words in [
@@ -140,7 +140,7 @@ async fn the_page_shows_mode_text_and_violations() {
 }
 
 #[tokio::test]
-async fn the_tester_takes_ids_tokens_and_user_agents_and_has_no_effects() {
+async fn the_tester_accepts_ids_tokens_and_user_agents_and_has_no_effects() {
     let strict = Enforcement::default().rules(Enforce::On);
     let robots = handle(googlebots(FILE), strict).await;
     for (robot, url, line, decision) in [
@@ -182,7 +182,7 @@ async fn the_tester_takes_ids_tokens_and_user_agents_and_has_no_effects() {
 }
 
 #[tokio::test]
-async fn each_host_s_file_can_be_seen_and_asked() {
+async fn each_hosts_file_can_be_viewed_and_tested() {
     let files = RobotsFiles::everywhere(file("User-agent: *\nDisallow: /else/\n"))
         .host("a.example", file("User-agent: *\nDisallow: /of-a/\n"));
     let robots = handle(files, Enforcement::default()).await;
@@ -217,7 +217,7 @@ async fn each_host_s_file_can_be_seen_and_asked() {
 }
 
 #[tokio::test]
-async fn the_identify_page_tells_of_robots_txt() {
+async fn the_identify_page_shows_robots_txt() {
     let strict = Enforcement::default().rules(Enforce::On);
     let robots = handle(googlebots(FILE), strict).await;
     let page = fetch(
@@ -241,13 +241,13 @@ async fn the_identify_page_tells_of_robots_txt() {
 }
 
 #[tokio::test]
-async fn hostile_text_is_shown_and_never_run() {
+async fn hostile_text_is_escaped_and_never_run() {
     let text = format!(
         "User-agent: {HOSTILE}\nUser-agent: *\nDisallow: /*{HOSTILE}\nDisallow: /h\n\u{202e}\u{0}"
     );
     let files = RobotsFiles::everywhere(file(&text)).host(HOSTILE, file(&text));
     let robots = handle(files, Enforcement::default()).await;
-    // What a URL cannot hold at all reaches no page.
+    // Characters that a URL cannot contain reach no page.
     let target = format!("/h{}", HOSTILE.replace(['<', '>', ' '], "\""));
     let user_agent = format!("HostileCrawler/1.0 {HOSTILE} (+http://a.example/)");
     visit(&robots, HOSTILE, &target, &user_agent).await;
@@ -272,7 +272,7 @@ async fn hostile_text_is_shown_and_never_run() {
 }
 
 #[tokio::test]
-async fn a_person_asks_the_tester_by_keyboard_on_a_desk_and_a_phone() {
+async fn a_person_uses_the_tester_by_keyboard_on_desktop_and_phone() {
     let strict = Enforcement::default().rules(Enforce::On);
     let text = format!(
         "{}\nSitemap: https://www.example.com/{}.xml\n",

@@ -1,4 +1,4 @@
-//! What a robot gets that asks for what its rules disallow.
+//! Responses to robots that request a path that their rules disallow.
 
 use std::sync::atomic::Ordering;
 
@@ -12,14 +12,14 @@ fn strict(text: &str) -> Site {
 }
 
 #[tokio::test]
-async fn what_is_disallowed_is_refused_with_the_rule_that_was_broken() {
+async fn a_disallowed_path_is_refused_with_the_broken_rule() {
     let site = strict(FILE);
     let refused = site.get("/private/a", EXAMPLEBOT).await;
     assert_eq!(refused.status, 403);
     assert_eq!(
         refused.body,
-        "This robot does not keep to /robots.txt: line 3 of /robots.txt disallows this: \
-         Disallow: /private/ (group of line 2).\n"
+        "This robot does not obey /robots.txt: line 3 of /robots.txt disallows this: \
+         Disallow: /private/ (group at line 2).\n"
     );
     assert_eq!(refused.header("vary"), "User-Agent");
     assert_eq!(refused.header("cache-control"), "no-store");
@@ -34,7 +34,7 @@ async fn what_is_disallowed_is_refused_with_the_rule_that_was_broken() {
 }
 
 #[tokio::test]
-async fn people_are_never_touched() {
+async fn people_are_never_affected() {
     let site = strict("User-agent: *\nDisallow: /\nCrawl-delay: 100\n");
     for user_agent in [FIREFOX, ""] {
         for path in ["/", "/private/a", "/private/a", "/private/a"] {
@@ -47,7 +47,7 @@ async fn people_are_never_touched() {
 }
 
 #[tokio::test]
-async fn each_refusal_answers_as_it_says() {
+async fn each_refusal_has_its_status_and_text() {
     for (refusal, status, retry_after, location) in [
         (Refusal::Pass, 200, "", ""),
         (Refusal::Forbidden, 403, "", ""),
@@ -85,7 +85,7 @@ async fn without_a_redirect_url_the_redirect_is_a_403() {
 }
 
 #[tokio::test]
-async fn reporting_is_the_default_and_lets_everything_pass() {
+async fn reporting_is_the_default_and_passes_everything() {
     let site = Site::new(FILE, |layer| layer);
     for _ in 0..3 {
         assert_eq!(site.status("/private/a?b=c", EXAMPLEBOT).await, 200);
@@ -108,7 +108,7 @@ async fn reporting_is_the_default_and_lets_everything_pass() {
 }
 
 #[tokio::test]
-async fn off_looks_at_nothing_and_settings_change_at_once() {
+async fn off_checks_nothing_and_settings_change_immediately() {
     let site = Site::new(FILE, |layer| layer.enforce_robots_txt(Enforce::Off));
     assert_eq!(site.status("/private/a", EXAMPLEBOT).await, 200);
     assert!(site.violations().rules.is_empty());
@@ -142,7 +142,7 @@ async fn a_head_request_gets_no_body_and_other_methods_count_too() {
 }
 
 #[tokio::test]
-async fn the_query_counts_as_the_robot_spelled_it() {
+async fn the_query_counts_as_the_robot_wrote_it() {
     let site = strict(FILE);
     for (path, status) in [
         ("/list?sort=price", 403),
@@ -150,7 +150,7 @@ async fn the_query_counts_as_the_robot_spelled_it() {
         ("/list", 200),
         ("/private/open/a", 200),
         ("/%70rivate/a", 403),
-        // What either spelling forbids is forbidden.
+        // A path is forbidden if any of its spellings is.
         ("//private/a", 403),
         ("/PRIVATE/a", 200),
     ] {
@@ -159,7 +159,7 @@ async fn the_query_counts_as_the_robot_spelled_it() {
 }
 
 #[tokio::test]
-async fn what_robots_have_to_reach_is_never_refused() {
+async fn paths_that_robots_need_are_never_refused() {
     let site = strict("User-agent: *\nDisallow: /\n");
     for path in [
         "/robots.txt",
@@ -185,7 +185,7 @@ async fn what_robots_have_to_reach_is_never_refused() {
 }
 
 #[tokio::test]
-async fn a_robot_that_was_sent_to_heaven_can_read_it() {
+async fn a_robot_redirected_to_heaven_can_read_it() {
     let site = strict("User-agent: *\nDisallow: /\n");
     let sent = site.get("/members-only-stuff/a", EXAMPLEBOT).await;
     assert_eq!(sent.status, 302);
@@ -194,7 +194,7 @@ async fn a_robot_that_was_sent_to_heaven_can_read_it() {
 }
 
 #[tokio::test]
-async fn robots_that_always_pass_are_not_held_and_rules_do_not_lift_it() {
+async fn robots_that_always_pass_are_exempt_but_pass_rules_exempt_no_others() {
     use robot_detection::policy::Rule;
     let site = |policy| {
         Site::new("User-agent: *\nDisallow: /\n", |layer| {
@@ -226,7 +226,7 @@ async fn robot_and_rule_are_logged_once() {
 }
 
 #[tokio::test]
-async fn a_hostile_rule_is_told_escaped_and_cut() {
+async fn a_hostile_rule_is_escaped_and_truncated_in_the_log() {
     let long = "x".repeat(2_000);
     let site = strict(&format!("User-agent: *\nDisallow: /\u{202e}b{long}\n"));
     let answer = site.get(&format!("/%E2%80%AEb{long}"), EXAMPLEBOT).await;

@@ -1,4 +1,4 @@
-//! What asking robots.txt costs a request.
+//! Costs of checking robots.txt for a request.
 
 use std::{
     convert::Infallible,
@@ -22,7 +22,7 @@ use tower::{Layer as _, Service, service_fn};
 
 use super::site::{EXAMPLEBOT, FIREFOX, NEWSBOT, UNLISTED, file, policy, robots};
 
-/// A file with many groups and rules, wildcards among them.
+/// Returns a file with many groups and rules, wildcards among them.
 fn large_file() -> String {
     let mut text = String::from("User-agent: *\nCrawl-delay: 0.001\nDisallow: /hidden/\n");
     for group in 0..200 {
@@ -43,7 +43,7 @@ fn enforcer() -> Enforcer {
 }
 
 #[test]
-fn a_robot_that_keeps_to_it_costs_no_allocation() {
+fn a_compliant_robot_costs_no_allocation() {
     let (enforcer, policy) = (enforcer(), policy().build().unwrap());
     let detector = Detector::new(robots().map(Arc::new)).unwrap();
     let detector = detector.recognise_unlisted(true);
@@ -70,14 +70,14 @@ fn a_robot_that_keeps_to_it_costs_no_allocation() {
             ("/a/b/c", 0),
             ("/12/x/y/3", 0),
             ("/robots.txt", 0),
-            // Escapes are read anew for the exemption and for the rules.
+            // Escapes are decoded both for the exemption and for the rules.
             ("/a%20b/c", 2),
         ] {
             now_ms += 1_000;
             let counted = allocation_counter::measure(|| assert!(!hold(path, now_ms)));
             assert!(counted.count_total <= most, "{user_agent} {path}");
         }
-        // The counter counts: what breaks a rule is written down.
+        // The counter works: a violation is recorded, which allocates.
         let broken = if user_agent == EXAMPLEBOT {
             "/private/a"
         } else {
@@ -88,7 +88,7 @@ fn a_robot_that_keeps_to_it_costs_no_allocation() {
     }
 }
 
-/// Polls a response that is ready at once and counts the allocations it took.
+/// Polls an immediately ready response; returns its number of allocations.
 fn allocations<S>(service: &mut S, path: &'static str, user_agent: &'static str) -> (u64, u16)
 where
     S: Service<Request<()>, Response = Response<String>, Error = Infallible>,
@@ -107,7 +107,7 @@ where
 }
 
 #[test]
-fn the_layer_costs_as_much_with_robots_txt_as_without() {
+fn the_layer_allocates_as_little_with_robots_txt_as_without() {
     let inner = || {
         service_fn(|_| -> Ready<Result<_, Infallible>> { ready(Ok(Response::new(String::new()))) })
     };
@@ -118,7 +118,7 @@ fn the_layer_costs_as_much_with_robots_txt_as_without() {
     let mut without = layer().layer(inner());
     let mut with = layer().enforcer(enforcer()).layer(inner());
     for user_agent in [FIREFOX, EXAMPLEBOT, NEWSBOT, UNLISTED] {
-        // The first request of a thread and of a robot is another matter.
+        // The first request of a thread and of a robot allocates more.
         allocations(&mut without, "/", user_agent);
         allocations(&mut with, "/", user_agent);
         let plain = allocations(&mut without, "/a?b", user_agent);

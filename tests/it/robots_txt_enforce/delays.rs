@@ -1,4 +1,4 @@
-//! Crawl-delay, by a clock that the tests move.
+//! Crawl-delay, with a clock that the tests advance.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn site(mode: Enforce) -> Site {
 }
 
 #[tokio::test]
-async fn who_comes_too_soon_is_told_when_to_come_again() {
+async fn a_robot_that_ignores_the_delay_gets_a_retry_after() {
     let site = site(Enforce::On);
     assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
     assert_eq!(site.status("/b", EXAMPLEBOT).await, 200);
@@ -29,8 +29,8 @@ async fn who_comes_too_soon_is_told_when_to_come_again() {
     assert_eq!(soon.header("cache-control"), "no-store");
     assert_eq!(
         soon.body,
-        "This robot does not keep to /robots.txt: /robots.txt asks for a crawl-delay of 10 s, \
-         and the request before came 1.5 s ago.\n"
+        "This robot does not obey /robots.txt: /robots.txt specifies a crawl-delay of 10 s, \
+         but the previous request came 1.5 s ago.\n"
     );
     site.clock.advance(Duration::from_secs(9));
     assert_eq!(site.status("/c", EXAMPLEBOT).await, 200);
@@ -45,7 +45,7 @@ async fn who_comes_too_soon_is_told_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn who_keeps_the_delay_is_never_refused() {
+async fn a_robot_that_keeps_the_delay_is_never_refused() {
     let site = site(Enforce::On);
     for number in 0..100 {
         assert_eq!(site.status("/a", EXAMPLEBOT).await, 200, "{number}");
@@ -55,7 +55,7 @@ async fn who_keeps_the_delay_is_never_refused() {
 }
 
 #[tokio::test]
-async fn a_report_counts_and_lets_everything_pass() {
+async fn report_mode_counts_and_passes_everything() {
     let site = site(Enforce::Report);
     for _ in 0..5 {
         assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
@@ -66,7 +66,7 @@ async fn a_report_counts_and_lets_everything_pass() {
 }
 
 #[tokio::test]
-async fn each_robot_has_its_own_pace_and_people_have_none() {
+async fn each_robot_has_its_own_delay_and_people_have_none() {
     let site = site(Enforce::On);
     let other = UNLISTED.replace("Mystery", "Secret");
     for user_agent in [EXAMPLEBOT, NEWSBOT, UNLISTED, &other] {
@@ -82,7 +82,7 @@ async fn each_robot_has_its_own_pace_and_people_have_none() {
 }
 
 #[tokio::test]
-async fn what_is_exempt_disallowed_or_redirected_does_not_count() {
+async fn exempt_disallowed_and_redirected_requests_do_not_count() {
     let site = site(Enforce::On);
     for _ in 0..10 {
         for (path, status) in [
@@ -99,7 +99,7 @@ async fn what_is_exempt_disallowed_or_redirected_does_not_count() {
 }
 
 #[tokio::test]
-async fn off_keeps_no_pace() {
+async fn off_tracks_no_delay() {
     let site = site(Enforce::Off);
     for _ in 0..10 {
         assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);

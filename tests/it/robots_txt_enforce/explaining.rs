@@ -7,20 +7,20 @@ use serde_json::Value;
 use super::site::FILE;
 use crate::support::program::{FIREFOX, GOOGLEBOT, run, succeed};
 
-/// Path, user agent, settings; a line of the answer, and the decision.
+/// Path, User-Agent and settings, with a line of the explanation and the decision.
 const CASES: [[&str; 5]; 9] = [
     [
         "/private/a",
         GOOGLEBOT,
         "enforce = 'on'",
-        "robots.txt  Line 3, \"Disallow: /private/\", disallows it, in the group of line 2, \"Googlebot\".",
+        "robots.txt  Line 3, \"Disallow: /private/\", disallows the path, in the group at line 2, \"Googlebot\".",
         "refuse 403",
     ],
     [
         "/a?sort=b",
         GOOGLEBOT,
         "enforce = 'on'\nrefusal = '429'",
-        "robots.txt  The answer is 429.",
+        "robots.txt  The response is 429.",
         "refuse 429",
     ],
     [
@@ -34,48 +34,48 @@ const CASES: [[&str; 5]; 9] = [
         "/private/a",
         GOOGLEBOT,
         "",
-        "robots.txt  It passes and is counted: robots_txt.enforce is report.",
+        "robots.txt  The request passes and is counted: robots_txt.enforce is report.",
         "pass",
     ],
     [
         "/private/a",
         GOOGLEBOT,
         "enforce = 'off'",
-        "robots.txt  Nobody is held to it: robots_txt.enforce is off.",
+        "robots.txt  robots.txt is not enforced: robots_txt.enforce is off.",
         "pass",
     ],
     [
         "/private/open/a",
         GOOGLEBOT,
         "enforce = 'on'",
-        "robots.txt  Line 4, \"Allow: /private/open/\", allows it, in the group of line 2, \"Googlebot\".",
+        "robots.txt  Line 4, \"Allow: /private/open/\", allows the path, in the group at line 2, \"Googlebot\".",
         "pass",
     ],
     [
         "/private/a",
         "bingbot/2.0",
         "enforce = 'on'",
-        "robots.txt  No rule matches in the group of line 7, \"*\", so that it is allowed.",
+        "robots.txt  No rule in the group at line 7, \"*\", matches, so the path is allowed.",
         "pass",
     ],
     [
         "/robot-heaven/",
         GOOGLEBOT,
         "enforce = 'on'",
-        "robots.txt  The path is part of robot heaven, so that it is not asked.",
+        "robots.txt  The path belongs to robot heaven, so robots.txt is not checked.",
         "pass",
     ],
     [
         "/private/a",
         FIREFOX,
         "enforce = 'on'",
-        "robots.txt  Only robots are held to it.",
+        "robots.txt  robots.txt is enforced for robots only.",
         "pass",
     ],
 ];
 
 #[test]
-fn explain_names_group_rule_line_and_answer() {
+fn explain_names_group_rule_line_and_response() {
     let directory = tempfile::tempdir().unwrap();
     let text = FILE.replace("ExampleBot", "Googlebot");
     fs::write(directory.path().join("robots.txt"), text).unwrap();
@@ -95,7 +95,7 @@ fn explain_names_group_rule_line_and_answer() {
 }
 
 #[test]
-fn explain_tells_programs_the_same() {
+fn explain_prints_the_same_as_json() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("robots.txt"), FILE).unwrap();
     let configuration = "web_robots_db = ''\nrobots_txt.enforce = 'on'";
@@ -111,7 +111,7 @@ fn explain_tells_programs_the_same() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_told() {
+fn a_missing_file_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = [
         "explain",

@@ -1,4 +1,4 @@
-//! A running server that holds robots to its robots.txt.
+//! A running server that enforces its robots.txt.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use tower::ServiceExt as _;
 use crate::support::program::{FIREFOX, GOOGLEBOT};
 
 const BINGBOT: &str = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)";
-/// The file refuses Googlebot /about.html.
+/// A file that disallows /about.html for Googlebot.
 const FILE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/data/robots_txt/about.txt"
@@ -95,7 +95,7 @@ impl Running {
 }
 
 #[tokio::test]
-async fn a_robot_refused_by_name_gets_the_answer_and_a_browser_is_never_touched() {
+async fn a_named_robot_is_refused_and_a_browser_is_never_affected() {
     let server = Running::start("robots_txt.enforce = 'on'").await;
     let (status, text) = server.get("/about.html", GOOGLEBOT).await;
     assert_eq!(status, 403);
@@ -128,7 +128,7 @@ async fn a_robot_refused_by_name_gets_the_answer_and_a_browser_is_never_touched(
 }
 
 #[tokio::test]
-async fn googles_other_robots_keep_to_googlebots_rules_where_they_have_none() {
+async fn googles_other_robots_follow_googlebots_rules_if_they_have_none() {
     let server = Running::start("robots_txt.enforce = 'on'").await;
     assert_eq!(
         server.status("/about.html", "Googlebot-Image/1.0").await,
@@ -139,7 +139,7 @@ async fn googles_other_robots_keep_to_googlebots_rules_where_they_have_none() {
 }
 
 #[tokio::test]
-async fn what_would_not_be_redirected_is_refused() {
+async fn requests_that_would_not_be_redirected_are_refused() {
     let text = "robots_txt.enforce = 'on'\nrobots_txt.refusal = 'redirect'";
     let server = Running::start(text).await;
     assert_eq!(server.status("/about.html", GOOGLEBOT).await, 302);
@@ -152,7 +152,7 @@ async fn what_would_not_be_redirected_is_refused() {
 }
 
 #[tokio::test]
-async fn a_reload_changes_how_strictly_robots_are_held() {
+async fn a_reload_changes_the_enforcement() {
     let server = Running::start("").await;
     assert_eq!(server.status("/about.html", GOOGLEBOT).await, 200);
     for (text, status) in [

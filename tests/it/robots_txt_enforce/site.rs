@@ -29,7 +29,7 @@ User-agent: *
 Disallow: /hidden/
 ";
 
-/// Site whose pages all answer 200.
+/// Site with status 200 on all pages.
 pub(super) struct Site {
     pub(super) enforcer: Enforcer,
     pub(super) layer: RobotDetectionLayer,
@@ -61,18 +61,18 @@ pub(super) fn robots() -> [Robot; 2] {
     [example, robot("newsbot", "NewsBot")]
 }
 
-/// Policy that filters nothing but the members' area.
+/// Returns a policy that filters only the members' area.
 pub(super) fn policy() -> PolicyBuilder {
     Policy::builder().never("/robot-detection/admin")
 }
 
 impl Site {
-    /// A site with this robots.txt.
+    /// Creates a site with this robots.txt.
     pub(super) fn new(text: &str, settings: impl FnOnce(LayerBuilder) -> LayerBuilder) -> Self {
         Self::with(text, robots(), settings)
     }
 
-    /// The same with robots of its own.
+    /// Creates a site with this robots.txt and the given robots.
     pub(super) fn with(
         text: &str,
         robots: impl IntoIterator<Item = Robot>,

@@ -1,4 +1,4 @@
-//! Which group a robot belongs to, and which file.
+//! The group and the file that apply to a robot.
 
 use robot_detection::{
     detect::UNLISTED as UNLISTED_ID,
@@ -12,7 +12,7 @@ fn strict(text: &str, robots: impl IntoIterator<Item = Robot>) -> Site {
     Site::with(text, robots, |layer| layer.enforce_robots_txt(Enforce::On))
 }
 
-/// A file in which each of the groups refuses its own path.
+/// Returns a file in which each group disallows its own path.
 fn groups(names: &[&str]) -> String {
     let group = |name: &&str| {
         format!(
@@ -24,7 +24,7 @@ fn groups(names: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_listed_robot_is_found_by_its_product_token_and_by_nothing_else() {
+async fn a_listed_robot_is_found_only_by_its_product_token() {
     let mut listed = robot("id-bot", "PatternBot");
     listed.name = "NameBot".to_owned();
     listed.product_token = Some("TokenBot".to_owned());
@@ -40,7 +40,7 @@ async fn a_listed_robot_is_found_by_its_product_token_and_by_nothing_else() {
 }
 
 #[tokio::test]
-async fn without_a_product_token_its_names_are_looked_for_in_turn() {
+async fn without_a_product_token_its_names_are_tried_in_turn() {
     let mut listed = robot("id-bot", "PatternBot");
     listed.name = "NameBot".to_owned();
     let mut names = vec!["PatternBot", "id-bot", "NameBot"];
@@ -60,7 +60,7 @@ async fn without_a_product_token_its_names_are_looked_for_in_turn() {
 }
 
 #[tokio::test]
-async fn whom_no_group_names_has_the_rules_of_all() {
+async fn an_unnamed_robot_follows_the_general_group() {
     let site = strict(super::site::FILE, super::site::robots());
     assert_eq!(site.status("/hidden/a", NEWSBOT).await, 403);
     assert_eq!(site.status("/private/a", NEWSBOT).await, 200);
@@ -68,7 +68,7 @@ async fn whom_no_group_names_has_the_rules_of_all() {
 }
 
 #[tokio::test]
-async fn an_unlisted_robot_is_found_by_a_name_in_its_header() {
+async fn an_unlisted_robot_is_found_by_a_name_in_its_user_agent() {
     let text = "User-agent: mysterycrawler\nDisallow: /m/\n\nUser-agent: *\nDisallow: /all/\n";
     let site = strict(text, super::site::robots());
     assert_eq!(site.status("/m/a", UNLISTED).await, 403);
@@ -82,7 +82,7 @@ async fn an_unlisted_robot_is_found_by_a_name_in_its_header() {
 }
 
 #[tokio::test]
-async fn a_thousand_made_up_robots_leave_bounded_traces() {
+async fn a_thousand_invented_robots_use_bounded_memory() {
     let site = strict("User-agent: *\nDisallow: /\nCrawl-delay: 5\n", []);
     for number in 0..1_500 {
         let user_agent = format!("made-up-crawler-{number}/1.0 (+http://{number}.example/)");
@@ -122,7 +122,7 @@ async fn each_host_has_its_own_file() {
 }
 
 #[tokio::test]
-async fn without_a_file_nobody_is_held_to_anything() {
+async fn without_a_file_nothing_is_enforced() {
     let files = RobotsFiles::default().host("a.example", file("User-agent: *\nDisallow: /\n"));
     let site = Site::new("", |layer| {
         layer.robots_txt(files).enforce_robots_txt(Enforce::On)

@@ -1,4 +1,4 @@
-//! Rules of a handle: on the admin page, in the layer, after a reload.
+//! A handle's rules: on the admin page, in the layer, after a reload.
 
 use axum::{Router, body::Body, http::Request, routing::get};
 use http_body_util::BodyExt as _;
@@ -61,7 +61,7 @@ async fn the_admin_page_lists_rules_in_order_with_their_origin() {
 }
 
 #[tokio::test]
-async fn the_identify_page_tells_of_rules() {
+async fn the_identify_page_shows_rules() {
     let policy = Policy::builder().rule(Rule::builder(Action::Pass).operators(["Google"]));
     let robots = handle(policy).await;
     let path = "/api/v1/identify?user_agent=Googlebot/2.1&path=/members-only-stuff/";
@@ -76,7 +76,7 @@ async fn the_identify_page_tells_of_rules() {
 }
 
 #[tokio::test]
-async fn each_redirect_has_its_own_location_also_after_an_exchange() {
+async fn each_redirect_has_its_own_location_even_after_a_reload() {
     let to = |robot: &str, url: &str| {
         Rule::builder(Action::Redirect)
             .robots([robot])
@@ -117,7 +117,7 @@ fn loaded(text: &str) -> Loaded {
 }
 
 #[tokio::test]
-async fn a_reload_exchanges_rules_lists_and_whether_unlisted_robots_are_recognised() {
+async fn a_reload_replaces_rules_lists_and_the_recognition_of_unlisted_robots() {
     let first = loaded("allow_robots = 'a'");
     let robots = app::assemble(&first).unwrap().build_idle().await.unwrap();
     let shown = |key: &str| {

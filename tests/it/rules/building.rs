@@ -1,4 +1,4 @@
-//! Rules that are refused, and rules that never decide.
+//! Rejected rules, and unreachable rules.
 
 use robot_detection::policy::{Action, Policy, PolicyBuilder, PolicyError, Rule, RuleBuilder};
 
@@ -24,7 +24,7 @@ fn refused(policy: PolicyBuilder) -> (usize, &'static str, String) {
 }
 
 #[test]
-fn rules_that_never_match_or_lead_astray_are_refused() {
+fn rules_that_never_match_or_redirect_wrongly_are_rejected() {
     for (rule, key, text) in [
         (pass().robots([""; 0]), "robots", "the list is empty"),
         (pass().robots([" "]), "robots", "the list is empty"),
@@ -36,7 +36,7 @@ fn rules_that_never_match_or_lead_astray_are_refused() {
         (
             pass().redirect_url("/x/"),
             "redirect_url",
-            "the action is pass",
+            "the action pass does not use this key",
         ),
         (
             redirect().redirect_url("//evil.example/"),
@@ -82,7 +82,7 @@ fn rules_that_never_match_or_lead_astray_are_refused() {
 }
 
 #[test]
-fn a_place_to_send_robots_to_is_needed() {
+fn a_redirect_target_is_required() {
     let nowhere = || Policy::builder().redirect_url("");
     assert_eq!(refused(nowhere().rule(redirect())).1, "redirect_url");
     let denied = nowhere().deny_robots(["x"]).build().unwrap_err();
@@ -121,7 +121,7 @@ fn rules_alone_or_a_list_alone_redirect() {
 }
 
 #[test]
-fn two_rules_of_one_name_and_too_many_are_refused() {
+fn duplicate_names_and_too_many_rules_are_rejected() {
     let policy = Policy::builder().rules([pass().name("a"), pass().robots(["x"]).name(" a ")]);
     let (number, key, reason) = refused(policy);
     assert_eq!((number, key), (2, "name"), "{reason}");
@@ -130,7 +130,7 @@ fn two_rules_of_one_name_and_too_many_are_refused() {
 }
 
 #[test]
-fn rules_behind_wider_ones_are_found() {
+fn rules_shadowed_by_wider_ones_are_found() {
     let policy = build(|policy| {
         policy.rules([
             pass().robots(["a", "b"]),

@@ -1,4 +1,4 @@
-//! Who is redirected, by which rule.
+//! The redirected robots, and the rule that decides.
 
 use proptest::prelude::*;
 use robot_detection::{
@@ -19,7 +19,7 @@ fn redirect() -> RuleBuilder {
     Rule::builder(Action::Redirect)
 }
 
-/// By default alpha, beta and gamma are redirected, delta is a library.
+/// Tests with default purposes: alpha, beta and gamma are redirected, delta is a library.
 macro_rules! rules {
     ($($name:ident: [$($rule:expr),*], $path:expr => $redirected:expr;)*) => {
         $(#[test] fn $name() {
@@ -62,7 +62,7 @@ rules! {
 }
 
 #[test]
-fn a_rule_sends_robots_where_it_says() {
+fn a_rule_redirects_robots_to_its_target() {
     let policy = build(|policy| {
         policy.rules([
             redirect().robots(["alpha"]).redirect_url("/other-heaven/"),
@@ -92,7 +92,7 @@ fn a_rule_sends_robots_where_it_says() {
 }
 
 #[test]
-fn allow_goes_before_deny_and_deny_before_rules() {
+fn allow_precedes_deny_and_deny_precedes_rules() {
     let policy = build(|policy| {
         policy
             .allow_robots(["alpha", "beta"])
@@ -106,7 +106,7 @@ fn allow_goes_before_deny_and_deny_before_rules() {
 }
 
 #[test]
-fn reasons_tell_who_decided() {
+fn reasons_name_the_deciding_setting() {
     let policy = build(|policy| {
         policy.rules([
             pass().robots(["alpha"]),
@@ -127,7 +127,7 @@ fn reasons_tell_who_decided() {
 }
 
 #[test]
-fn ten_thousand_ids_are_no_more_than_one() {
+fn ten_thousand_ids_cost_no_more_than_one() {
     let ids = (0..10_000).map(|number| format!("robot{number}"));
     let ids: Vec<_> = ids.chain(["gamma".to_owned()]).collect();
     let policy = build(|policy| policy.rule(pass().robots(&ids)));
@@ -170,7 +170,7 @@ fn a_decision_about_a_robot_allocates_nothing() {
 }
 
 #[test]
-fn a_rule_that_lets_all_pass_needs_no_vary() {
+fn a_rule_that_passes_all_needs_no_vary() {
     let policy = build(|policy| {
         policy.rules([
             pass().paths(["/members-only-stuff/public/*"]),
@@ -197,7 +197,7 @@ fn a_rule_that_lets_all_pass_needs_no_vary() {
 }
 
 #[test]
-fn the_explanation_tells_of_each_rule_that_was_asked() {
+fn the_explanation_lists_each_evaluated_rule() {
     let policy = build(|policy| {
         policy.deny_robots(["x"]).rules([
             pass()
@@ -230,13 +230,13 @@ fn the_explanation_tells_of_each_rule_that_was_asked() {
     assert_eq!(
         steps,
         [
-            "The robot is not one of those redirected on every filtered path.",
+            "The robot is not configured to be redirected on every filtered path.",
             "Rule \"partners may read\" (f.toml:3) does not match: the robot is \"beta\".",
             "Rule 2 does not match: the operator is \"ACME\".",
             "Rule 3 does not match: the purpose is ai-training.",
-            "Rule 4 does not match: the path is none of its paths.",
+            "Rule 4 does not match: the rule's paths do not match.",
             "Rule 5 matches; its action is redirect.",
-            "The answer is 302 to /other/.",
+            "The response is 302, a redirect to /other/.",
         ]
     );
 }
@@ -316,7 +316,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
         )
 }
 
-/// A policy of some rules; `None` where they are refused.
+/// Returns a policy with some rules; `None` if they are rejected.
 fn some_policy(rules: &[Wanted], lists: u8, pattern: &str) -> Option<Policy> {
     let denied = if lists & 1 == 0 {
         vec![]
@@ -343,7 +343,7 @@ fn some_path() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn explanation_vary_and_loops_are_right_whatever_the_rules(
+    fn explanation_vary_and_loop_protection_are_right_for_any_rules(
         rules in proptest::collection::vec(wanted(), 0..5),
         lists in 0..4_u8,
         pattern in prop_oneof![Just("/m/*"), Just("*"), Just("")],
@@ -380,7 +380,7 @@ proptest! {
     }
 
     #[test]
-    fn the_old_parameters_are_the_short_form_of_the_last_rule(
+    fn the_old_parameters_are_a_short_form_of_the_last_rule(
         rules in proptest::collection::vec(wanted(), 0..4),
         lists in 0..4_u8,
         path in some_path(),

@@ -1,4 +1,4 @@
-//! Rules of a configuration file, as the program keeps them.
+//! Rules of a configuration file in the running program.
 
 use std::{fs, path::Path};
 
@@ -47,7 +47,7 @@ fn log(directory: &Path) -> String {
     fs::read_to_string(directory.join("stderr.log")).unwrap()
 }
 
-/// Where an answer leads, `-` if it is no redirect.
+/// Returns the redirect target of a response, or `-` if there is none.
 fn place(answer: &Answer) -> String {
     match answer.status {
         302 => answer.header("location"),
@@ -56,7 +56,7 @@ fn place(answer: &Answer) -> String {
 }
 
 #[test]
-fn rules_and_lists_hold_over_http() {
+fn rules_and_lists_apply_over_http() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let arguments = ["registry", "add", "house", "--useragent", "HouseRobot"];
@@ -86,7 +86,7 @@ fn rules_and_lists_hold_over_http() {
 }
 
 #[test]
-fn unlisted_robots_are_told_apart_over_http() {
+fn unlisted_robots_are_recognised_over_http() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "");
     let server = Server::start(directory.path(), &["serve"]);
@@ -120,7 +120,7 @@ fn unlisted_robots_are_told_apart_over_http() {
 }
 
 #[test]
-fn explain_tells_of_each_rule() {
+fn explain_shows_each_rule() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let explain = |path: &str, user_agent: &str, json: bool| {
@@ -130,7 +130,7 @@ fn explain_tells_of_each_rule() {
     };
     let text = explain("/members-only-stuff/archive/1", GPTBOT, false);
     for line in [
-        "allow     The robot is not one of those that always pass.",
+        "allow     The robot is not configured to always pass.",
         "rule      Rule \"engines may read the archive\" (robot-detection.toml:5) does not match: the robot is \"gptbot\".",
         "rule      Rule 2 (robot-detection.toml:11) matches; its action is redirect.",
         "decision  redirect 302 /for-ai/",
@@ -150,7 +150,7 @@ fn explain_tells_of_each_rule() {
 }
 
 #[test]
-fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
+fn a_reload_applies_rules_and_lists_and_an_invalid_rule_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let server = Server::start(directory.path(), &["serve"]);
@@ -164,7 +164,7 @@ fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
         "deny_robots = ['bingbot']\n[[rule]]\nrobots = ['gptbot']\naction = 'redirect'\nredirect_url = '/x/'",
     );
     server.reload(directory.path());
-    eventually("the new rule is in force", || place(GPTBOT) == "/x/");
+    eventually("the new rule applies", || place(GPTBOT) == "/x/");
     assert_eq!(
         (place(BINGBOT), place(CURL)),
         ("/robot-heaven/".into(), "-".into())
@@ -174,24 +174,24 @@ fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
         "\n[[rule]]\naction = 'redirect'\nrobots = []",
     );
     server.signal("HUP");
-    eventually("the log says why", || {
+    eventually("the log contains the error", || {
         log(directory.path()).contains("robot-detection.toml:5: rule.robots: the list is empty")
     });
     assert_eq!(place(GPTBOT), "/x/");
 }
 
 #[test]
-fn wrong_rules_are_refused_with_their_line() {
+fn invalid_rules_are_rejected_with_their_line() {
     let directory = tempfile::tempdir().unwrap();
     for (wrong, told) in [
         (
             "[[rule]]\naction = 'pas'",
-            ":3: rule.action: \"pas\" is no action; did you mean \"pass\"?",
+            ":3: rule.action: \"pas\" is not a valid action; did you mean \"pass\"?",
         ),
         ("[[rule]]\npath = '/x'", ":2: a [[rule]] needs an action"),
         (
             "[[rule]]\naction = 'pass'\npurposes = ['serch']",
-            ":4: rule.purposes: \"serch\" is no purpose; did you mean \"search\"?",
+            ":4: rule.purposes: \"serch\" is not a valid purpose; did you mean \"search\"?",
         ),
         (
             "[[rule]]\naction = 'pass'\nrobot = ['x']",
@@ -203,7 +203,7 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "[[rule]]\naction = 'pass'\nsources = ['A B']",
-            ":4: rule.sources: \"A B\": a source name has",
+            ":4: rule.sources: \"A B\": a source name consists",
         ),
         (
             "[[rule]]\naction = 'pass'\npath = '/a[b'",
@@ -211,15 +211,15 @@ fn wrong_rules_are_refused_with_their_line() {
         ),
         (
             "[[rule]]\naction = 'pass'\n[[rule]]\naction = 'redirect'\nredirect_url = '//evil.example/'",
-            ":6: rule.redirect_url: with two leading slashes",
+            ":6: rule.redirect_url: two leading slashes",
         ),
         (
             "[rule]\naction = 'pass'",
-            ":2: unknown key \"rule\"; write it as a table that may be repeated: [[rule]]",
+            ":2: unknown key \"rule\"; write it as an array of tables: [[rule]]",
         ),
         (
             "redirect_url = ''\ndeny_robots = 'x'",
-            ":3: deny_robots: there is nowhere to send",
+            ":3: deny_robots: no redirect target",
         ),
     ] {
         configure(directory.path(), wrong);
@@ -234,7 +234,7 @@ fn wrong_rules_are_refused_with_their_line() {
 }
 
 #[test]
-fn lists_have_variables_and_rules_have_none() {
+fn lists_have_environment_variables_and_rules_have_none() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "");
     let explain = |name: &str| {
@@ -252,7 +252,7 @@ fn lists_have_variables_and_rules_have_none() {
 }
 
 #[test]
-fn doctor_tells_of_names_that_nobody_has_and_rules_that_never_decide() {
+fn doctor_reports_unused_names_and_unreachable_rules() {
     let directory = tempfile::tempdir().unwrap();
     configure(
         directory.path(),
@@ -279,13 +279,13 @@ max_connections = 100
     );
     let report = succeed(directory.path(), &["doctor", "--offline"]);
     for line in [
-        "allow_robots names the robot \"bingbott\", which no source has; did you mean \"bingbot\"?",
-        "allow_robots names unlisted robots, which are not recognised: unlisted_robots is false",
-        "deny_robots names \"gptbot\", which allow_robots lets pass; leave it out of one",
-        "rule 2 names the robot \"goglebot\", which no source has; did you mean \"googlebot\"?",
-        "rule 2 names the operator \"gogle\", which no robot has; did you mean \"Google\"?",
-        "rule 2 names the source \"bundeld\", which is not there; did you mean \"bundled\"?",
-        "rule \"late\" never decides: rule 1 comes first and matches all that it would",
+        "allow_robots names the unknown robot \"bingbott\"; did you mean \"bingbot\"?",
+        "allow_robots names unlisted robots, which are not detected: unlisted_robots is false",
+        "deny_robots names \"gptbot\", which allow_robots lets pass; remove it from one of them",
+        "rule 2 names the unknown robot \"goglebot\"; did you mean \"googlebot\"?",
+        "rule 2 names the unknown operator \"gogle\"; did you mean \"Google\"?",
+        "rule 2 names the unknown source \"bundeld\"; did you mean \"bundled\"?",
+        "rule \"late\" never decides: the earlier rule 1 matches all of its requests",
     ] {
         let line = format!("warn  rules: {line}");
         assert!(

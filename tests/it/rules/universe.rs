@@ -1,4 +1,4 @@
-//! Some robots, and what is asked about them.
+//! Sample robots, and queries about them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,7 +22,7 @@ pub(super) fn detector() -> &'static Detector {
     &DETECTOR
 }
 
-/// Alpha and beta of one operator, gamma of another, delta of none; each of another source.
+/// Alpha and beta of one operator, gamma of another, delta without; each from another source.
 fn some_robots() -> Detector {
     let robot = |id: &str, token: &str, purpose, operator: Option<&str>, source| {
         let mut robot = Robot::new(id, source);
@@ -63,7 +63,7 @@ pub(super) fn build(change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> Poli
     change(Policy::builder()).build().unwrap()
 }
 
-/// Where a request is sent, or why it passes.
+/// Returns the redirect target of a request, or the reason why it passes.
 pub(super) fn ask(policy: &Policy, path: &str, user_agent: &str) -> Result<String, PassReason> {
     let detector = detector();
     let claim = detector.identify(user_agent.as_bytes());
@@ -79,7 +79,7 @@ pub(super) fn ask(policy: &Policy, path: &str, user_agent: &str) -> Result<Strin
     }
 }
 
-/// The letters of the robots that are redirected.
+/// Returns the initials of the redirected robots.
 pub(super) fn redirected(policy: &Policy, path: &str) -> String {
     let robots = [("a", ALPHA), ("b", BETA), ("g", GAMMA), ("d", DELTA)];
     let robots = robots.iter();

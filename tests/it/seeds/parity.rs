@@ -1,4 +1,4 @@
-//! The original package, row by row: what it did, and what we do in its place.
+//! The original package, row by row: its behaviour, and ours.
 
 mod functions;
 mod keys;
@@ -32,7 +32,7 @@ use crate::support::{
     program::{FIREFOX, GOOGLEBOT, request},
 };
 
-/// What the source answers next.
+/// Next response of the source.
 #[derive(Clone, Debug)]
 enum Serve {
     File(String),
@@ -46,7 +46,7 @@ enum Serve {
 
 type Script = Arc<Mutex<Serve>>;
 
-/// A site under robot detection, with a source of its own.
+/// A site with robot detection and its own source.
 struct Site {
     robots: RobotDetection,
     script: Script,
@@ -57,7 +57,7 @@ struct Site {
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// A flat file of invented robots, numbered.
+/// Returns a flat file of invented, numbered robots.
 fn file(numbers: impl IntoIterator<Item = u32>) -> String {
     numbers.into_iter().fold(String::new(), |mut text, n| {
         let _ = write!(
@@ -110,7 +110,7 @@ async fn site(
     }
 }
 
-/// The application's own login: nobody is logged in.
+/// The application's own login, which rejects every request.
 async fn login(_: Request, _: Next) -> Response {
     StatusCode::UNAUTHORIZED.into_response()
 }
@@ -166,7 +166,7 @@ impl Site {
     async fn refresh(&self) -> Result<RefreshRecord, String> {
         let source = Source::web_robots_db();
         let refresher = self.robots.refresher();
-        // The refresh of the start is in the history before its lease is given back.
+        // The first refresh is recorded in the history before its lease is released.
         eventually_async("no other refresh is under way", async || {
             let options = RefreshOptions::default();
             let refreshed = refresher.refresh(&source, Trigger::Command, options);
@@ -178,7 +178,7 @@ impl Site {
         .await
     }
 
-    /// Waits for the refresh of the start, to its record in the history.
+    /// Waits until the first refresh is recorded in the history.
     async fn started(&self) {
         let refreshes = self.robots.store().refreshes();
         eventually_async("the refresh of the start is recorded", async || {
@@ -201,7 +201,7 @@ impl Site {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_01_useragents_and_names_are_kept_whole() {
+async fn row_01_useragents_and_names_are_stored_completely() {
     let site = site(Serve::File(file(0..20)), |builder| builder).await;
     site.started().await;
     let row = site
@@ -232,7 +232,7 @@ async fn row_02_the_last_record_is_kept_without_a_final_newline() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_03_a_bad_record_is_skipped_counted_and_shown() {
+async fn row_03_an_invalid_record_is_skipped_counted_and_shown() {
     let long = format!("LongWalker/1.0 ({})", "w".repeat(90));
     assert_eq!(long.len(), 107);
     let bad = format!(
@@ -272,7 +272,7 @@ async fn row_03_a_bad_record_is_skipped_counted_and_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_04_a_bad_download_leaves_the_rows_as_they_were() {
+async fn row_04_a_failed_download_leaves_the_rows_unchanged() {
     let site = site(Serve::File(file(0..30)), |builder| {
         builder.fetch_limits(robot_detection::fetch::FetchLimits {
             timeout: Duration::from_millis(500),
@@ -309,7 +309,7 @@ async fn row_04_a_bad_download_leaves_the_rows_as_they_were() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_05_robots_that_vanished_are_removed() {
+async fn row_05_missing_robots_are_removed() {
     let site = site(Serve::File(file(0..30)), |builder| builder).await;
     site.started().await;
     let changed = file(3..46).replace("The Walker Number 5\n", "Five\n");
@@ -347,7 +347,7 @@ async fn row_06_a_refresh_takes_effect_without_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_07_any_user_agent_that_names_the_robot_matches() {
+async fn row_07_any_user_agent_with_the_robots_name_matches() {
     let site = site(Serve::File(file(0..30)), |builder| builder).await;
     site.started().await;
     for (user_agent, status) in [
@@ -370,7 +370,7 @@ async fn row_07_any_user_agent_that_names_the_robot_matches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_08_the_age_decides_and_an_empty_table_refreshes_at_once() {
+async fn row_08_the_age_decides_and_an_empty_table_refreshes_immediately() {
     let site = site(Serve::File(file(0..30)), |builder| {
         builder.refresh_interval_days(7)
     })
@@ -394,7 +394,7 @@ async fn row_08_the_age_decides_and_an_empty_table_refreshes_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_09_get_and_head_are_redirected_other_methods_pass() {
+async fn row_09_get_and_head_are_redirected_and_other_methods_pass() {
     let site = site(Serve::File(file(0..30)), |builder| builder).await;
     site.started().await;
     for (method, status) in [
@@ -440,7 +440,7 @@ async fn row_10_patterns_are_plain_globs_on_the_decoded_path() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_11_the_loop_guard_goes_by_segments_and_by_own_hosts() {
+async fn row_11_the_loop_protection_compares_segments_and_own_hosts() {
     let site = site(Serve::File(file(0..30)), |builder| {
         builder.filter_patterns(["/*"])
     })
@@ -489,7 +489,7 @@ async fn row_13_the_layer_comes_before_the_applications_login() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_14_without_patterns_nothing_is_filtered_and_the_admin_page_says_so() {
+async fn row_14_without_patterns_nothing_is_filtered_and_the_admin_page_shows_it() {
     let site = site(Serve::File(file(0..30)), |builder| {
         builder.filter_patterns([""; 0])
     })
@@ -563,7 +563,7 @@ async fn row_16_a_failed_refresh_is_noticed_until_the_next_success() {
 }
 
 #[test]
-fn row_17_the_parameters_have_their_old_names_and_new_ones() {
+fn row_17_the_parameters_have_their_old_and_new_names() {
     use robot_detection::config::Loader;
     for text in [
         "WebRobotsDB = 'a.txt'\nFilterPattern = '/a/*,/b/*'\nRedirectURL = '/h/'\nRefreshIntervalDays = 3",
@@ -599,6 +599,6 @@ async fn row_18_the_target_is_a_page_a_script_or_another_host() {
     assert_eq!(
         site.get("/members-only-stuff/a", GOOGLEBOT),
         401,
-        "not in this registry"
+        "the robot is not in this registry"
     );
 }

@@ -1,4 +1,4 @@
-//! Registries as files: eras of a flat file, the lists of others, and arbitrary bytes.
+//! Registries as files: eras of a flat file, third-party lists, and arbitrary bytes.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,12 +24,12 @@ fn data(name: &str) -> Vec<u8> {
 
 fn era(number: u8) -> Parsed {
     let bytes = data(&format!("era{number}.txt"));
-    parse(Format::WebRobotsDb, &bytes, &Source::web_robots_db()).expect("it is a flat file")
+    parse(Format::WebRobotsDb, &bytes, &Source::web_robots_db()).expect("invalid flat file")
 }
 
 fn import(format: Format, name: &str) -> Parsed {
-    let source = "test".parse().expect("a source name");
-    parse(format, &data(name), &source).expect("it is of the format")
+    let source = "test".parse().expect("invalid name of a source");
+    parse(format, &data(name), &source).expect("invalid file of the format")
 }
 
 fn by_id(parsed: &Parsed) -> BTreeMap<&str, &Robot> {
@@ -57,7 +57,7 @@ fn skipped(parsed: &Parsed) -> Vec<(usize, &str)> {
 }
 
 #[test]
-fn every_record_of_an_era_is_a_robot_or_told() {
+fn every_record_of_an_era_is_a_robot_or_reported() {
     let parsed = era(1);
     assert_eq!((parsed.robots.len(), parsed.records), (40, 43));
     assert_eq!(parsed.comment_lines, 3);
@@ -89,7 +89,7 @@ fn every_record_of_an_era_is_a_robot_or_told() {
 }
 
 #[test]
-fn sixteen_robots_come_three_go_and_one_changes_between_the_eras() {
+fn sixteen_robots_appear_three_disappear_and_one_changes_between_the_eras() {
     let (before, after) = (era(1), era(2));
     let (old, new) = (by_id(&before), by_id(&after));
     let added: Vec<_> = new
@@ -134,14 +134,14 @@ fn sixteen_robots_come_three_go_and_one_changes_between_the_eras() {
 }
 
 #[test]
-fn no_pattern_of_the_eras_hits_a_browser() {
+fn no_pattern_of_the_eras_matches_a_browser() {
     for mut robots in [era(1).robots, era(2).robots] {
         assert_eq!(self_test(&mut robots), 0, "{robots:?}");
     }
 }
 
 #[test]
-fn an_export_reads_back_as_it_was() {
+fn an_export_can_be_imported_unchanged() {
     let all = [
         (Source::web_robots_db(), era(2)),
         (Source::bundled(), bundled()),
@@ -165,7 +165,7 @@ fn an_export_reads_back_as_it_was() {
 }
 
 #[test]
-fn the_bundled_registry_is_read_without_a_loss() {
+fn the_bundled_registry_is_parsed_without_a_loss() {
     let parsed = bundled();
     assert_eq!(parsed.skipped, []);
     assert!(parsed.robots.iter().any(|robot| robot.id == "googlebot"));
@@ -176,7 +176,7 @@ fn the_bundled_registry_is_read_without_a_loss() {
 }
 
 #[test]
-fn crawler_user_agents_are_read_with_their_anchors() {
+fn crawler_user_agents_are_parsed_with_their_anchors() {
     let parsed = import(Format::CrawlerUserAgents, "crawler-user-agents.json");
     assert_eq!(
         ids(&parsed),
@@ -203,7 +203,7 @@ fn crawler_user_agents_are_read_with_their_anchors() {
 }
 
 #[test]
-fn ai_robots_are_read_as_tokens() {
+fn ai_robots_are_parsed_as_tokens() {
     let parsed = import(Format::AiRobotsTxt, "robots.json");
     assert_eq!(
         ids(&parsed),
@@ -222,7 +222,7 @@ fn ai_robots_are_read_as_tokens() {
 }
 
 #[test]
-fn matomo_robots_are_read_with_their_lines() {
+fn matomo_robots_are_parsed_with_their_lines() {
     let parsed = import(Format::Matomo, "bots.yml");
     assert_eq!(
         ids(&parsed),
@@ -241,7 +241,7 @@ fn matomo_robots_are_read_with_their_lines() {
 }
 
 #[test]
-fn a_plain_list_is_read_line_by_line() {
+fn a_plain_list_is_parsed_line_by_line() {
     let parsed = import(Format::List, "list.txt");
     assert_eq!(
         ids(&parsed),
@@ -255,7 +255,7 @@ fn a_plain_list_is_read_line_by_line() {
 }
 
 #[test]
-fn the_format_of_each_file_is_guessed() {
+fn the_format_of_each_file_is_detected() {
     for (name, format) in [
         ("era1.txt", Format::WebRobotsDb),
         ("era2.txt", Format::WebRobotsDb),
@@ -269,7 +269,7 @@ fn the_format_of_each_file_is_guessed() {
 }
 
 #[test]
-fn a_file_of_another_format_is_refused_and_its_own_named() {
+fn a_file_of_another_format_is_rejected_with_its_format_named() {
     let error = parse(
         Format::WebRobotsDb,
         &data("bots.yml"),
@@ -296,7 +296,7 @@ const FILES: &[&str] = &[
     "list.txt",
 ];
 
-/// Bytes that are nothing, and bytes that begin like something.
+/// Generates arbitrary bytes, and bytes that begin like a known format.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop::sample::select(vec![
         &b"robot-id: "[..],
@@ -353,7 +353,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_bytes_make_a_parser_panic_or_break_its_word(bytes in bytes()) {
+    fn no_bytes_make_a_parser_panic_or_violate_its_contract(bytes in bytes()) {
         for &format in Format::ALL {
             let Ok(parsed) = parse(format, &bytes, &Source::bundled()) else {
                 continue;
@@ -372,7 +372,7 @@ proptest! {
     }
 
     #[test]
-    fn no_useragent_makes_the_rules_panic_or_a_loose_token(useragent in "\\PC{0,60}|[a-zA-Z/ .();:,_-]{0,60}") {
+    fn no_useragent_makes_the_rules_panic_or_produces_a_loose_token(useragent in "\\PC{0,60}|[a-zA-Z/ .();:,_-]{0,60}") {
         for pattern in normalise(&useragent).unwrap_or_default() {
             let size = pattern.text.chars().filter(|c| c.is_alphanumeric()).count();
             let least = if pattern.kind == PatternKind::Token { 4 } else { 1 };
@@ -381,7 +381,7 @@ proptest! {
     }
 
     #[test]
-    fn browsers_give_no_pattern(version in 60_u32..200, system in prop::sample::select(vec![
+    fn browsers_produce_no_pattern(version in 60_u32..200, system in prop::sample::select(vec![
         "Windows NT 10.0; Win64; x64", "X11; Linux x86_64", "Macintosh; Intel Mac OS X 10_15_7",
         "iPhone; CPU iPhone OS 17_1 like Mac OS X", "Linux; Android 10; K",
     ])) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use robot_detection::robots_txt::{Dialect, RobotsTxt};
 
-/// What a file answers: `+` and the line of the rule, or `-`, for each question.
+/// Returns the result of each query: `+` or `-`, with the line of the rule.
 fn answers(dialect: Dialect, text: &str, questions: &[(&str, &str)]) -> Vec<String> {
     let file = RobotsTxt::parse_from("http://host.example/robots.txt", text.as_bytes(), dialect);
     let answer = |(robot, url): &(&str, &str)| {
@@ -17,7 +17,7 @@ fn answers(dialect: Dialect, text: &str, questions: &[(&str, &str)]) -> Vec<Stri
     questions.iter().map(answer).collect()
 }
 
-/// Checks answers, each written as [`answers`] writes them.
+/// Asserts results in the format of [`answers`].
 #[track_caller]
 fn holds(dialect: Dialect, text: &str, expected: &[&str]) {
     let questions: Vec<_> = expected
@@ -96,9 +96,9 @@ Disallow: /dynamic
 Disallow: /private
 ";
 
-/// Table 9-4. Its robots' names have hyphens in the file; the table's do not.
+/// Table 9-4. Names of robots have hyphens in the file, but not in the table.
 #[test]
-fn marys_antiques_lets_each_robot_where_the_table_says() {
+fn marys_antiques_admits_each_robot_as_the_table_shows() {
     const URLS: [&str; 6] = [
         "http://www.marys-antiques.com/",
         "http://www.marys-antiques.com/index.html",
@@ -122,7 +122,7 @@ fn marys_antiques_lets_each_robot_where_the_table_says() {
 
 /// HTTP: The Definitive Guide, 9.4.3: the book and the standards differ.
 #[test]
-fn an_empty_disallow_keeps_out_in_the_book_and_lets_in_elsewhere() {
+fn an_empty_disallow_forbids_all_in_the_book_and_nothing_elsewhere() {
     let text = "# only Slurp & Webcrawler\n\nUser-Agent: slurp\nUser-Agent: webcrawler\n\
                 Disallow: /private\n\nUser-Agent: *\nDisallow:\n";
     for dialect in Dialect::names().map(|name| name.parse::<Dialect>().expect("a preset")) {
@@ -137,7 +137,7 @@ fn an_empty_disallow_keeps_out_in_the_book_and_lets_in_elsewhere() {
 
 /// HTTP: The Definitive Guide, 9.4.3, "User-Agent lines".
 #[test]
-fn a_name_in_the_file_is_a_part_of_the_robots_name() {
+fn a_name_in_the_file_matches_a_part_of_the_robots_name() {
     let text = "User-Agent: bot\nDisallow: /\n";
     for (robot, refused) in [
         ("Bot", true),
@@ -152,7 +152,7 @@ fn a_name_in_the_file_is_a_part_of_the_robots_name() {
     }
 }
 
-/// Geoportal, "Being a Good Robot": the example there.
+/// The example in Geoportal, "Being a Good Robot".
 const GEOPORTAL: &str = "\
 # General Section
 User-Agent: *
@@ -198,7 +198,7 @@ fn geoportal_falls_back_to_the_general_section() {
 }
 
 #[test]
-fn geoportals_program_takes_the_longest_match_of_both_sections() {
+fn geoportals_program_uses_the_longest_match_of_both_sections() {
     holds(
         Dialect::geoportal_longest(),
         GEOPORTAL,
@@ -245,7 +245,7 @@ Disallow: /b
 
 /// Melkov, "Host directive", www-talk 2003.
 #[test]
-fn a_mirror_is_closed_by_the_name_of_the_main_one() {
+fn a_mirror_is_excluded_by_the_name_of_the_main_host() {
     let text = "User-Agent: *\nDisallow: /forum\nDisallow: /cgi-bin\n\
                 Host: http://wrong.example\nHost: www.myhost.ru\n";
     for (site, allowed) in [
@@ -281,7 +281,7 @@ fn a_mirror_is_closed_by_the_name_of_the_main_one() {
 }
 
 #[test]
-fn yandex_today_keeps_host_and_clean_param_as_data() {
+fn yandex_today_treats_host_and_clean_param_as_data() {
     let text = "User-agent: *\nDisallow: /a\nHost: www.myhost.ru\nHost: other.ru\n\
                 Clean-param: ref /shop/\n";
     let file = RobotsTxt::parse(text.as_bytes(), Dialect::yandex());
@@ -357,7 +357,7 @@ User-Agent: quxbot
 
 /// RFC 9309 §2.2.1: groups of one robot are one group, `*` is for the others.
 #[test]
-fn groups_of_one_robot_are_read_together() {
+fn groups_of_one_robot_are_combined() {
     holds(
         Dialect::rfc9309(),
         "\
@@ -388,9 +388,9 @@ Disallow: /any
     );
 }
 
-/// RFC 9309 §2.2.2, the table of escapes.
+/// The table of escapes in RFC 9309 §2.2.2.
 #[test]
-fn escapes_are_compared_as_rfc_9309_says() {
+fn escapes_are_compared_as_in_rfc_9309() {
     for (rule, path, expected) in [
         ("/foo/bar?baz=quz", "/foo/bar?baz=quz", true),
         (
@@ -434,9 +434,9 @@ fn an_escaped_wildcard_is_longer_than_a_wildcard() {
     );
 }
 
-/// What Google's parser forgives (google/robotstxt, restated).
+/// Errors that Google's parser tolerates (google/robotstxt, restated).
 #[test]
-fn google_forgives_typos_and_a_missing_colon() {
+fn google_tolerates_typos_and_a_missing_colon() {
     holds(
         Dialect::google(),
         "\u{feff}user agent FooBot\nuseragent: FooBot\nDissallow: /a\ndisalow /b\nDiasllow: /c\n\
@@ -472,13 +472,13 @@ fn google_forgives_typos_and_a_missing_colon() {
     );
     assert!(
         !me.check("/robots.txt").allowed(),
-        "/robots.txt is ruled like any path"
+        "/robots.txt is matched like any path"
     );
 }
 
 /// `WWW::RobotRules` 6.02.
 #[test]
-fn the_standard_of_1994_is_read_as_robotrules_does() {
+fn the_standard_of_1994_is_applied_as_by_robotrules() {
     holds(
         Dialect::v0(),
         "\
@@ -521,7 +521,7 @@ Disallow: /late
 
 /// No preset has both options.
 #[test]
-fn an_allow_ends_no_list_of_agents_where_only_disallow_does() {
+fn an_allow_line_does_not_end_a_list_of_agents_where_only_disallow_does() {
     let mut dialect = Dialect::v0();
     dialect.allow = true;
     holds(
@@ -533,7 +533,7 @@ fn an_allow_ends_no_list_of_agents_where_only_disallow_does() {
 
 /// The draft of 1996: a record ends at a blank line, and the first match wins.
 #[test]
-fn the_draft_of_1996_takes_the_first_match_of_the_first_record() {
+fn the_draft_of_1996_uses_the_first_match_of_the_first_record() {
     holds(
         Dialect::v1(),
         "\
@@ -566,7 +566,7 @@ Disallow: /second
 }
 
 #[test]
-fn a_delay_is_about_those_named_since_the_last_one() {
+fn a_delay_applies_to_the_agents_named_since_the_last_delay() {
     let text = "\
 User-agent: a
 Crawl-delay: 1.5
@@ -607,13 +607,13 @@ Crawl-delay: 9
     assert_eq!((rate.requests, rate.period.as_secs()), (1, 10));
     assert!(
         !file.for_robot("b").check("/x").allowed(),
-        "a delay ends no list of robots"
+        "a delay must not end a list of robots"
     );
     assert!(!file.for_robot("a").check("/x").allowed());
 }
 
 #[test]
-fn a_header_is_about_the_longest_name_in_it() {
+fn a_header_applies_to_the_longest_name_in_it() {
     let text = "User-agent: Foo\nDisallow: /a\nUser-agent: Foo-Image\nDisallow: /b\n\
                 User-agent: *\nDisallow: /c\n";
     let file = RobotsTxt::parse(text.as_bytes(), Dialect::rfc9309());
@@ -636,7 +636,7 @@ fn a_header_is_about_the_longest_name_in_it() {
 }
 
 #[test]
-fn sitemaps_are_those_of_the_whole_file() {
+fn sitemaps_belong_to_the_whole_file() {
     let text =
         "Sitemap: http://a.example/1\nUser-agent: x\nsitemap:http://a.example/2 # two\nSitemap:\n";
     for name in Dialect::names() {
@@ -651,7 +651,7 @@ fn sitemaps_are_those_of_the_whole_file() {
 }
 
 #[test]
-fn groups_are_shown_as_they_were_written() {
+fn groups_are_shown_as_written() {
     let file = RobotsTxt::parse(MARY.as_bytes(), Dialect::rfc9309());
     let groups: Vec<_> = file.groups().collect();
     let shown: Vec<_> = groups
@@ -673,9 +673,9 @@ fn groups_are_shown_as_they_were_written() {
     assert_eq!(rule.as_deref(), Some("Allow: /private/suzy-stuff"));
 }
 
-/// Files made to hurt: they are read and asked like any other.
+/// Malicious files are parsed and queried like any other.
 #[test]
-fn hostile_files_are_files_like_others() {
+fn hostile_files_are_parsed_like_others() {
     let stars = format!(
         "User-agent: *\n{}",
         format!("Disallow: /{}\n", "*a".repeat(200)).repeat(100)

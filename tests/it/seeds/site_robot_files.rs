@@ -11,7 +11,7 @@ use crate::support::{
 
 const EXAMPLES: &str = include_str!("../../data/site_robot/examples.conf");
 
-/// Runs a command in a directory; returns exit code, standard output and error.
+/// Runs a command in a directory; returns exit code, standard output and standard error.
 fn run(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let arguments: Vec<_> = [&["site-robot"], arguments].concat();
     let output = program::run(directory, &arguments);
@@ -31,7 +31,7 @@ fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
     directory
 }
 
-/// Returns what `check --json` says about one file, and the exit code.
+/// Returns the output of `check --json` for one file, and the exit code.
 fn check(name: &str, text: &str) -> (Option<i32>, Value) {
     let directory = directory(&[(name, text)]);
     let (code, out, _) = run(directory.path(), &["check", "--json", name]);
@@ -52,7 +52,7 @@ fn notes(file: &Value, severity: &str) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn all_examples_of_the_reference_load_in_one_filter_and_each_repair_has_its_line() {
+fn all_examples_of_the_reference_load_in_one_filter_and_each_repair_is_reported_by_line() {
     let (code, file) = check("filter.conf", EXAMPLES);
     assert_eq!(code, Some(0), "{file:#}");
     assert_eq!(file["filters"][0]["name"], "enumeration1");
@@ -64,9 +64,9 @@ fn all_examples_of_the_reference_load_in_one_filter_and_each_repair_has_its_line
         (19, "read as fn=filter-by-max"),
         (26, "read as fn=assign-type-by-extension"),
         (32, "at the end joins the next line"),
-        (35, "joined to the one before"),
-        (37, "joined to the one before"),
-        (39, "joined to the one before"),
+        (35, "joined to the previous line"),
+        (37, "joined to the previous line"),
+        (39, "joined to the previous line"),
         (42, "read as fn=generate-rd-last-modified"),
         (51, "read as fn=harvest-summarizer"),
     ] {
@@ -102,18 +102,17 @@ fn each_example_of_the_reference_loads_alone() {
 }
 
 #[test]
-fn unknown_words_end_with_1_and_name_line_and_nearest_word() {
+fn unknown_words_exit_with_1_and_name_line_and_nearest_word() {
     let text = "<Filter name=a>\n\nData fn=generate-md6\n</Filter>\n";
     let directory = directory(&[("filter.conf", text)]);
     let (code, out, _) = run(directory.path(), &["check", "filter.conf"]);
     assert_eq!(code, Some(1));
-    let expected =
-        "filter.conf:3: error: \"generate-md6\" is no function; did you mean \"generate-md5\"?";
+    let expected = "filter.conf:3: error: \"generate-md6\" is not a valid function; did you mean \"generate-md5\"?";
     assert!(out.contains(expected), "{out}");
 }
 
 #[test]
-fn robot_conf_shows_31_keys_and_which_are_defaults() {
+fn robot_conf_shows_31_keys_and_marks_defaults() {
     let text = "depth=3\nOnCompletion=loop\ncommand-timeout=5\nmax-memory=1000\n\
                 password=hush\nauto-proxy=”http:// \nproxy_server/proxy.pac”\n\
                 enable-robots-txt= \nno\nseed=http://h.example/ depth=2\n";
@@ -156,7 +155,7 @@ fn robot_conf_shows_31_keys_and_which_are_defaults() {
 }
 
 #[test]
-fn robot_conf_with_an_unknown_key_or_a_wrong_value_ends_with_1() {
+fn robot_conf_with_an_unknown_key_or_an_invalid_value_exits_with_1() {
     let (code, file) = check(
         "robot.conf",
         "dept=3\nmax-connections=101\nonCompletion=stop\n",
@@ -170,7 +169,7 @@ fn robot_conf_with_an_unknown_key_or_a_wrong_value_ends_with_1() {
 }
 
 #[test]
-fn robot_conf_of_a_command_names_its_database_and_what_it_logs() {
+fn robot_conf_of_a_command_names_its_database_and_log_contents() {
     let lines = "robot-state-dir=state\nloglevel=3\nenable-robots-txt=true\n";
     let directory = directory(&[
         ("other.conf", lines),
@@ -192,7 +191,7 @@ fn robot_conf_of_a_command_names_its_database_and_what_it_logs() {
 }
 
 #[test]
-fn other_files_of_the_robot_are_known() {
+fn other_files_of_the_robot_are_recognised() {
     let directory = directory(&[
         (
             "a",
@@ -218,7 +217,7 @@ fn other_files_of_the_robot_are_known() {
 }
 
 #[test]
-fn fmt_puts_right_what_check_repairs_and_then_changes_nothing() {
+fn fmt_repairs_what_check_reports_and_is_idempotent() {
     let directory = directory(&[("filter.conf", EXAMPLES)]);
     let here = directory.path();
     assert_eq!(run(here, &["fmt", "--check", "filter.conf"]).0, Some(1));
@@ -243,7 +242,7 @@ fn fmt_puts_right_what_check_repairs_and_then_changes_nothing() {
 }
 
 #[test]
-fn fmt_leaves_a_file_with_errors_as_it_is() {
+fn fmt_leaves_a_file_with_errors_unchanged() {
     let text = "<Filter name=a>\nData\n</Filter>\n";
     let directory = directory(&[("filter.conf", text)]);
     let (code, _, error) = run(directory.path(), &["fmt", "--write", "filter.conf"]);

@@ -1,4 +1,4 @@
-//! Sun's robot as it runs with some keys and filters; parity.rs asks for each of them.
+//! Runs of Sun's robot with some keys and filters, as `parity` needs them.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -7,7 +7,7 @@ use crate::support::{
     program,
 };
 
-/// What came of a run with some keys.
+/// Result of a run with some keys.
 pub(crate) struct Ran {
     directory: tempfile::TempDir,
     pub(crate) server: TestServer,
@@ -27,7 +27,7 @@ impl Ran {
         self.directory.path()
     }
 
-    /// Returns what is explained of a page.
+    /// Returns the explanation for a page.
     pub(crate) fn explain(&self, path: &str) -> String {
         let url = self.server.url(path);
         let arguments = [
@@ -47,7 +47,7 @@ impl Ran {
     }
 }
 
-/// Pages at three depths, a document, a large page, and one that robots.txt closes.
+/// Serves pages at three depths, a document, a large page, and one that robots.txt disallows.
 pub(crate) fn reply(seen: &Seen) -> Reply {
     let page = |title: &str, rest: &str| {
         Reply::typed(
@@ -70,24 +70,24 @@ pub(crate) fn reply(seen: &Seen) -> Reply {
     }
 }
 
-/// The same of a site that is asked for by its whole URL.
+/// Serves the same site to requests with the whole URL.
 pub(crate) fn as_proxy(seen: &Seen) -> Reply {
     let mut seen = seen.clone();
     seen.path = seen.path.replace("http://site.example", "");
     reply(&seen)
 }
 
-/// Writes a program.
+/// Writes an executable script.
 pub(crate) fn write(directory: &Path, name: &str, script: &str) {
     let file = directory.join(name);
     fs::write(&file, format!("#!/bin/sh\ncat > /dev/null\n{script}\n")).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Writes the files of a robot with these keys, and more settings of `[site_robot]`.
+/// Writes the site robot's files with these keys, and more settings of `[site_robot]`.
 pub(crate) fn settings(directory: &Path, start: &str, keys: &[&str], more: &str) {
     fs::write(directory.join("robot.conf"), keys.join("\n")).unwrap();
-    // What is not told where a program is.
+    // Script used when a converter's name has no directory.
     let own = "echo \"<title>By $0 in $TMPDIR</title><p>Words.</p>\"";
     write(directory, "mine", own);
     write(directory, "slow", "sleep 1000");
@@ -97,7 +97,7 @@ pub(crate) fn settings(directory: &Path, start: &str, keys: &[&str], more: &str)
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Visits a site with these keys in a directory; returns what is said.
+/// Visits a site with these keys in a directory; returns standard error.
 pub(crate) fn visit_in(
     directory: &Path,
     start: Option<&str>,
@@ -142,7 +142,7 @@ pub(crate) fn check(line: &str) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
-/// Runs with a filter of our own: the first takes no links, the second describes one page.
+/// Runs with a custom filter: its first part drops links, its second describes only one page.
 pub(crate) fn visit_by(stage: &str) -> Ran {
     let filters = "<Filter name=\"enumeration\">\nMetaData fn=filter-by-exact src=path deny=/\n</Filter>\n\
         <Filter name=\"generation\">\nMetaData fn=filter-by-prefix src=path allow=/two\n\
@@ -161,7 +161,7 @@ pub(crate) fn is_refused(line: &str) -> bool {
 }
 
 #[test]
-fn one_host_s_robots_txt_is_obeyed_always_or_never() {
+fn robots_txt_of_one_host_is_always_or_never_obeyed() {
     let ran = |line: &str, more: &str| visit_at(None, TestServer::with(reply), &[line], more);
     let shut = |line, more| ran(line, more).seen("/shut").is_some();
     let (never, always) = (
@@ -177,7 +177,7 @@ fn one_host_s_robots_txt_is_obeyed_always_or_never() {
 }
 
 #[test]
-fn sitemaps_as_text_stand_in_an_index_and_pages_do_not() {
+fn text_sitemaps_may_be_in_an_index_and_pages_may_not() {
     let server = TestServer::with(|seen| {
         let at = |path: &str| format!("http://{}{path}", seen.header("host").unwrap());
         match seen.path.as_str() {
@@ -206,7 +206,7 @@ fn sitemaps_as_text_stand_in_an_index_and_pages_do_not() {
 }
 
 #[test]
-fn links_of_another_type_than_is_asked_for_are_not_fetched() {
+fn links_of_an_unwanted_type_are_not_fetched() {
     let server = TestServer::with(|seen| match seen.path.as_str() {
         "/" => Reply::typed(
             "text/html",
@@ -226,14 +226,14 @@ fn links_of_another_type_than_is_asked_for_are_not_fetched() {
 }
 
 #[test]
-fn explain_names_the_step_that_leaves_log_out_and_delete_links_alone() {
+fn explain_names_the_failed_step_without_changing_log_and_links() {
     let ran = visit(&[]);
     for (path, why) in [
-        ("/logout", "it would end the login"),
-        ("/posts/7/delete", "it would change something: delete"),
+        ("/logout", "the link would end the login"),
+        ("/posts/7/delete", "the link would change something: delete"),
         (
             "/list?action=delete&id=7",
-            "it would change something: delete",
+            "the link would change something: delete",
         ),
     ] {
         let told = ran.explain(path);
@@ -242,7 +242,7 @@ fn explain_names_the_step_that_leaves_log_out_and_delete_links_alone() {
     }
 }
 
-/// Two hosts of one site, of which the first says that the second is the main one.
+/// Returns two hosts of one site; the first one's robots.txt names the second as main host.
 fn mirror(main: &str) -> (TestServer, TestServer) {
     let main = TestServer::with({
         let main = main.to_owned();
@@ -263,7 +263,7 @@ fn mirror(main: &str) -> (TestServer, TestServer) {
 }
 
 #[test]
-fn the_host_that_robots_txt_names_is_visited_in_place_of_its_mirror() {
+fn the_main_host_named_by_robots_txt_is_visited_instead_of_its_mirror() {
     let (mirror, main) = mirror("");
     let named = main.url("/").replace("127.0.0.1", "localhost");
     let more = format!("starting_points = ['{}', '{named}']", mirror.url("/one"));
@@ -283,12 +283,12 @@ fn the_host_that_robots_txt_names_is_visited_in_place_of_its_mirror() {
         path,
         &[&robot[..], &["explain", &mirror.url("/one")]].concat(),
     );
-    let told = format!("a Host line says it is {named}one, visited there");
+    let told = format!("visited at {named}one, as a Host line specifies");
     assert!(explained.contains(&told), "{explained}");
 }
 
 #[test]
-fn a_host_line_of_hosts_that_name_each_other_or_nobody_asked_for_is_not_obeyed() {
+fn a_circular_or_unrequested_host_line_is_not_obeyed() {
     let (mirror, main) = mirror("Host: www.example.com\n");
     let named = main.url("/").replace("127.0.0.1", "localhost");
     let elsewhere = visit_at(Some(&mirror.url("/one")), mirror, &[], "");
@@ -300,7 +300,7 @@ fn a_host_line_of_hosts_that_name_each_other_or_nobody_asked_for_is_not_obeyed()
 }
 
 #[test]
-fn files_are_read_as_starting_points_beneath_their_root_only() {
+fn file_starting_points_are_read_only_below_their_root() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path().canonicalize().unwrap();
     for (name, text) in [

@@ -1,4 +1,4 @@
-//! A site on loopback that makes its pages up as it is asked.
+//! A site on loopback that generates its pages on request.
 
 use std::{
     sync::{
@@ -22,7 +22,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Site; it is closed when it is dropped.
+/// A site; stops when dropped.
 #[derive(Debug)]
 pub(crate) struct Endless {
     pub(crate) origin: String,
@@ -31,7 +31,7 @@ pub(crate) struct Endless {
 }
 
 impl Endless {
-    /// Opens a site that answers each path with its query so.
+    /// Starts a site that responds to each path with its query in the given way.
     pub(crate) async fn open(
         answer: impl Fn(&str) -> Response<Body> + Clone + Send + Sync + 'static,
     ) -> Self {
@@ -54,9 +54,8 @@ impl Endless {
         }
     }
 
-    /// Opens a site whose answers are these bytes, after which the connection ends.
-    ///
-    /// It ends so late that one which is kept may be in use again.
+    /// Starts a site that sends these bytes and then ends the connection, so late that a kept
+    /// connection may already be in use again.
     pub(crate) async fn raw(answer: fn(&str) -> Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -68,7 +67,7 @@ impl Endless {
             while let Ok((stream, _)) = listener.accept().await {
                 let log = Arc::clone(&log);
                 connections.spawn(async move {
-                    // The robot may close it first.
+                    // The robot may close the connection first.
                     let _ = exchange(stream, &log, answer).await;
                 });
             }
@@ -84,7 +83,7 @@ impl Endless {
         format!("{}{path}", self.origin)
     }
 
-    /// Returns the paths that were asked for, but `/robots.txt`, in order.
+    /// Returns the requested paths except `/robots.txt`, in order.
     pub(crate) fn paths(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
         let paths = asked.iter().map(|(path, _)| path.clone());
@@ -142,13 +141,13 @@ pub(crate) fn moved(location: &str) -> Response<Body> {
     response
 }
 
-/// Links to each of these.
+/// Returns links to each of these URLs.
 pub(crate) fn links(urls: &[String]) -> String {
     let link = |url: &String| format!("<a href=\"{url}\">next</a>\n");
     urls.iter().map(link).collect()
 }
 
-/// Body of so many pieces, which counts those that went out.
+/// Returns a body of a number of pieces, which counts the pieces sent.
 pub(crate) fn flood(first: &'static str, pieces: u64, sent: &Arc<AtomicU64>) -> Body {
     let sent = Arc::clone(sent);
     let piece = Bytes::from(format!("{}\n", "filler ".repeat(9_362)));

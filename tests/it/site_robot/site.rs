@@ -1,4 +1,4 @@
-//! A site on loopback that remembers who asked for what.
+//! A site on loopback that records requests.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval},
 };
 
-/// Site; it is closed when it is dropped.
+/// A site; stops when dropped.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) origin: String,
@@ -31,11 +31,11 @@ struct Served {
     pages: Mutex<BTreeMap<String, Page>>,
     asked: Mutex<Vec<Asked>>,
     heard: tokio::sync::Notify,
-    /// When the next page with "slow" in its path may be answered.
+    /// Times at which pages with "slow" in the path may respond.
     slow: tokio::sync::Mutex<Interval>,
 }
 
-/// Answer to a path with its query.
+/// Response to a path with its query.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     status: u16,
@@ -44,7 +44,7 @@ pub(crate) struct Page {
     has_conditions: bool,
 }
 
-/// Request.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) path: String,
@@ -54,7 +54,7 @@ pub(crate) struct Asked {
 }
 
 impl Page {
-    /// HTML with a title, and an `ETag` of what it says.
+    /// Returns an HTML page with a title, and an `ETag` of its content.
     pub(crate) fn html(title: &str, links: &[&str]) -> Self {
         let links = links
             .iter()
@@ -74,7 +74,7 @@ impl Page {
         }
     }
 
-    /// Answers as a server that looks at no condition: whole, and with another `ETag` each time.
+    /// Makes the server ignore conditions: every response is complete, with a new `ETag`.
     pub(crate) fn unconditional(mut self) -> Self {
         self.has_conditions = false;
         self
@@ -182,19 +182,19 @@ impl Site {
         format!("{}{path}", self.origin)
     }
 
-    /// Returns what was asked for since the last time.
+    /// Returns the requests received since the last call.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.served.asked.lock().unwrap())
     }
 
-    /// Returns the paths that were asked for since the last time, sorted.
+    /// Returns the sorted paths requested since the last call.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths: Vec<_> = self.asked().into_iter().map(|asked| asked.path).collect();
         paths.sort();
         paths
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until a number of requests have arrived.
     pub(crate) async fn until_asked(&self, count: usize) {
         loop {
             let heard = self.served.heard.notified();

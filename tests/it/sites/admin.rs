@@ -86,7 +86,7 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
 
     house.write(&one);
     browser.find("#reload-now").await.click().await.unwrap();
-    let told = browser.wait_for_text("#reload", "is held for review").await;
+    let told = browser.wait_for_text("#reload", "held for review").await;
     assert!(told.contains("site news would be removed"), "{told}");
     browser.find("#accept-reload").await.click().await.unwrap();
     browser.wait_for_text("#reload", "removed news").await;

@@ -61,7 +61,7 @@ impl House {
 
     fn reloads(&self) -> usize {
         let log = self.log();
-        log.matches("reloaded sites").count() + log.matches("is not reloaded").count()
+        log.matches("reloaded sites").count() + log.matches("configuration not reloaded").count()
     }
 
     /// Asks as a visitor of a host does.

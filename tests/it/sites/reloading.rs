@@ -217,7 +217,7 @@ async fn a_bad_configuration_changes_nothing_and_says_why() {
         let last = log
             .lines()
             .rev()
-            .find(|line| line.contains("is not reloaded"));
+            .find(|line| line.contains("configuration not reloaded"));
         assert!(
             last.is_some_and(|last| last.contains(reason)),
             "{reason}: {log}"
@@ -241,8 +241,7 @@ async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
     house.signal(&format!(
         "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
     ));
-    let named =
-        "these settings have changed and need a restart: database.url, admin.path, [[source]]";
+    let named = "changed settings that need a restart: database.url, admin.path, [[source]]";
     eventually("it is named", || house.log().contains(named));
     let page = house
         .ask("one.example", "/robot-detection/admin/login", FIREFOX)
@@ -342,13 +341,16 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
         ),
         (
             whole.replace(&format!(", 'http://{}'", other.addr), ""),
-            "site default: of 2 upstreams 1 would be left",
+            "site default: of 2 upstreams, 1 would remain",
         ),
         (
             start.clone() + &rules[..6].concat() + &site("shop", "shop.example", &up, ""),
-            "of 11 rules 7 would be left",
+            "of 11 rules, 7 would remain",
         ),
-        (start.clone() + &rules[..8].concat(), "it was cut off"),
+        (
+            start.clone() + &rules[..8].concat(),
+            "the file was truncated",
+        ),
     ] {
         let (code, text) = house.reload_by(&configuration, &[]);
         assert_eq!(code, Some(1), "{text}");
@@ -359,7 +361,9 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
     // The watch sees it too, and continues.
     fs::write(house.directory.path().join("robot-detection.toml"), "").unwrap();
     eventually("the empty file is held back", || {
-        house.log().contains("the configuration file names no site")
+        house
+            .log()
+            .contains("the configuration file contains no site")
     });
     assert_eq!(body(&answered("shop.example").await), "up");
     house.write(&(whole.clone() + &site("new", "new.example", &other, "")));
@@ -388,8 +392,8 @@ async fn a_file_that_names_no_site_is_no_demonstration() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robot-detection.toml");
     for (text, expected) in [
-        ("", "names no site"),
-        ("web_robots_db = ''\n", "names no site"),
+        ("", "contains no site"),
+        ("web_robots_db = ''\n", "contains no site"),
     ] {
         fs::write(&file, text).unwrap();
         let output = run(directory.path(), &["serve"]);

@@ -231,7 +231,7 @@ async fn a_holder_of_which_nothing_is_known_keeps_its_lease(database: TestDataba
                   ('refresh', 'as it was before', 4102444800000)";
     raw.execute(insert).await;
     let refused = store.leases().acquire("refresh", LIFE).await.unwrap_err();
-    let told = "in another process, which has it until Fri, 01 Jan 2100 00:00:00 GMT";
+    let told = "in another process, with a lease until Fri, 01 Jan 2100 00:00:00 GMT";
     assert!(refused.to_string().contains(told), "{refused}");
     raw.execute("UPDATE leases SET until_ms = 1").await;
     store.leases().acquire("refresh", LIFE).await.unwrap();

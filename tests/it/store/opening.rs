@@ -263,7 +263,10 @@ async fn what_postgres_refuses_is_explained() {
         .url
         .replace("user=postgres", &format!("user={user}"));
     let error = refused(&reader).await;
-    assert!(error.to_string().contains("may create tables"), "{error}");
+    assert!(
+        error.to_string().contains("permission to create tables"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

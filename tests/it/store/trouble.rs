@@ -132,7 +132,9 @@ async fn postgres_may_stop_and_come_back() {
     let error = store.robots().add(&robot("b"), 1).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
     assert!(
-        error.to_string().contains("check that the server runs"),
+        error
+            .to_string()
+            .contains("check that the server is running"),
         "{error}"
     );
 

@@ -181,7 +181,7 @@ impl Server {
             if let Some(url) = line.strip_prefix("health checks and metrics: http://") {
                 operation = url.split('/').next().and_then(|addr| addr.parse().ok());
             }
-            if let Some(addr) = line.strip_prefix("decisions for other proxies: ") {
+            if let Some(addr) = line.strip_prefix("decision endpoint for other proxies: ") {
                 check = addr.trim().parse().ok();
             }
             if let Some((_, url)) = line.split_once(" on http://") {

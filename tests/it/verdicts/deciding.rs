@@ -160,7 +160,7 @@ fn settings_that_never_match_or_lead_nowhere_are_refused() {
         (
             pass().wait(wait(5)),
             "wait_milliseconds",
-            "names no verdict",
+            "has no condition on verdicts",
         ),
         (
             pass().verdicts([Verified]).wait(wait(0)),
@@ -269,31 +269,37 @@ fn the_explanation_begins_with_the_verdict_and_its_evidence() {
     assert_eq!(
         steps(&policy, MEMBERS, Spoofed, "verdict"),
         [
-            "The claim is spoofed: what the robot's operator publishes contradicts it.",
+            "The claim is spoofed: the data that the robot's operator publishes contradicts it.",
             "The address is in no range of \"ranges.json\".",
-            "The method \"GET\" is one of those redirected: GET, HEAD.",
+            "The method \"GET\" is one of the redirected methods GET, HEAD.",
             "The path, read as \"/members-only-stuff/a\", matches the filter pattern /members-only-stuff/*.",
-            "There, robots are redirected by their purpose.",
-            "The path is none of those that are never redirected.",
-            "The path is not part of robot heaven, /robot-heaven/.",
+            "On this path, robots are redirected by their purpose.",
+            "The path is not exempt from redirects.",
+            "The path does not belong to robot heaven, /robot-heaven/.",
             "The User-Agent names the robot \"googlebot\" by the token \"Googlebot\".",
-            "The robot is one of those that always pass, but the claim is spoofed.",
+            "The robot is configured to always pass, but the claim is spoofed.",
             "The claim is spoofed, which is only reported.",
             "Rule 1 does not match: the verdict is spoofed.",
-            "Rule 2 does not match: the claim is spoofed, which it does not name.",
-            "Its purpose, search, is one of those redirected.",
-            "The answer is 302 to /robot-heaven/.",
+            "Rule 2 does not match: the claim is spoofed, and the rule does not name spoofed claims.",
+            "The robot's purpose, search, is one of the redirected purposes.",
+            "The response is 302, a redirect to /robot-heaven/.",
             "redirect 302 /robot-heaven/",
         ]
     );
     let default = build(|policy| policy);
     for (verdict, text) in [
-        (Verified, "The claim is verified: the robot is who it says."),
+        (
+            Verified,
+            "The claim is verified: the request comes from the claimed robot.",
+        ),
         (
             Unverifiable,
-            "The claim is unverifiable: nothing proves it here.",
+            "The claim is unverifiable: there is no way to verify it here.",
         ),
-        (Pending, "The claim is pending: its proof is under way."),
+        (
+            Pending,
+            "The claim is pending: verification is in progress.",
+        ),
     ] {
         let steps = steps(&default, "/", verdict, "verdict");
         assert_eq!((&*steps[0], &**steps.last().unwrap()), (text, "pass"));
@@ -306,8 +312,8 @@ fn the_explanation_says_what_becomes_of_impostors() {
     assert_eq!(
         steps(&refuses, "/", Spoofed, "spoofed"),
         [
-            "The claim is spoofed, and whoever spoofs is refused.",
-            "The answer is 403.",
+            "The claim is spoofed, and impostors are refused.",
+            "The response is 403.",
             "refuse 403"
         ]
     );
@@ -315,7 +321,7 @@ fn the_explanation_says_what_becomes_of_impostors() {
     assert_eq!(
         (&*exempt[0], &**exempt.last().unwrap()),
         (
-            "The claim is spoofed, but the path is one that is never refused.",
+            "The claim is spoofed, but the path is never refused.",
             "pass"
         )
     );
@@ -323,8 +329,8 @@ fn the_explanation_says_what_becomes_of_impostors() {
     assert_eq!(
         steps(&redirects, MEMBERS, Spoofed, "spoofed"),
         [
-            "The claim is spoofed, and whoever spoofs is redirected on every filtered path.",
-            "The answer is 302 to /robot-heaven/.",
+            "The claim is spoofed, and impostors are redirected on every filtered path.",
+            "The response is 302, a redirect to /robot-heaven/.",
             "redirect 302 /robot-heaven/"
         ]
     );

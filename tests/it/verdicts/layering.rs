@@ -177,7 +177,7 @@ async fn impostors_are_refused_where_they_are_to_be_and_asked_to_sign() {
         assert_eq!(answer.status, 403);
         assert_eq!(
             answer.text(),
-            "This request does not come from the robot that it names.\n"
+            "This request does not come from the robot that its User-Agent claims.\n"
         );
         for (name, value) in [
             ("vary", "User-Agent"),

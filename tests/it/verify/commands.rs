@@ -132,8 +132,8 @@ async fn a_wrong_fact_of_a_robot_is_told_by_its_option() {
     assert_eq!(wrong.status.code(), Some(2));
     let told = String::from_utf8(wrong.stderr).unwrap();
     for words in [
-        "ranges_url: use the address of one document",
-        "host_suffixes: \"localhost\" is not the end of a host name",
+        "ranges_url: use the URL of a single document",
+        "host_suffixes: \"localhost\" is not the suffix of a host name",
         "signature_agents: \"http://x.example\" is not a host",
     ] {
         assert!(told.contains(words), "{words:?} is not in {told}");
@@ -156,7 +156,10 @@ async fn a_public_suffix_is_nobodys_ending() {
         assert_eq!(added.status.code(), Some(2), "{suffix}");
         let told = String::from_utf8(added.stderr).unwrap();
         assert!(told.contains("host_suffixes: "), "{told}");
-        assert!(told.contains("anybody can have a name below it"), "{told}");
+        assert!(
+            told.contains("anyone can register a name below it"),
+            "{told}"
+        );
     }
     for suffix in ["crawl.github.io", "robots.example.co.uk", "bots.internal"] {
         let added = site.run(&[
@@ -179,13 +182,13 @@ async fn a_list_that_never_came_is_not_called_stale() {
     site.lists.set(crate::support::http::Reply::status(500));
     site.run(&["verify", "--ranges", "--refresh"]);
     let table = text(&site.run(&["verify", "--ranges"]));
-    assert!(table.contains("never had: "), "{table}");
+    assert!(table.contains("never downloaded: "), "{table}");
     assert!(!table.contains("stale"), "{table}");
     let list = json(&site.run(&["verify", "--ranges", "--json"]));
     assert_eq!(list[0]["stale"], false, "{list}");
     assert_eq!(list[0]["state"], "missing", "{list}");
     let doctor = text(&site.run(&["doctor", "--offline"]));
-    assert!(doctor.contains("was never had: "), "{doctor}");
+    assert!(doctor.contains("was never downloaded: "), "{doctor}");
     assert!(
         doctor.contains("; 0 of 1 lists with 0 address ranges"),
         "{doctor}"
@@ -201,7 +204,7 @@ async fn a_list_over_the_limit_names_no_key_that_is_not_there() {
     let told = json(&failed);
     let error = told[0]["error"].as_str().unwrap();
     assert!(error.contains("4194304 bytes"), "{error}");
-    assert!(error.contains("check the address"), "{error}");
+    assert!(error.contains("check the URL"), "{error}");
     assert!(!error.contains("raise"), "{error}");
 }
 
@@ -296,7 +299,7 @@ async fn doctor_tells_of_lists_that_fail_and_resolvers_that_do_not_answer() {
     let expected = "true by ranges, reverse-dns, web-bot-auth; 0 lists with 0 address ranges; \
                     spoofed robots: report";
     assert_eq!(verification, expected);
-    let answers = format!("true {} answers, in ", site.dns.address());
+    let answers = format!("true {} answers in ", site.dns.address());
     assert!(resolver.starts_with(&answers), "{resolver}");
     assert!(site.dns.count() > 0, "it is asked, not only connected to");
 

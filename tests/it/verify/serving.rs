@@ -48,7 +48,7 @@ async fn the_first_request_passes_while_the_dns_is_asked() {
     }
     site.dns.release();
     ask_until(&server, "hostbot/1", HOME, "verified");
-    let refused = "This request does not come from the robot that it names.\n";
+    let refused = "This request does not come from the robot that its User-Agent claims.\n";
     ask_until(&server, "hostbot/1", ELSEWHERE, refused);
 }
 

@@ -30,11 +30,11 @@ async fn a_directory_s_own_signature_is_told_and_decides_nothing() {
         (plain, ""),
         (
             signed_for(&operator, &host),
-            ", with which its directory is signed too",
+            ", which also signs its directory",
         ),
         (
             signed_for(&operator, "other.example"),
-            ", whose directory has a signature with it that does not hold",
+            ", whose signature of the directory is invalid",
         ),
     ] {
         operator.server.set(reply);

@@ -68,18 +68,10 @@ async fn a_key_set_is_had_at_the_url_that_the_registry_knows() {
     let other = site
         .prove(&site.draft("/other.json", "jwks_uri"), &robot)
         .await;
-    check(
-        &other,
-        "nothing",
-        "an agent that the registry does not know",
-    );
+    check(&other, "nothing", "which is not an agent of this robot");
     let of_host = site.operator.robot();
     let other = site.prove(&site.draft(SET, "jwks_uri"), &of_host).await;
-    check(
-        &other,
-        "nothing",
-        "an agent that the registry does not know",
-    );
+    check(&other, "nothing", "which is not an agent of this robot");
     let as_directory = site.prove(&site.draft(SET, ""), &robot).await;
     check(
         &as_directory,
@@ -97,11 +89,7 @@ async fn a_query_is_no_other_key_set() {
     });
     let draft = site.draft(&format!("{SET}?x=1"), "jwks_uri");
     let finding = site.prove(&draft, &site.robot(SET)).await;
-    check(
-        &finding,
-        "nothing",
-        "an agent that the registry does not know",
-    );
+    check(&finding, "nothing", "which is not an agent of this robot");
     assert_eq!(
         site.operator.times_asked(),
         0,
@@ -144,14 +132,14 @@ async fn a_metadata_document_that_cannot_be_believed_proves_nothing() {
     let documents: [(Made, &str); 6] = [
         (
             |operator| format!(r#"{{"jwks":{}}}"#, operator.jwks("")),
-            "its client_id is not its own URL",
+            "client_id is not the document's URL",
         ),
         (
             |operator| {
                 let id = format!("{}/other", operator.agent());
                 format!(r#"{{"client_id":"{id}","jwks":{}}}"#, operator.jwks(""))
             },
-            "its client_id is not its own URL",
+            "client_id is not the document's URL",
         ),
         (
             |operator| {
@@ -169,9 +157,9 @@ async fn a_metadata_document_that_cannot_be_believed_proves_nothing() {
         ),
         (
             |operator| card(operator, r#""jwks_uri":"ftp://x.example/keys""#),
-            "its jwks_uri is no https URL",
+            "jwks_uri is not an https URL",
         ),
-        (|_| "[]".to_owned(), "is no metadata document"),
+        (|_| "[]".to_owned(), "not a client metadata document"),
     ];
     for (made, reason) in documents {
         let site = Site::new(move |operator, path| {

@@ -54,7 +54,7 @@ async fn a_signature_without_a_nonce_holds_for_its_lifetime_and_what_it_covers()
         ..narrow.clone()
     };
     let finding = prover.prove(&elsewhere.request(&headers), &robot).await;
-    check(&finding, "contradicted", "does not fit the request");
+    check(&finding, "contradicted", "does not match the request");
     clock.advance(Duration::from_secs(91));
     let finding = prover.prove(&narrow.request(&headers), &robot).await;
     check(&finding, "contradicted", "expired 31 s ago");

@@ -29,7 +29,11 @@ async fn a_scheme_that_nobody_knows_is_either_and_the_evidence_tells_which() {
                 ..draft.request(&headers)
             };
             let finding = prover.prove(&request, &robot).await;
-            check(&finding, "confirmed", &format!("for a URL with {scheme}:,"));
+            check(
+                &finding,
+                "confirmed",
+                &format!("assuming a URL with {scheme}:"),
+            );
         }
     }
     let plain = operator.draft();
@@ -40,7 +44,7 @@ async fn a_scheme_that_nobody_knows_is_either_and_the_evidence_tells_which() {
     };
     let finding = prover.prove(&request, &robot).await;
     check(&finding, "confirmed", "signed with the key");
-    assert!(!told(&finding).1.contains("for a URL"), "{finding:?}");
+    assert!(!told(&finding).1.contains("assuming a URL"), "{finding:?}");
 }
 
 #[tokio::test]
@@ -56,7 +60,7 @@ async fn a_scheme_that_is_known_is_the_only_one() {
                 ..draft.request(&headers)
             };
             let finding = prover.prove(&request, &robot).await;
-            check(&finding, "contradicted", "does not fit the request");
+            check(&finding, "contradicted", "does not match the request");
             assert!(!told(&finding).1.contains("neither"), "{finding:?}");
         }
     }

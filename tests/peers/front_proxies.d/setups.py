@@ -118,7 +118,7 @@ def setups(arguments, _):
                                                                *[(path, (status,) * 3) for path, status in more]])
                     command = [program.binary, "--config", program.config, "doctor", "--front", url, "--echo", echo, "--path", LEFT_OUT]
                     told = subprocess.run(command, capture_output=True, text=True, cwd=program.directory, env=environment)
-                    is_right = f"FAIL  front: {LEFT_OUT}: robot-detection is not asked" in told.stdout if leaves_out else told.returncode == 0
+                    is_right = f"FAIL  front: {LEFT_OUT}: robot-detection is not queried" in told.stdout if leaves_out else told.returncode == 0
                     check(is_right and told.returncode == int(leaves_out), f"{name}, left out: {leaves_out}: {told.stdout}{told.stderr}")
             print(f"{name}: {setup.__doc__} done")
     return check.faults

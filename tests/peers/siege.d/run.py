@@ -99,7 +99,7 @@ async def people(port, until):
         before = time.monotonic()
         status, body = await ask(port, f"/page/{number % PAGES}.html", PERSON)
         took.append(time.monotonic() - before)
-        assert status == 200 and b"I am a person" not in body, f"a person got {status}"
+        assert status == 200 and b"I am human" not in body, f"a person got {status}"
 
     tasks, number = [], 0
     while not until.is_set():
@@ -120,7 +120,7 @@ async def siege(port, requests):
         for number in left:
             address = f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255 or 1}"
             status, body = await ask(port, f"/page/{number % PAGES}.html", headers, address, 2)
-            copies += 2 * (status == 200 and b"I am a person" in body)
+            copies += 2 * (status == 200 and b"I am human" in body)
 
     await asyncio.gather(*(some() for _ in range(32)))
     return copies
@@ -143,7 +143,7 @@ async def check(options, folder):
         assert await walked.wait() == 0, "the site robot has not walked the site"
         headers = f"User-Agent: {LIAR}\r\nAccept: */*\r\n"
         for _ in range(100):
-            if b"I am a person" in (await ask(port, f"/page/{PAGES - 1}.html", headers))[1]:
+            if b"I am human" in (await ask(port, f"/page/{PAGES - 1}.html", headers))[1]:
                 break
             await asyncio.sleep(0.3)
         over = asyncio.Event()

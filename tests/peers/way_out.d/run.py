@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 # A version that no browser writes so: what w3m says of itself is never suspect.
 SUSPECT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.3"
-PAGE, BUTTON = "/page.html", "I am a person"
+PAGE, BUTTON = "/page.html", "I am human"
 CONFIG = """
 web_robots_db = ""
 [database]

@@ -26,7 +26,7 @@ MEDIA_TYPE = "application/http-message-signatures-directory+json"
 OWN_AGENT = '"signature-agent";key="sig1"'
 COVERED = ("@method", "@authority", "@path", "@query", OWN_AGENT)
 USER_AGENT = "Mozilla/5.0 (compatible; PeerRobot/1.0)"
-REASON = "by its signature a request of "
+REASON = "checked the signature of a request by "
 PATIENCE_S = 30
 
 KEY = ed25519.Ed25519PrivateKey.generate()
@@ -174,7 +174,7 @@ def accepted(right):
 
 
 def refused(right, large):
-    unfit = "spoofed: the signature does not fit the request and the key"
+    unfit = "spoofed: the signature does not match the request and the key"
     yield "altered path", unfit, {"change": to(path="/members/b")}
     yield "altered method", unfit, {"change": to(method="DELETE")}
     yield "altered authority", unfit, {"change": to_other_host}
@@ -190,7 +190,7 @@ def refused(right, large):
     yield "unknown agent", 'unverifiable: signed by "https://192.0.2.1"', {
         "agent": 'sig1="https://192.0.2.1"'}
     yield "directory without TLS", "unverifiable: Signature-Agent", {"agent": f'sig1="http://{right}"'}
-    yield "oversized directory", f"unverifiable: the key directory of https://{large} could not be had", {
+    yield "oversized directory", f"unverifiable: could not fetch the key directory of https://{large}", {
         "agent": f'sig1="https://{large}"'}
     yield "unsigned", "", {"change": to_unsigned}
 

@@ -7,13 +7,13 @@ use crate::{Closed, Reason};
 
 const CHROME: &[u8] = b"Mozilla/5.0 (X11) Chrome/152.0.0.0 Safari/537.36";
 
-/// An address of a network of its own.
+/// Returns an address in a separate network.
 fn address(number: u32) -> IpAddr {
     let network = (0x2001_0db8_u128 << 16) | u128::from(number & 0xffff);
     Ipv6Addr::from_bits(network << 80 | u128::from(number >> 16) << 64 | 1).into()
 }
 
-/// Ten people a minute, each with a page and nine assets.
+/// Observes ten human visitors in a minute, each with a page and nine assets.
 fn people(fleets: &mut Fleets, minute: i64) {
     for person in 0..10_u32 {
         for part in 0..10_u32 {
@@ -38,7 +38,7 @@ fn people(fleets: &mut Fleets, minute: i64) {
 
 const TRAP: &str = "/notes/amber-field/coast-1.html";
 
-/// Requests of one address or network in the first window, after which it is judged.
+/// Returns the flagged conduct of requests in the first window.
 fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> Vec<String> {
     let mut fleets = Fleets::new(5);
     (0..9).for_each(|minute| people(&mut fleets, minute));
@@ -66,27 +66,27 @@ fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> 
 }
 
 #[test]
-fn addresses_that_behave_as_no_person_does_are_told_with_why() {
+fn addresses_that_behave_unlike_human_visitors_are_flagged_with_reasons() {
     let one = |number: i64, target: String, status| (address(1), number, target, status, false);
     let page = |number: i64| format!("/a/{number}");
     let cases: [(&str, Vec<_>, &[&str]); 7] = [
         (
-            "names are tried",
+            "names are guessed",
             (0..40).map(|n| one(n, page(n), 404)).collect(),
             &["2001:db8:1::/64 conduct-not-found"],
         ),
         (
-            "a few links are broken",
+            "a few broken links",
             (0..15).map(|n| one(n, page(n), 404)).collect(),
             &[],
         ),
         (
-            "all is read",
+            "the whole site is read",
             (0..100).map(|n| one(n, page(n), 200)).collect(),
             &["2001:db8:1::/64 conduct-breadth"],
         ),
         (
-            "all is read without a pause, and by a network",
+            "the whole site is read without a pause, by a network",
             (0..590).map(|n| one(n, page(n), 200)).collect(),
             &[
                 "2001:db8:1::/48 conduct-breadth conduct-no-pauses",
@@ -94,12 +94,12 @@ fn addresses_that_behave_as_no_person_does_are_told_with_why() {
             ],
         ),
         (
-            "a page that asks each second what is new",
+            "a page that polls every second",
             (0..590).map(|n| one(n, page(n % 3), 200)).collect(),
             &[],
         ),
         (
-            "who is told to wait goes on",
+            "continues although told to wait",
             (0..300).map(|n| one(n, page(1), 429)).collect(),
             &[
                 "2001:db8:1::/48 conduct-retry-after",
@@ -107,7 +107,7 @@ fn addresses_that_behave_as_no_person_does_are_told_with_why() {
             ],
         ),
         (
-            "a page whose pictures are refused",
+            "a page with refused images",
             (0..30)
                 .map(|n| one(n % 2, format!("/{n}.png"), 429))
                 .collect(),
@@ -120,7 +120,7 @@ fn addresses_that_behave_as_no_person_does_are_told_with_why() {
 }
 
 #[test]
-fn what_robots_txt_closes_weighs_only_with_something_else() {
+fn disallowed_paths_are_not_sufficient_alone() {
     let closed = |number: i64, status| (address(1), number, format!("/a/{number}"), status, true);
     assert_eq!(conduct((0..40).map(|n| closed(n, 200))), [""; 0]);
     assert_eq!(
@@ -130,7 +130,7 @@ fn what_robots_txt_closes_weighs_only_with_something_else() {
 }
 
 #[test]
-fn a_trap_weighs_only_with_something_else() {
+fn a_trap_is_not_sufficient_alone() {
     let alone = (0..9).map(|number| (address(1), number, TRAP.to_owned(), 200, false));
     assert_eq!(conduct(alone.clone()), [""; 0]);
     let closed = (0..40).map(|number| (address(1), number, format!("/a/{number}"), 200, true));
@@ -157,12 +157,12 @@ fn conduct_is_looked_up_by_any_address_of_a_sender() {
     assert_eq!(found.network().to_string(), "2001:db8:0:7::/64");
     assert_eq!((found.requests, found.missing), (40, 40));
     assert!(flags.conduct(address(1)).is_none());
-    // An hour after the last of it, it is over.
+    // The flag ends an hour after the last request.
     assert_eq!(fleets.judge(4_100).conducts().len(), 1);
     assert!(fleets.judge(4_400).conducts().is_empty());
 }
 
-/// Judges hour by hour; a fleet of a request each second is there in the hours that are named.
+/// Evaluates hour by hour; a fleet sends a request each second in the hours that are `true`.
 fn hours(hours: &[bool]) -> Vec<bool> {
     let (mut fleets, mut number) = (Fleets::new(5), 0);
     let hour = |(at, is_there): (usize, &bool)| {
@@ -185,7 +185,7 @@ fn hours(hours: &[bool]) -> Vec<bool> {
         assert!(flags.fleet(CHROME, 0).is_none());
         assert!(
             flags.fleet(b"Chrome/140.0", 1).is_none(),
-            "another fingerprint"
+            "different fingerprint"
         );
         flags.fleet(b"Chrome/140.0", 0).is_some()
     };
@@ -193,7 +193,7 @@ fn hours(hours: &[bool]) -> Vec<bool> {
 }
 
 #[test]
-fn a_fleet_is_one_until_it_has_been_away_for_a_day() {
+fn fleet_ends_after_a_day_without_requests() {
     let mut there = vec![false, true, true, false, true];
     there.extend([false; 26]);
     let flagged = hours(&there);
@@ -203,20 +203,20 @@ fn a_fleet_is_one_until_it_has_been_away_for_a_day() {
 }
 
 #[test]
-fn a_clock_that_was_set_wrong_and_right_again_ends_nothing_for_ever() {
+fn corrected_clock_does_not_stop_detection() {
     let mut fleets = Fleets::new(5);
     fleets.judge(4_000_000_000);
     part_of_fleet(&mut fleets, |_| true);
     assert_eq!(fleets.judge(550).fleets().len(), 1);
     assert_eq!(fleets.sketch().number, 0);
-    // A minute back is the same window, or the one before.
+    // A minute earlier is the same window, or the one before.
     fleets.judge(650);
     fleets.judge(590);
     assert_eq!(fleets.sketch().number, 1);
 }
 
 #[test]
-fn a_million_agents_addresses_and_paths_take_no_more_room() {
+fn memory_is_bounded_for_a_million_agents_addresses_and_paths() {
     let mut fleets = Fleets::new(5);
     let empty = fleets.bytes();
     for number in 0..1_000_000_u32 {
@@ -237,7 +237,7 @@ fn a_million_agents_addresses_and_paths_take_no_more_room() {
     assert!(bytes > empty && bytes <= 7 << 19, "{empty} {bytes}");
 }
 
-/// Seconds of a fleet that has 100 pages, of which an instance sees those that it is for.
+/// Observes the part of a fleet's 100 pages that an instance sees.
 fn part_of_fleet(fleets: &mut Fleets, is_mine: impl Fn(u32) -> bool) {
     (0..9).for_each(|minute| people(fleets, minute));
     for number in (0..100).filter(|number| is_mine(*number)) {
@@ -252,13 +252,13 @@ fn part_of_fleet(fleets: &mut Fleets, is_mine: impl Fn(u32) -> bool) {
 }
 
 #[test]
-fn instances_that_tell_each_other_find_what_none_would_alone() {
+fn instances_that_exchange_sketches_find_fleets_that_none_finds_alone() {
     let mut instances = [0, 1].map(|part| {
         let mut fleets = Fleets::new(5);
         part_of_fleet(&mut fleets, |number| number % 2 == part);
         assert!(
             fleets.judge(550).fleets().is_empty(),
-            "50 pages are too few"
+            "50 pages are not enough"
         );
         fleets
     });
@@ -266,7 +266,7 @@ fn instances_that_tell_each_other_find_what_none_would_alone() {
         .each_ref()
         .map(|fleets| fleets.sketch().to_bytes());
     for (fleets, told) in instances.iter_mut().zip(told.iter().rev()) {
-        // What it tells again is in place of what it told before.
+        // A new sketch replaces the previous one of the instance.
         for _ in 0..2 {
             let sketch = Sketch::from_bytes(told).unwrap();
             assert!(fleets.hear("other", sketch));
@@ -275,17 +275,17 @@ fn instances_that_tell_each_other_find_what_none_would_alone() {
         let fleet = flags.fleet(b"Chrome/140.0", 0).unwrap();
         assert_eq!(fleet.figures.requests, 100);
         assert!((85..115).contains(&fleet.figures.addresses), "{fleet:?}");
-        // The window ends, and goes over into what is remembered.
+        // The window ends and is remembered.
         assert_eq!(fleets.judge(610).fleets().len(), 1);
         assert!(
             !fleets.hear("other", Sketch::from_bytes(told).unwrap()),
-            "an old window"
+            "sketch of an old window"
         );
     }
 }
 
 #[test]
-fn sketches_of_another_seed_or_of_too_many_instances_are_not_heard() {
+fn sketches_of_another_seed_or_of_too_many_instances_are_ignored() {
     let (mut fleets, mut other) = (Fleets::new(5), Fleets::new(6));
     for fleets in [&mut fleets, &mut other] {
         part_of_fleet(fleets, |_| true);
@@ -300,7 +300,7 @@ fn sketches_of_another_seed_or_of_too_many_instances_are_not_heard() {
 
 proptest! {
     #[test]
-    fn bytes_are_a_sketch_or_none(
+    fn arbitrary_bytes_are_a_sketch_or_rejected(
         cut in 0..40_000_usize,
         changes in prop::collection::vec((0..40_000_usize, any::<u8>()), 0..4),
     ) {
@@ -328,7 +328,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn anything_is_taken_in(
+    fn arbitrary_observations_are_accepted(
         seen in prop::collection::vec(
             (any::<i64>(), "\\PC{0,20}", prop::collection::vec(any::<u8>(), 0..200), any::<u128>(), any::<u16>(), any::<[bool; 4]>()),
             0..60,

@@ -1,4 +1,4 @@
-//! Days of a web site with a fleet among people, and days with none, which look odd.
+//! Simulated days of a web site with a fleet among human visitors, and unusual days without one.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,10 +16,10 @@ use std::{
 use model::{BROWSERS, DAY_S, Day, Outcome, SITE, Site, Target};
 use robot_detection_fleets::Figures;
 
-/// A frozen version on a system that few have.
+/// User-Agent with a frozen version on a rare system.
 const IMPERSONATOR: &str = "Mozilla/5.0 (X11; Linux aarch64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36";
 
-/// Fleet of one request from each address.
+/// Fleet that sends one request from each address.
 #[derive(Clone)]
 struct Swarm {
     user_agents: Vec<String>,
@@ -28,7 +28,7 @@ struct Swarm {
     begins_s: u32,
     lasts_s: u32,
     fakes_referrers: bool,
-    /// Share of what it asks for that no page of today links.
+    /// Share of the requested pages that no page links to.
     archived: f64,
 }
 
@@ -89,7 +89,7 @@ fn is_quiet(day: Day) {
 }
 
 #[test]
-fn a_fleet_of_5000_addresses_is_found_and_people_are_not() {
+fn fleet_of_5000_addresses_is_found_and_human_visitors_are_not_flagged() {
     for seed in 1..=3 {
         let outcome = with(seed, SITE, &Swarm::default());
         is_found(&outcome, 2_000);
@@ -125,7 +125,7 @@ const BIG: Site = Site {
 };
 
 #[test]
-fn fleets_on_sites_of_any_size_are_found_fast_or_slow_with_forged_referrers_or_none() {
+fn fleets_are_found_on_sites_of_any_size_with_any_speed_and_referrers() {
     let (fleet, all_day) = (Swarm::default(), 0..DAY_S);
     let of_today = Swarm {
         archived: 0.0,
@@ -175,7 +175,7 @@ fn fleets_on_sites_of_any_size_are_found_fast_or_slow_with_forged_referrers_or_n
 }
 
 #[test]
-fn a_fleet_under_a_common_version_is_found_by_its_fingerprint_alone() {
+fn fleet_with_a_common_version_is_found_only_by_its_fingerprint() {
     let common = Swarm {
         user_agents: vec![BROWSERS[0].0.to_owned()],
         ..Swarm::default()
@@ -192,12 +192,12 @@ fn a_fleet_under_a_common_version_is_found_by_its_fingerprint_alone() {
     assert_eq!(
         (hidden.ever, hidden.people),
         (0, 0.0),
-        "it cannot be told from people"
+        "it cannot be distinguished from human visitors"
     );
 }
 
 #[test]
-fn people_whose_rare_user_agent_a_fleet_has_are_left_alone() {
+fn human_visitors_with_the_rare_user_agent_of_a_fleet_are_not_flagged() {
     for (seed, rare) in [(81, 2), (81, 13), (82, 6), (84, 11)] {
         let shared = Swarm {
             user_agents: vec![BROWSERS[rare].0.to_owned()],
@@ -209,7 +209,7 @@ fn people_whose_rare_user_agent_a_fleet_has_are_left_alone() {
 }
 
 #[test]
-fn twenty_user_agents_are_twenty_fleets_and_a_thousand_are_none() {
+fn fleets_with_twenty_user_agents_are_found_but_not_with_a_thousand() {
     let agents = |number| (0..number).map(|n| IMPERSONATOR.replace("149", &n.to_string()));
     let twenty = Swarm {
         user_agents: agents(20).collect(),
@@ -227,13 +227,13 @@ fn twenty_user_agents_are_twenty_fleets_and_a_thousand_are_none() {
     assert_eq!(
         with(41, SITE, &thousand).ever,
         0,
-        "each of them asks for too little"
+        "each fleet sends too few requests"
     );
 }
 
 #[test]
-fn who_uses_the_name_of_a_fleet_is_free_when_it_has_gone() {
-    // Of a version that some people have, in the morning.
+fn visitors_with_the_user_agent_of_a_fleet_are_unflagged_after_the_fleet_ends() {
+    // A fleet in the morning, with a version that some human visitors have.
     let rare = Swarm {
         user_agents: vec![BROWSERS[13].0.to_owned()],
         fingerprint: 1,
@@ -258,7 +258,7 @@ fn who_uses_the_name_of_a_fleet_is_free_when_it_has_gone() {
 }
 
 #[test]
-fn people_are_quiet_on_sites_of_any_size() {
+fn human_visitors_are_not_flagged_on_sites_of_any_size() {
     for (seed, site) in (60..).zip([
         BIG,
         BIG,
@@ -275,13 +275,13 @@ fn people_are_quiet_on_sites_of_any_size() {
 }
 
 #[test]
-fn a_release_that_rolls_out_from_none_to_sixty_per_cent_is_quiet() {
+fn browser_release_rolling_out_to_60_percent_is_not_flagged() {
     let mut day = Day::of_people(71, SITE);
     let new = BROWSERS[0].0.replace("152", "153");
     let new = day.user_agent(&new);
     for at in 0..day.events.len() {
         let event = &day.events[at];
-        // By address, so that a visit stays with one version.
+        // By address, so that a visit has only one version.
         let mut hasher = std::hash::DefaultHasher::new();
         event.address.hash(&mut hasher);
         let part = hasher.finish() % 1_000;
@@ -293,7 +293,7 @@ fn a_release_that_rolls_out_from_none_to_sixty_per_cent_is_quiet() {
 }
 
 #[test]
-fn a_front_page_rush_of_fifty_times_as_many_is_quiet() {
+fn fiftyfold_rush_on_one_page_is_not_flagged() {
     let mut day = Day::of_people(
         72,
         Site {
@@ -301,7 +301,7 @@ fn a_front_page_rush_of_fifty_times_as_many_is_quiet() {
             ..SITE
         },
     );
-    // Fifty times what comes in two hours by noon, on one page.
+    // Fifty times the traffic of two hours around noon, on one page.
     for _ in 0..25_000 {
         let at_s = 43_000 + day.rng.u32(0..7_200);
         let (who, address) = (day.somebody(), day.new_address());
@@ -311,7 +311,7 @@ fn a_front_page_rush_of_fifty_times_as_many_is_quiet() {
 }
 
 #[test]
-fn a_campus_behind_one_address_is_quiet() {
+fn campus_behind_one_address_is_not_flagged() {
     let mut day = Day::of_people(73, SITE);
     for _ in 0..6_000 {
         let at_s = 28_000 + day.rng.u32(0..30_000);
@@ -322,13 +322,13 @@ fn a_campus_behind_one_address_is_quiet() {
 }
 
 #[test]
-fn a_rush_on_feeds_is_quiet() {
+fn rush_on_feeds_is_not_flagged() {
     let mut day = Day::of_people(74, SITE);
     let reader = day
         .user_agent("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Thunderbird/140.3.0");
     for number in 0..4_000 {
         let (address, first) = (day.new_address(), day.rng.u32(0..3_600));
-        // A third of them asks for feeds whose names do not tell, and none of these has a cache.
+        // A third requests feeds not recognisable by name, without conditional requests.
         let is_odd = number % 3 == 0;
         let feed = if is_odd {
             Target::OddFeed(number % 12)
@@ -344,7 +344,7 @@ fn a_rush_on_feeds_is_quiet() {
 }
 
 #[test]
-fn a_monitoring_network_is_quiet() {
+fn monitoring_network_is_not_flagged() {
     let mut day = Day::of_people(75, SITE);
     let monitor = day.user_agent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36");
     for _ in 0..150 {
@@ -357,7 +357,7 @@ fn a_monitoring_network_is_quiet() {
 }
 
 #[test]
-fn a_mobile_carrier_of_few_addresses_is_quiet() {
+fn mobile_carrier_with_few_addresses_is_not_flagged() {
     let mut day = Day::of_people(76, SITE);
     for _ in 0..8_000 {
         let at_s = day.moment();
@@ -368,7 +368,7 @@ fn a_mobile_carrier_of_few_addresses_is_quiet() {
 }
 
 #[test]
-fn many_text_browsers_are_quiet() {
+fn many_text_browsers_are_not_flagged() {
     let mut day = Day::of_people(78, SITE);
     let lynx = u16::try_from(BROWSERS.len()).unwrap();
     for _ in 0..2_000 {
@@ -379,7 +379,7 @@ fn many_text_browsers_are_quiet() {
 }
 
 #[test]
-fn privacy_browsers_without_referrers_are_quiet() {
+fn privacy_browsers_without_referrers_are_not_flagged() {
     let mut day = Day::of_people(77, SITE);
     let private = day
         .user_agent("Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0 Private");

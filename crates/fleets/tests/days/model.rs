@@ -1,13 +1,13 @@
-//! A day of a web site, made by a model.
+//! Model of a day of a web site.
 //!
-//! Pages are asked for by Zipf's law with exponent 1. Visits come over the day as a sine of it, a
-//! third at night of what comes at noon. A visit has pages until a coin of one in three ends it, a
-//! minute apart. A page has eight assets of the whole site and three of its own. Of visitors 35 %
-//! have been here before: they ask again for half of the assets of the whole site, with a condition,
-//! and take the rest from their caches. Of first pages 45 % name no referrer, of later ones none but
-//! those of the 5 % who never send any. One in ten visits comes from one of forty addresses that many
-//! people share. One in a hundred pages is not there any more. One in three hundred visitors uses a
-//! text browser and loads no asset.
+//! Page popularity follows Zipf's law with exponent 1. The rate of visits is a sine over the day,
+//! with a third of the noon rate at night. After each page a visit ends with a probability of one
+//! in three; pages are a minute apart. A page has eight assets shared by the whole site and three
+//! of its own. 35 % of the visitors are returning: they request half of the shared assets
+//! conditionally and take the rest from their caches. 45 % of first pages have no referrer; later
+//! pages have one, except for the 5 % of visitors that never send any. One in ten visits comes from
+//! one of forty shared addresses. One in a hundred pages no longer exists. One in three hundred
+//! visitors uses a text browser and loads no assets.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -18,7 +18,7 @@ pub(crate) const DAY_S: u32 = 86_400;
 /// 2026-11-23, a Monday.
 const START_S: i64 = 1_795_392_000;
 
-/// Seconds between two judgements.
+/// Seconds between two evaluations.
 const JUDGED_S: i64 = 20;
 
 /// Browsers and their shares, in thousandths.
@@ -97,26 +97,26 @@ pub(crate) struct Event {
     pub(crate) is_conditional: bool,
 }
 
-/// What is asked for.
+/// Requested resource.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Page(u32),
-    /// Page of an archive, to which few links lead.
+    /// Archive page, which few links lead to.
     Archived(u32),
     SiteAsset(u32),
     PageAsset(u32, u32),
     Feed,
-    /// A feed whose name does not tell.
+    /// Feed that is not recognisable by its name.
     OddFeed(u32),
     Probe,
 }
 
-/// A site and its visitors; what is not said stands in the text above.
+/// A site and its visitors; other parameters are those of the module's documentation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
     pub(crate) pages: u32,
     pub(crate) visits: u32,
-    /// Whether pages have assets that this site serves.
+    /// Whether pages have assets served by this site.
     pub(crate) has_assets: bool,
 }
 
@@ -126,7 +126,7 @@ pub(crate) const SITE: Site = Site {
     has_assets: true,
 };
 
-/// Requests of a day, and the User-Agents that they name by number.
+/// Requests of a day, with the User-Agents that they refer to by number.
 pub(crate) struct Day {
     pub(crate) events: Vec<Event>,
     pub(crate) user_agents: Vec<String>,
@@ -135,16 +135,16 @@ pub(crate) struct Day {
     next_address: u32,
 }
 
-/// What came of a day.
+/// Result of a day.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Requests of robots that had come when the first was flagged.
+    /// Number of robots' requests before the first was flagged.
     pub(crate) robots_before: Option<u32>,
-    /// Share of the robots' requests that were flagged from then on.
+    /// Share of the robots' requests flagged from then on.
     pub(crate) robots_after: f64,
     pub(crate) people: f64,
     pub(crate) flags: Flags,
-    /// Fleets that were flagged at any time.
+    /// Number of fleets flagged at any time.
     pub(crate) ever: usize,
 }
 
@@ -161,7 +161,7 @@ impl Day {
         }
     }
 
-    /// A day with nothing but people.
+    /// Creates a day with only human visitors.
     pub(crate) fn of_people(seed: u64, site: Site) -> Self {
         let mut day = Self::new(seed, site);
         for _ in 0..site.visits {
@@ -173,7 +173,7 @@ impl Day {
         day
     }
 
-    /// A moment of the day, as visitors come.
+    /// Returns a random time of the day, distributed like visits.
     pub(crate) fn moment(&mut self) -> u32 {
         loop {
             let at_s = self.rng.u32(0..DAY_S);
@@ -184,7 +184,7 @@ impl Day {
         }
     }
 
-    /// Number of a browser.
+    /// Returns the number of a random browser.
     pub(crate) fn somebody(&mut self) -> u16 {
         if self.rng.u32(0..300) == 0 {
             return u16::try_from(BROWSERS.len()).unwrap();
@@ -210,7 +210,7 @@ impl Day {
         self.new_address()
     }
 
-    /// Number of a page by Zipf's law.
+    /// Returns the number of a random page by Zipf's law.
     pub(crate) fn page(&mut self) -> u32 {
         let pages = f64::from(self.site.pages);
         #[expect(
@@ -243,7 +243,7 @@ impl Day {
         self.events.last_mut().unwrap()
     }
 
-    /// A visit of a person, on a page or on any.
+    /// Adds a visit of a human visitor, to a given page or to any page.
     pub(crate) fn visit(&mut self, at_s: u32, who: u16, address: IpAddr, first: Option<u32>) {
         let has_no_assets = usize::from(who) >= BROWSERS.len() || !self.site.has_assets;
         let is_here_again = self.rng.f64() < 0.35;
@@ -285,7 +285,7 @@ impl Day {
         }
     }
 
-    /// Number of a User-Agent that is new or not.
+    /// Returns the number of a User-Agent, adding it if it is new.
     pub(crate) fn user_agent(&mut self, text: &str) -> u16 {
         let found = self.user_agents.iter().position(|one| one == text);
         let at = found.unwrap_or_else(|| {
@@ -295,7 +295,7 @@ impl Day {
         u16::try_from(at).unwrap()
     }
 
-    /// Plays the day.
+    /// Plays the day's requests.
     pub(crate) fn play(mut self) -> Outcome {
         self.events.sort_by_key(|event| event.at_s);
         let mut fleets = Fleets::new(7);
@@ -355,7 +355,7 @@ impl Day {
     }
 }
 
-/// Returns the address of a sender, in a network of few others.
+/// Returns the address of a sender, in a network with few others.
 fn of_sender(number: u32) -> IpAddr {
     let network = (0x2001_0db8_u128 << 32) | u128::from(number);
     Ipv6Addr::from_bits(network << 64 | 1).into()
@@ -364,7 +364,7 @@ fn of_sender(number: u32) -> IpAddr {
 impl Target {
     fn text(self) -> String {
         match self {
-            // Two of five pages are deep.
+            // Two in five pages are deep.
             Self::Page(page) if page % 5 < 2 => format!("/news/2026/{}/{page}", page % 12),
             Self::Page(page) => format!("/topic-{}/{page}", page % 30),
             Self::Archived(page) => format!("/archive/{}/{}/{page}?view=all", page % 25, page % 12),

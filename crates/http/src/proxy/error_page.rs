@@ -3,6 +3,8 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
+use robot_detection_texts::Language;
+
 use super::proxy_body::ProxyBody;
 
 /// Page that the proxy returns if it cannot forward a request.
@@ -53,11 +55,11 @@ impl ErrorPage {
     }
 
     /// Returns the page in the format that the client accepts.
-    pub(super) fn response(self, is_html: bool) -> Response<ProxyBody> {
+    pub(super) fn response(self, is_html: bool, language: Language) -> Response<ProxyBody> {
         let (kind, text) = if is_html {
-            ("text/html; charset=utf-8", self.html())
+            ("text/html; charset=utf-8", self.html(language))
         } else {
-            ("text/plain; charset=utf-8", self.text())
+            ("text/plain; charset=utf-8", self.text(language))
         };
         let mut response = Response::new(ProxyBody::page(text));
         *response.status_mut() = self.status();
@@ -79,29 +81,28 @@ impl ErrorPage {
     }
 
     /// Returns the text for the visitor; the cause is only logged.
-    fn sentence(self) -> &'static str {
-        match self {
-            Self::BadRequest => "The request is malformed.",
-            Self::RequestTimeout => "The request was not received in time.",
-            Self::ContentTooLarge => "The request body is too large.",
-            Self::NotImplemented => "This method or transfer coding is not supported.",
-            Self::BadGateway => "The upstream did not respond. Please try again in a few moments.",
-            Self::GatewayTimeout => {
-                "The upstream did not respond in time. Please try again in a few moments."
-            }
-            Self::LoopDetected => "The request returned to the server that forwards it.",
-        }
+    fn sentence(self, language: Language) -> &'static str {
+        language.text(match self {
+            Self::BadRequest => "error-400",
+            Self::RequestTimeout => "error-408",
+            Self::ContentTooLarge => "error-413",
+            Self::NotImplemented => "error-501",
+            Self::BadGateway => "error-502",
+            Self::GatewayTimeout => "error-504",
+            Self::LoopDetected => "error-508",
+        })
     }
 
-    fn text(self) -> String {
-        format!("{}\n\n{}\n", self.title(), self.sentence())
+    fn text(self, language: Language) -> String {
+        format!("{}\n\n{}\n", self.title(), self.sentence(language))
     }
 
     /// Built from fixed text only, so nothing has to be escaped.
-    fn html(self) -> String {
-        let (title, sentence) = (self.title(), self.sentence());
+    fn html(self, language: Language) -> String {
+        let (title, sentence) = (self.title(), self.sentence(language));
+        let tag = language.tag();
         format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+            "<!DOCTYPE html>\n<html lang=\"{tag}\" dir=\"ltr\">\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
              <meta name=\"robots\" content=\"noindex\">\n<title>{title}</title>\n\
              <h1>{title}</h1>\n<p>{sentence}</p>\n</html>\n"
@@ -126,7 +127,7 @@ mod tests {
 
     #[tokio::test]
     async fn pages_are_not_cached_and_have_a_retry_time() {
-        let response = ErrorPage::BadGateway.response(true);
+        let response = ErrorPage::BadGateway.response(true, Language::default());
         assert_eq!(response.status(), 502);
         assert_eq!(response.headers()["cache-control"], "no-store");
         assert_eq!(response.headers()["retry-after"], "10");
@@ -135,7 +136,7 @@ mod tests {
         assert!(body.contains("<h1>502 Bad Gateway</h1>"), "{body}");
         assert!(
             !ErrorPage::BadRequest
-                .response(false)
+                .response(false, Language::default())
                 .headers()
                 .contains_key("retry-after")
         );

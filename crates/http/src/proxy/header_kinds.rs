@@ -36,6 +36,7 @@ pub(super) struct FieldValues<'a> {
     pub(super) host: Option<&'a HeaderValue>,
     pub(super) has_several_hosts: bool,
     pub(super) accept: Option<&'a HeaderValue>,
+    pub(super) accept_language: Option<&'a HeaderValue>,
 }
 
 impl HeaderPresence {
@@ -92,6 +93,9 @@ impl HeaderPresence {
             7 if name == "upgrade" => self.has_upgrade = true,
             10 if name == "connection" => self.has_connection = true,
             10 if name == "keep-alive" => self.has_hop = true,
+            15 if name == "accept-language" => {
+                values.accept_language = values.accept_language.or(Some(value));
+            }
             14 if name == "http2-settings" => self.has_proxy_fields = true,
             16 if name == "proxy-connection" => self.has_hop = true,
             17 if name == "transfer-encoding" => self.has_coding = true,

@@ -62,6 +62,8 @@ pub(super) struct RewrittenRequest {
     pub(super) protocol: Option<HeaderValue>,
     /// `Accept` of the client, for an error page.
     pub(super) accept: Option<HeaderValue>,
+    /// `Accept-Language` of the client, for an error page.
+    pub(super) accept_language: Option<HeaderValue>,
     pub(super) added: AddedHeaders,
 }
 
@@ -117,6 +119,7 @@ pub(super) fn rewrite(
     }
     let (host, is_there) = host(rules, parts, values)?;
     let accept = values.accept.cloned();
+    let accept_language = values.accept_language.cloned();
     if names.has_via {
         // RFC 9110 §7.6.3.
         rules.via.check(&parts.headers)?;
@@ -167,6 +170,7 @@ pub(super) fn rewrite(
     Ok(RewrittenRequest {
         protocol,
         accept,
+        accept_language,
         added,
     })
 }

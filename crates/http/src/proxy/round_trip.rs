@@ -9,12 +9,14 @@ use std::{
 
 use http::{
     HeaderMap, HeaderValue, Method, Response,
-    header::{ACCEPT, CONNECTION},
+    header::{ACCEPT, ACCEPT_LANGUAGE, CONNECTION},
     uri::PathAndQuery,
 };
 use hyper::{body::Body as _, upgrade::OnUpgrade};
 use tokio::time::Instant;
 use tracing::{debug, warn};
+
+use robot_detection_texts::Language;
 
 use crate::listen::ClientAddr;
 
@@ -49,6 +51,7 @@ pub(super) struct RoundTrip {
 /// Facts that determine the format of an error page.
 struct PageContext {
     accept: Option<HeaderValue>,
+    accept_language: Option<HeaderValue>,
     is_http2: bool,
 }
 
@@ -79,6 +82,7 @@ impl RoundTrip {
     ) -> Self {
         let page_context = PageContext {
             accept: None,
+            accept_language: None,
             is_http2,
         };
         Self {
@@ -116,6 +120,7 @@ impl RoundTrip {
         parts.extensions.clear();
         *added = Some(rewritten.added);
         self.page_context.accept = rewritten.accept;
+        self.page_context.accept_language = rewritten.accept_language;
         self.switch = rewritten
             .protocol
             .zip(upgrade)
@@ -125,7 +130,9 @@ impl RoundTrip {
 
     fn begin(&mut self, message: &mut Message) -> Stage {
         if let Err(page) = self.prepare(message) {
-            self.page_context.accept = message.parts.headers.get(ACCEPT).cloned();
+            let headers = &message.parts.headers;
+            self.page_context.accept = headers.get(ACCEPT).cloned();
+            self.page_context.accept_language = headers.get(ACCEPT_LANGUAGE).cloned();
             return Stage::Refused(page);
         }
         if message.body.is_empty() {
@@ -247,8 +254,8 @@ impl RoundTrip {
 
 impl PageContext {
     fn page(&self, page: ErrorPage) -> Response<ProxyBody> {
-        let mut response =
-            page.response(self.accept.as_ref().is_some_and(error_page::accepts_html));
+        let is_html = self.accept.as_ref().is_some_and(error_page::accepts_html);
+        let mut response = page.response(is_html, Language::accepted(&self.accept_language));
         // HTTP/2 has no `Connection` (RFC 9113 §8.2.2).
         if page.is_last() && !self.is_http2 {
             headers::set(response.headers_mut(), CONNECTION, "close");

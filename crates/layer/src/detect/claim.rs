@@ -1,4 +1,4 @@
-//! What a request says it is.
+//! Claims of requests, and verdicts on them.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -6,93 +6,92 @@ use crate::registry::{Pattern, Purpose, Robot};
 
 use super::{Signed, Unlisted};
 
-/// Id that stands for every robot that no registry lists.
+/// Id shared by all robots that no registry lists.
 pub const UNLISTED: &str = "unlisted";
 
-/// Id that stands for every visitor without a User-Agent.
+/// Id shared by all visitors without a User-Agent.
 pub const NAMELESS: &str = "nameless";
 
-/// Word for a User-Agent that stands for many people.
+/// Id of claims with a User-Agent that many people share.
 pub const SHARED: &str = "shared";
 
-/// Word for one person.
+/// Id of a human visitor's claim.
 const PERSON: &str = "person";
 
-/// By what a robot is recognised that signs.
+/// Display text of a claim made by a signature.
 const SIGNATURE: &str = "signature of the request";
 
 crate::words! {
-    /// Kind of a visitor: what a request says that it comes from.
+    /// Kind of a visitor, as claimed by its request.
 #[derive(Hash)]
     #[non_exhaustive]
     pub enum Kind {
-        /// Somebody whose User-Agent is no robot's.
+        /// Visitor with a User-Agent that is not a robot's.
         Person = PERSON,
-        /// A robot of the registry.
+        /// Robot in the registry.
         Listed = "listed",
-        /// A robot that no registry lists.
+        /// Robot that no registry lists.
         Unlisted = UNLISTED,
-        /// Somebody without a User-Agent, or with an empty one.
+        /// Visitor with no or an empty User-Agent.
         Nameless = NAMELESS,
-        /// Somebody whose User-Agent stands for many people: a CDN's, a translator's.
+        /// Visitor with a User-Agent that stands for many people, such as that of a CDN.
         Shared = SHARED,
     }
 }
 
 impl Kind {
-    /// Kinds of people.
+    /// Kinds of human visitors.
     pub const PEOPLE: &'static [Self] = &[Self::Person, Self::Shared];
 
-    /// Kinds of those who are no people.
+    /// Kinds of visitors that are not human.
     pub const ROBOTS: &'static [Self] = &[Self::Listed, Self::Unlisted, Self::Nameless];
 
-    /// Returns `true` for those who are no robots.
+    /// Returns `true` for the kinds of human visitors.
     #[must_use]
     pub fn is_of_people(self) -> bool {
         Self::PEOPLE.contains(&self)
     }
 }
 
-/// What a request says that it comes from, where that is no one person; it is not a proof.
+/// Claim of a request about its sender, such as a robot's name; a claim is not a proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Claim<'d> {
-    /// A robot of the registry.
+    /// Robot in the registry.
     Listed(Listed<'d>),
-    /// A robot that no registry lists, by the generic rule.
+    /// Robot that no registry lists, detected by the generic rule.
     Unlisted(Unlisted),
-    /// A robot that no registry lists, by the signature of its request.
+    /// Robot that no registry lists, detected by the signature of its request.
     ///
-    /// [`Detector::claim_signed`](super::Detector::claim_signed) alone says so.
+    /// Returned only by [`Detector::claim_signed`](super::Detector::claim_signed).
     Signed(Signed),
-    /// No User-Agent, or an empty one: whoever it is claims nothing.
+    /// No or an empty User-Agent, which claims nothing.
     ///
-    /// [`Detector::claim`](super::Detector::claim) says so, [`Detector::identify`](super::Detector::identify) never.
+    /// Returned by [`Detector::claim`](super::Detector::claim), but not by `Detector::identify`.
     Nameless,
-    /// Many people at once, by a record of the registry that [says so](Purpose::Shared): no
+    /// Many people, according to a registry record with the purpose [`Shared`](Purpose::Shared); no
     /// robot is claimed.
     ///
-    /// It is said by [`Detector::claim`](super::Detector::claim) alone too.
+    /// Returned only by [`Detector::claim`](super::Detector::claim).
     Shared(Listed<'d>),
-    /// One person, or who looks like one. No detector says so: it is for rules about people.
+    /// A human visitor, or a client that looks like one; used by rules, not returned by detectors.
     Person,
 }
 
-/// Claim to be a robot of the registry: the robot, the pattern and where it matched.
+/// Claim to be a robot in the registry, with the pattern that matched.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Listed<'d> {
-    /// The most specific robot that matched.
+    /// Most specific robot that matched.
     pub robot: &'d Arc<Robot>,
-    /// The pattern that matched; `None` where it is the signature of the request that names
-    /// the robot.
+    /// Pattern that matched; `None` if the robot is named by the request's signature.
     pub pattern: Option<&'d Pattern>,
-    /// Bytes of the User-Agent that the pattern matched.
+    /// Byte range of the User-Agent that the pattern matched.
     pub range: Range<usize>,
 }
 
 impl<'d> Claim<'d> {
-    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, [`NAMELESS`] or [`SHARED`].
+    /// Returns the robot's id, [`UNLISTED`] for a robot in no registry, [`NAMELESS`] or [`SHARED`].
     ///
-    /// An unlisted robot whose signature holds is named by its [signer](Signed::signer).
+    /// An unlisted robot with a valid signature is named by its [signer](Signed::signer).
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -105,7 +104,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the kind of visitor that makes it.
+    /// Returns the kind of visitor that makes the claim.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -117,7 +116,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the robot, `None` where no registry lists it.
+    /// Returns the registry record of a listed robot.
     #[must_use]
     pub fn robot(&self) -> Option<&'d Arc<Robot>> {
         match self {
@@ -130,7 +129,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the record of what many people share, `None` of any other claim.
+    /// Returns the registry record of a shared User-Agent.
     #[must_use]
     pub fn shared(&self) -> Option<&'d Arc<Robot>> {
         match self {
@@ -139,7 +138,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the pattern that matched, `None` where none did.
+    /// Returns the pattern that matched, if any.
     #[must_use]
     pub fn pattern(&self) -> Option<&'d Pattern> {
         match self {
@@ -148,7 +147,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns what the robot is for.
+    /// Returns the robot's purpose.
     #[must_use]
     pub fn purpose(&self) -> Purpose {
         match self {
@@ -159,7 +158,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the bytes of the User-Agent that give the robot away.
+    /// Returns the byte range of the User-Agent that reveals the robot.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         match self {
@@ -170,7 +169,7 @@ impl<'d> Claim<'d> {
     }
 }
 
-/// Shows by what the robot is recognised: its pattern, the sign of the generic rule, a signature.
+/// Shows how the robot was recognised: its pattern, the sign of the generic rule, or a signature.
 impl fmt::Display for Claim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -181,26 +180,25 @@ impl fmt::Display for Claim<'_> {
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
             Self::Signed(_) => f.write_str(SIGNATURE),
             Self::Nameless => f.write_str("missing User-Agent"),
-            Self::Person => f.write_str("User-Agent of no robot"),
+            Self::Person => f.write_str("User-Agent without a robot"),
         }
     }
 }
 
 crate::words! {
-    /// Verdict on a robot's claim to be who it says.
+    /// Verdict on a robot's claim of identity.
     ///
-    /// The room `verify` proves claims; where nobody does, every claim
-    /// is unverifiable.
+    /// The `verify` module verifies claims; without it every claim is unverifiable.
 #[derive(Default, Hash)]
     pub enum Verdict {
-        /// It is who it says, by a proof that its operator offers.
+        /// The claim is true, by a proof that the robot's operator offers.
         Verified = "verified",
-        /// What its operator publishes contradicts the claim.
+        /// Data published by the robot's operator contradicts the claim.
         Spoofed = "spoofed",
-        /// Its operator publishes nothing, or what it publishes could not be had.
+        /// The operator publishes no proof, or the proof could not be retrieved.
         #[default]
         Unverifiable = "unverifiable",
-        /// The proof is under way.
+        /// The verification is in progress.
         Pending = "pending",
     }
 }

@@ -1,4 +1,4 @@
-//! Names the robot behind a User-Agent.
+//! The detector, which identifies the robot behind a User-Agent.
 
 use std::{
     collections::HashMap,
@@ -17,19 +17,19 @@ use super::{
 use crate::keys::AgentKey;
 use crate::registry::{self, Pattern, Purpose, Robot, Source};
 
-/// What one detector takes.
+/// Limits of a detector.
 pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
-    // Each of these runs on every User-Agent: a list with more of them would slow all requests.
+    // Each of these runs on every User-Agent; more of them would slow down all requests.
     always: 64,
-    // Some 12,000 names fit.
+    // Enough for some 12,000 names.
     table_bytes: 32 << 20,
 };
 
-/// Detector that knows the active robots of a registry.
+/// Immutable detector of the active robots of a registry.
 ///
-/// It is immutable and shared freely; clones share its tables.
-/// [`SharedDetector`](super::SharedDetector) exchanges one for another.
+/// Clones share the detector's tables. [`SharedDetector`](super::SharedDetector) replaces one
+/// detector by another while requests are served.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     robots: Vec<Arc<Robot>>,
@@ -37,55 +37,52 @@ pub struct Detector {
     matcher: Option<Arc<Matcher>>,
     recognises_unlisted: bool,
     signers: Arc<Signers>,
-    /// `None`: each User-Agent is searched.
+    /// `None` if User-Agents are not remembered.
     known: Option<Arc<KnownAgents>>,
 }
 
-/// Pattern of an active robot that the detector does not match.
+/// Pattern of an active robot that the detector cannot match.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RejectedPattern {
-    /// The robot, which takes part if it has other patterns.
+    /// The robot, which is still detected by its other patterns, if any.
     pub robot: Arc<Robot>,
-    /// The pattern.
+    /// The rejected pattern.
     pub pattern: Pattern,
-    /// Why, in a few words.
+    /// Short reason for the rejection.
     pub reason: String,
 }
 
-/// Error of patterns that no detector can be built from.
+/// Error caused by patterns that no detector can be built from.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There are too many patterns, or they are too long.
-    #[error("the patterns do not fit a detector: {0}")]
+    /// There are too many patterns, or the patterns are too long.
+    #[error("the patterns exceed the limits of a detector: {0}")]
     TooLarge(String),
 }
 
 impl Detector {
     /// Builds a detector of the active robots among `robots`.
     ///
-    /// Where several sources have a robot of the same id, the one of the best
-    /// source takes part: [`Source::precedence`], then the order. A pattern
-    /// that cannot be used is left out and told by [`Detector::rejected`]: a
-    /// literal that is empty or longer than 512 bytes, a regular expression
-    /// that does not compile in 1 MiB, that matches an empty User-Agent,
-    /// or that is one too many of 64 that need no literal of three bytes.
+    /// Of several robots with the same id, the one from the best source is used
+    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and reported by
+    /// [`Detector::rejected`]: literals that are empty or longer than 512 bytes, and regular
+    /// expressions that do not compile within 1 MiB, that match an empty User-Agent, or that exceed
+    /// the limit of 64 expressions without a literal of three bytes.
     ///
-    /// Takes milliseconds for a thousand patterns: build it off the request
-    /// path.
+    /// Building takes milliseconds for a thousand patterns; do not build a detector per request.
     ///
     /// # Errors
     ///
-    /// Fails when the literals have more than 4 MiB, or are too many to be
-    /// addressed.
+    /// Returns an error if the literals exceed 4 MiB, or if there are too many to be addressed.
     pub fn new(robots: impl IntoIterator<Item = Arc<Robot>>) -> Result<Self, BuildError> {
         let mut builder = Builder::new(LIMITS);
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
         let mut rejected = Vec::new();
         for robot in of_best_source(robots) {
-            // Of a robot that has no usable pattern nothing is kept, so that the next one gets its
-            // number.
+            // A robot without a usable pattern is dropped, so that the next robot gets
+            // its number.
             let refused = builder.add(taking_part.len(), &robot);
             let is_usable = refused.len() < robot.patterns.len();
             rejected.extend(
@@ -117,32 +114,32 @@ impl Detector {
     pub fn bundled() -> &'static Self {
         static BUNDLED: LazyLock<Detector> = LazyLock::new(|| {
             let robots = registry::bundled().robots.into_iter().map(Arc::new);
-            // Tests build it, so that this never happens.
+            // Never fails, as tests build the same detector.
             Detector::new(robots).unwrap_or_default()
         });
         &BUNDLED
     }
 
-    /// Sets whether robots that no registry lists are recognised; not so by default.
+    /// Sets whether robots that no registry lists are detected; disabled by default.
     ///
-    /// See the [room](super#unlisted-robots) for the rule.
+    /// See [unlisted robots](super#unlisted-robots) for the criteria.
     #[must_use]
     pub fn recognise_unlisted(mut self, recognise: bool) -> Self {
         self.recognises_unlisted = recognise;
-        // Others are people then.
+        // Forget the remembered results, which depend on this setting.
         let remembers = self.known.is_some();
         self.remember_user_agents(remembers)
     }
 
-    /// Sets whether the layer remembers which robot a User-Agent named, or that it named nobody, of the
-    /// last 4,096 of them; so by default.
+    /// Sets whether the layer caches the detected robot, or that there is none, of the last 4,096
+    /// User-Agents; enabled by default.
     #[must_use]
     pub fn remember_user_agents(mut self, remember: bool) -> Self {
         self.known = remember.then(Arc::default);
         self
     }
 
-    /// Returns `true` if robots that no registry lists are recognised.
+    /// Returns `true` if robots that no registry lists are detected.
     #[must_use]
     pub fn recognises_unlisted(&self) -> bool {
         self.recognises_unlisted
@@ -150,29 +147,28 @@ impl Detector {
 
     /// Returns the robot that a User-Agent names, if any.
     ///
-    /// A robot of the registry goes before an unlisted one.
-    /// Of several, the most specific: a library's or driven browser's name
-    /// only where there is no other; then the longer literal, signs at its ends
-    /// not counted, the better source ([`Source::precedence`]), the order. A
-    /// regular expression counts as long as the shortest literal that it needs.
+    /// A listed robot takes precedence over an unlisted one. Of several listed robots the most
+    /// specific is returned: names of libraries and driven browsers come last; then the longer
+    /// literal wins (signs at its ends do not count), then the better source
+    /// ([`Source::precedence`]), then the order. A regular expression is as long as the shortest
+    /// literal that it requires.
     ///
-    /// Time is linear in the length, of which the first
-    /// [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) count, and does
-    /// not depend on the number of patterns. Literals never allocate; regular
-    /// expressions do so while they warm up. At most 64 of these run beside
-    /// those that always do.
+    /// The run time is linear in the length of the User-Agent, of which only the first
+    /// [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) are scanned, and does not depend on
+    /// the number of patterns. Literals never allocate; regular expressions allocate while they
+    /// warm up. At most 64 regular expressions run in addition to those that always run.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let claim = self.find(user_agent)?;
         claim.shared().is_none().then_some(claim)
     }
 
-    /// Returns the robot that a User-Agent names, or the record that many people share.
+    /// Returns the robot or the shared record that a User-Agent names.
     fn find(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         self.search(user_agent).0
     }
 
-    /// Returns the same, and the pattern that names a robot, where nothing else does.
+    /// Returns the claim, and the matched pattern if it names a listed robot.
     fn search(&self, user_agent: &[u8]) -> (Option<Claim<'_>>, Option<Hit>) {
         let Some(matcher) = self.matcher.as_deref() else {
             return (None, None);
@@ -191,7 +187,7 @@ impl Detector {
         if listed.robot.purpose != Purpose::Shared {
             return (Some(Claim::Listed(listed)), Some(hit));
         }
-        // A mark within the shared name is part of it, and names nobody else.
+        // A mark within the shared name does not name a robot.
         let marks = best.marks.outside(&listed.range);
         let named = self.named_unlisted(user_agent, &marks, &listed.range);
         (
@@ -200,7 +196,7 @@ impl Detector {
         )
     }
 
-    /// Returns the robot of a hit.
+    /// Returns the listed robot of a hit.
     fn listed(&self, hit: &Hit) -> Option<Listed<'_>> {
         let robot = self.robots.get(hit.robot as usize)?;
         Some(Listed {
@@ -210,7 +206,7 @@ impl Detector {
         })
     }
 
-    /// Returns the unlisted robot that a User-Agent names by a robot's word, outside of what is shared.
+    /// Returns the unlisted robot that a robot word outside of the shared name reveals.
     fn named_unlisted(
         &self,
         user_agent: &[u8],
@@ -222,16 +218,16 @@ impl Detector {
         }
         let found = unlisted::find(read(user_agent), marks)?;
         let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
-        // A URL or an address may be that of what is shared; a word that robots call themselves is
-        // not.
+        // A URL or an address may belong to the shared service; a word that robots use in their
+        // names does not.
         (found.sign == Sign::Word && is_beside).then_some(found)
     }
 
-    /// Returns what a request claims whose User-Agent this is; an empty one is [nameless](Claim::Nameless).
+    /// Returns the claim made by a User-Agent; an empty one is [nameless](Claim::Nameless).
     ///
-    /// One that stands for many people is [shared](Claim::Shared). Of any other it is what
-    /// [`identify`](Self::identify) returns. A request without the header is to be asked
-    /// about with an empty one.
+    /// A User-Agent that stands for many people is [shared](Claim::Shared). For any other the
+    /// result is that of [`identify`](Self::identify). Pass an empty User-Agent if the header is
+    /// missing.
     ///
     /// # Example
     ///
@@ -251,11 +247,10 @@ impl Detector {
         self.find(user_agent)
     }
 
-    /// Returns the same for a User-Agent whose number is known, and remembers which robot it names, or
-    /// that it names nobody.
+    /// Returns the claim made by a User-Agent with a known key, using and updating the cache.
     ///
-    /// Most requests bring one that came before, and to search it again is a twentieth of all that a
-    /// passing request costs, and a tenth of a redirect.
+    /// Most requests have a User-Agent seen before; scanning it again would cost a twentieth of a
+    /// passing request, and a tenth of a redirect.
     pub(crate) fn claim_by(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
         let Some(known) = &self.known else {
             return self.claim(user_agent);
@@ -280,9 +275,9 @@ impl Detector {
         }
     }
 
-    /// Returns `true` if a User-Agent is a robot's: whether [`Detector::identify`] names one.
+    /// Returns `true` if a User-Agent is a robot's, as reported by [`Detector::identify`].
     ///
-    /// It is the quicker question, as the first robot found is enough.
+    /// Faster than `identify`, because the first matching robot is sufficient.
     ///
     /// # Example
     ///
@@ -306,48 +301,48 @@ impl Detector {
         let mut any = AnyRobot::default();
         matcher.scan(user_agent, &mut any);
         if any.is_found || any.is_shared {
-            // Beside what is shared, only the whole search tells whether a robot is named too.
+            // Only the full search finds out whether a robot is named next to a shared name.
             return any.is_found || self.identify(user_agent).is_some();
         }
         self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()
     }
 
-    /// Returns the robots by the agents with whose keys they sign.
+    /// Returns the robots by their signature agents.
     pub(super) fn signers(&self) -> &Signers {
         &self.signers
     }
 
-    /// Returns the robots that take part.
+    /// Returns the robots that can be detected.
     #[must_use]
     pub fn robots(&self) -> &[Arc<Robot>] {
         &self.robots
     }
 
-    /// Returns the patterns of active robots that are not matched, and why.
+    /// Returns the patterns of active robots that are not matched, with the reasons.
     #[must_use]
     pub fn rejected(&self) -> &[RejectedPattern] {
         &self.rejected
     }
 
-    /// Returns how many patterns are matched.
+    /// Returns the number of matched patterns.
     #[must_use]
     pub fn pattern_count(&self) -> usize {
         self.matcher.as_deref().map_or(0, Matcher::pattern_count)
     }
 
-    /// Returns the memory of the tables in bytes, robots and regular expressions apart.
+    /// Returns the size of the tables in bytes, excluding robots and regular expressions.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.matcher.as_deref().map_or(0, Matcher::memory_bytes)
     }
 }
 
-/// Returns what is read of a User-Agent.
+/// Returns the part of a User-Agent that is scanned.
 fn read(user_agent: &[u8]) -> &[u8] {
     user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent)
 }
 
-/// Drops the inactive, and those of which a better source has the id.
+/// Removes inactive robots, and robots with an id that a better source has.
 pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
     let mut active: Vec<_> = robots
         .into_iter()
@@ -380,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_agent_that_comes_again_claims_the_same() {
+    fn repeated_user_agent_makes_the_same_claim() {
         let robots = [
             robot("examplebot", "ExampleBot", Purpose::Search),
             robot("examplecdn", "ExampleCDN", Purpose::Shared),

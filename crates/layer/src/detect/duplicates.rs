@@ -1,11 +1,11 @@
-//! Robots that several sources know.
+//! Robots listed by several sources.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Detector, regexes::probes};
 use crate::registry::{PatternKind, Robot, Source};
 
-/// Robots of a detector, asked which of them names another's User-Agents.
+/// Index that finds robots which never match because another robot takes precedence.
 ///
 /// # Example
 ///
@@ -52,12 +52,12 @@ impl<'d> Duplicates<'d> {
         }
     }
 
-    /// Returns the robot that is named in the place of an active one.
+    /// Returns the robot that is detected instead of an active robot.
     ///
-    /// It has the same id in a better source, or each name in the other's
-    /// patterns is its name or that of a third; then the first name counts.
-    /// Of one source, or of equal ones, the earlier robot wins. `None` for a
-    /// robot with a name of its own, and for those that are not matched anyway.
+    /// That is the robot with the same id in a better source, or the robot detected for each name
+    /// in the other robot's patterns; if several are detected, the one of the first name. Of robots
+    /// in the same or in equal sources, the earlier one wins. `None` for a robot with a name of its
+    /// own, and for robots that are never matched.
     #[must_use]
     pub fn winner(&self, robot: &Robot) -> Option<&'d Arc<Robot>> {
         if !robot.is_active() {

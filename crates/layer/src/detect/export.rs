@@ -1,4 +1,4 @@
-//! The registry for other programs, in the order of detection.
+//! Export of the registry for other programs, in the order of detection.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,14 +11,13 @@ use crate::registry::{
     ExportFormat, Exported, Expression, Robot, write_haproxy, write_nginx, write_robots_txt,
 };
 
-/// Writes robots in a format that other programs read.
+/// Exports robots in a format that other programs read.
 ///
-/// The flat file holds all robots; the other formats hold those that take part
-/// in detection, and tell which they leave out, in comments where a format has them.
-/// nginx and `HAProxy` take the first
-/// expression that matches, so theirs stand in the order in which
-/// [`Detector::identify`](super::Detector::identify) prefers robots. Robots that
-/// no registry lists are found by a rule, which none of them holds.
+/// The flat file contains all robots. The other formats contain only robots that can be detected,
+/// and list the omitted ones in comments, if the format has comments. nginx and `HAProxy` apply the
+/// first matching expression, so their expressions are sorted by the precedence of
+/// [`Detector::identify`](super::Detector::identify). No format contains the generic rule for
+/// unlisted robots.
 ///
 /// # Example
 ///
@@ -50,7 +49,7 @@ pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
     }
 }
 
-/// Ranks the expressions of the robots that take part, and has them written.
+/// Sorts the expressions of detectable robots by precedence and passes them to `write`.
 fn in_order(
     robots: &[Arc<Robot>],
     write: impl FnOnce(&[(&Robot, Expression)]) -> Exported,
@@ -78,7 +77,7 @@ fn in_order(
         };
         match expression(robot, &ranked) {
             Some(expression) => expressions.push((robot.as_ref(), expression)),
-            None => left_out.leave_out(robot, "with an expression that others cannot read"),
+            None => left_out.leave_out(robot, "with an expression that other programs cannot read"),
         }
     }
     let mut exported = write(&expressions);
@@ -93,7 +92,7 @@ fn expression(robot: &Robot, ranked: &Ranked) -> Option<Expression> {
     }
 }
 
-/// Returns the expression of one literal of those that a pattern amounts to.
+/// Returns the expression for one of the literals that a pattern is equivalent to.
 fn plain_expression(literal: &[u8], plain: &Plain) -> Expression {
     let mark = |edge, text| match edge {
         Edge::Free => "",

@@ -1,23 +1,23 @@
-//! User-Agents that came before, and whom each of them named.
+//! Cache of the robots that recent User-Agents named.
 
 use std::ops::Range;
 
 use super::matcher::Owner;
 use crate::keys::{AgentKey, KeyedWords};
 
-/// User-Agents that are remembered: 64 KiB.
+/// Number of remembered User-Agents, in 64 KiB.
 const AGENTS: usize = 4_096;
 
-/// Word of a User-Agent that names nobody.
+/// Word of a User-Agent that names no robot.
 const NOBODY: u64 = 0;
 
-/// Bits of a word in which the parts of a [`Hit`] stand, the last ones first.
+/// Bits of the parts of a [`Hit`] in a word, the last part first.
 const START_BITS: u32 = 14;
 const LENGTH_BITS: u32 = 10;
 const PATTERN_BITS: u32 = 16;
 const ROBOT_BITS: u32 = u64::BITS - PATTERN_BITS - LENGTH_BITS - START_BITS;
 
-/// Pattern of a robot, and where it is found.
+/// Pattern of a robot, and the range that it matched.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Hit {
     pub(super) robot: u32,
@@ -34,7 +34,7 @@ impl Hit {
         }
     }
 
-    /// Returns it in a word that is not [`NOBODY`], if it fits.
+    /// Packs the hit into a word other than [`NOBODY`]; `None` if it does not fit.
     fn packed(&self) -> Option<u64> {
         let parts = [
             (u64::from(self.robot) + 1, ROBOT_BITS),
@@ -63,26 +63,26 @@ impl Hit {
     }
 }
 
-/// What is known of a User-Agent.
+/// Cached result for a User-Agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Known {
     Nobody,
     Robot(Hit),
 }
 
-/// Memory of the last User-Agents, without their texts and without a lock.
+/// Cache of the last User-Agents; contains no texts and takes no lock.
 #[derive(Debug, Default)]
 pub(super) struct KnownAgents(KeyedWords<AGENTS>);
 
 impl KnownAgents {
-    /// Returns what a User-Agent named when it came before.
+    /// Returns the cached result for a User-Agent.
     #[inline]
     pub(super) fn get(&self, key: AgentKey) -> Option<Known> {
         let word = self.0.get(key.number())?;
         Some(Hit::unpacked(word).map_or(Known::Nobody, Known::Robot))
     }
 
-    /// Remembers what a User-Agent names, if that fits.
+    /// Caches the result for a User-Agent if it fits.
     pub(super) fn set(&self, key: AgentKey, known: &Known) {
         let word = match known {
             Known::Nobody => Some(NOBODY),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_agent_named_comes_back() {
+    fn result_for_a_user_agent_is_cached() {
         let memory = KnownAgents::default();
         for (number, known) in [
             Known::Nobody,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_searched_again() {
+    fn result_that_does_not_fit_is_not_cached() {
         let memory = KnownAgents::default();
         let key = AgentKey::of(b"examplebot/1.0");
         for known in [

@@ -1,24 +1,23 @@
-//! Which literals does a regular expression need?
+//! Extraction of the literals that a regular expression requires.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Shortest literal that may decide whether a regular expression is run: shorter ones
-/// stand in too many texts to spare anything.
+/// Minimum length of a gate literal; shorter ones occur in too many texts.
 const MIN_GATE_BYTES: usize = 3;
 
-/// Most literals that one regular expression puts into the automaton.
+/// Maximum number of literals of one regular expression.
 const MAX_LITERALS: usize = 64;
 
-/// Longest literal that is put together from pieces.
+/// Maximum length of a literal joined from parts.
 const MAX_JOINED_BYTES: usize = 256;
 
-/// Most bytes of a class that are written out: each multiplies the literals.
+/// Maximum number of bytes of an expanded class: each multiplies the literals.
 const MAX_CLASS: usize = 4;
 
-/// Most repetitions that are written out, for the same reason.
+/// Maximum number of expanded repetitions, for the same reason.
 const MAX_REPEATS: u32 = 4;
 
-/// What nearly every User-Agent has some of; poor gates, as they always open.
+/// Parts of nearly every User-Agent, which are poor gates because they always open.
 const COMMON: &str = "mozilla/5.0 (compatible; ; http:// https:// +http://www. \
     +https://www. .com .org .net .html mozilla/4.0 (compatible; msie \
     (windows nt 10.0; win64; x64) applewebkit/537.36 (khtml, like gecko) \
@@ -26,14 +25,14 @@ const COMMON: &str = "mozilla/5.0 (compatible; ; http:// https:// +http://www. \
     (macintosh; intel mac os x 10_15_7) (iphone; cpu iphone os like mac os x) \
     gecko/20100101 firefox/ edg/ browser user-agent bot/ /bot robot crawler spider";
 
-/// Literal that a regular expression matches or needs.
+/// Literal that a regular expression matches or requires.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Literal {
-    /// The bytes; letters of which the case does not matter in lower case.
+    /// The bytes; case-insensitive letters are in lower case.
     pub(super) bytes: Vec<u8>,
-    /// Whether there are letters of which the case matters.
+    /// Whether there are case-sensitive letters.
     pub(super) cased: bool,
-    /// Whether there are letters of which the case does not matter.
+    /// Whether there are case-insensitive letters.
     pub(super) caseless: bool,
 }
 
@@ -64,9 +63,9 @@ impl Literal {
     }
 }
 
-/// Returns all texts that an expression matches, if they are few.
+/// Returns all texts that an expression matches, if there are few.
 ///
-/// Looks such as `^` and `\b` count as empty: the caller has dealt with them.
+/// Assertions such as `^` and `\b` count as empty; the caller handles them.
 pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Some(vec![Literal::default()]),
@@ -106,14 +105,14 @@ pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
 
 /// Returns literals one of which occurs in every text that an expression matches.
 ///
-/// `None` when there are none, too many, or only short ones.
+/// `None` if there are none, too many, or only short ones.
 pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
     if let Some(texts) = all_texts(hir) {
         return usable(texts);
     }
     match hir.kind() {
         HirKind::Capture(capture) => gates(&capture.sub),
-        // What may be left out altogether is no gate.
+        // An optional part is not a gate.
         HirKind::Repetition(repetition) if repetition.min > 0 => gates(&repetition.sub),
         HirKind::Concat(parts) => concat_gates(parts),
         HirKind::Alternation(branches) => {
@@ -132,14 +131,14 @@ fn usable(literals: Vec<Literal>) -> Option<Vec<Literal>> {
     (long && literals.len() <= MAX_LITERALS).then_some(literals)
 }
 
-/// Returns the length of the shortest literal; 0 when there is none.
+/// Returns the length of the shortest literal, or 0 if there is none.
 pub(super) fn shortest(literals: &[Literal]) -> usize {
     let lengths = literals.iter().map(|literal| literal.bytes.len());
     lengths.min().unwrap_or_default()
 }
 
-/// Joins neighbours as long as their texts are few, and takes the best of the
-/// joined ones and of the gates of parts in between.
+/// Joins adjacent parts while they match few texts, and returns the best gates among the joined
+/// texts and the parts between them.
 fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
     let mut candidates = Vec::new();
     let mut run = vec![Literal::default()];
@@ -157,7 +156,7 @@ fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
     }
     candidates.extend(usable(run));
     candidates.into_iter().max_by_key(|literals| {
-        // Rare goes before long: a gate that is always open spares nothing, however long it is.
+        // Prefer rare over long: a gate that is always open saves nothing.
         let rare = !literals.iter().any(Literal::is_common);
         (rare, shortest(literals), usize::MAX - literals.len())
     })

@@ -1,4 +1,4 @@
-//! The patterns of many robots, found in one pass over a User-Agent.
+//! Matching of many robots' patterns in one pass over a User-Agent.
 
 mod automaton;
 mod builder;
@@ -16,17 +16,17 @@ pub(super) use builder::{Builder, Limits};
 #[cfg(feature = "formats")]
 pub(super) use ranked::Ranked;
 
-/// Bytes of a User-Agent within which a hit must end; the rest is not looked at.
+/// Number of bytes of a User-Agent within which a match must end; the rest is not scanned.
 pub const MAX_USER_AGENT_BYTES: usize = 8 << 10;
 
 /// Literals, rules and regular expressions of many robots.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    /// All literals, each once.
+    /// All distinct literals.
     literals: Literals,
-    /// Where the forms of each literal begin, and where the last end.
+    /// Index of the first form of each literal, and the end of the last.
     starts: Box<[u32]>,
-    /// By literal, those of one the most specific first.
+    /// Forms by literal, the most specific first.
     forms: Box<[Form]>,
     plains: Box<[Plain]>,
     regexes: Box<[Regex]>,
@@ -35,56 +35,56 @@ pub(super) struct Matcher {
     patterns: usize,
 }
 
-/// Whose a hit is.
+/// Robot and pattern of a hit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Owner {
-    /// Place among all by specificity: the lowest is the most specific.
+    /// Position in the order of specificity: the lowest is the most specific.
     pub(super) rank: u32,
-    /// Number of the robot, as given to [`Builder::add`].
+    /// Number of the robot, as passed to [`Builder::add`].
     pub(super) robot: u32,
     /// Index among the robot's patterns.
     pub(super) pattern: u32,
-    /// Whether it, or the best source of its name, says that many people share it.
+    /// Whether the pattern, or the best source of its name, is a shared User-Agent's.
     pub(super) is_shared: bool,
 }
 
-/// One way in which a pattern is found.
+/// One form in which a pattern can match.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     owner: Owner,
     test: Test,
 }
 
-/// What is asked at an occurrence of a form's literal.
+/// Test at an occurrence of a form's literal.
 #[derive(Clone, Copy, Debug)]
 enum Test {
     Rule(Rule),
     Plain(u32),
     Regex(u32),
-    /// Nothing yet: whether a mark counts is asked when no robot is found.
+    /// No test yet: marks are tested only if no robot is found.
     Mark(u8),
 }
 
-/// What a scan asks, and tells of hits.
+/// Receiver of a scan's hits.
 pub(super) trait HitVisitor {
-    /// Returns `true` if a hit would matter.
+    /// Returns `true` if a hit of the owner would matter.
     fn wants(&self, owner: Owner) -> bool;
-    /// Returns `true` if a regular expression may run; asked at each opened gate.
+    /// Returns `true` if a regular expression may run; called when a gate opens.
     fn may_run(&mut self, regex: u32) -> bool;
-    /// Called for each hit.
+    /// Called for each hit of a pattern.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
-    /// Returns `true` if nothing more matters.
+    /// Returns `true` to stop the scan.
     fn is_done(&self) -> bool {
         false
     }
-    /// Called for each occurrence of a mark, whose rule is still to be asked.
+    /// Called for each occurrence of a mark, before its rule is tested.
     fn mark(&mut self, _mark: u8, _start: usize) {}
 }
 
 impl Matcher {
-    /// Calls `visitor` with the hits in a User-Agent.
+    /// Scans a User-Agent and calls `visitor` for each hit.
     pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl HitVisitor) {
-        // One byte more, so that the rules see that the text goes on.
+        // One more byte, so that the rules see that the text continues.
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
@@ -102,17 +102,17 @@ impl Matcher {
         }
     }
 
-    /// Returns how many patterns are matched.
+    /// Returns the number of matched patterns.
     pub(super) fn pattern_count(&self) -> usize {
         self.patterns
     }
 
-    /// Returns how many regular expressions are kept.
+    /// Returns the number of compiled regular expressions.
     pub(super) fn regex_count(&self) -> usize {
         self.regexes.len()
     }
 
-    /// Returns the memory of the tables, without that of regular expressions.
+    /// Returns the size of the tables, excluding regular expressions.
     pub(super) fn memory_bytes(&self) -> usize {
         self.literals.memory_bytes()
             + size_of_val(&*self.starts)
@@ -149,7 +149,7 @@ impl Matcher {
             Test::Regex(_) | Test::Mark(_) => None,
         };
         if let Some(range) = hit.filter(|range| range.end <= MAX_USER_AGENT_BYTES)
-            // Asked last: it reads what stands before, and few patterns come so far.
+            // Tested last, as it scans the text before, and few patterns get here.
             && !is_compared(text, range.start)
         {
             visitor.hit(form.owner, range);
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::registry::{Pattern, PatternKind, Robot, Source};
 
-    /// Visitor that wants everything and counts what it is asked.
+    /// Visitor that accepts everything and counts its calls.
     #[derive(Default)]
     struct Counter {
         asked: Cell<usize>,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_linear_in_the_text_however_hostile() {
+    fn steps_are_linear_in_the_length_of_hostile_texts() {
         let nested = matcher(
             PatternKind::Regex,
             (1..=32).map(|length| "a".repeat(length)),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hit_is_told() {
+    fn every_hit_is_reported() {
         let matcher = matcher(
             PatternKind::Token,
             ["Ab", "aB", "b", "c"].map(str::to_owned),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_that_are_too_many_for_a_table_are_found_too() {
+    fn literals_exceeding_the_table_are_found_too() {
         let names = |count: u32| (0..count).map(|number| format!("robot-{number:x}-name"));
         let [few, many] = [100, 60_000].map(|count| matcher(PatternKind::Token, names(count)));
         for matcher in [few, many] {

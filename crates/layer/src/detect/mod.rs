@@ -1,55 +1,50 @@
-//! Which robot does a User-Agent claim to be?
+//! Detection of the robot that a request's User-Agent claims to be.
 //!
-//! A [`Detector`] is one immutable index of the patterns of a registry;
-//! a [`SharedDetector`] lets it be exchanged while requests go on reading.
-//! [`self_test`] keeps out patterns that would match people's browsers.
+//! A [`Detector`] is an immutable index of a registry's patterns; a [`SharedDetector`] allows
+//! replacing the detector while requests are served. [`self_test`] quarantines robots with patterns
+//! that would match the browsers of human visitors.
 //!
-//! # How a User-Agent is read
+//! # How a User-Agent is matched
 //!
-//! All literals stand in one automaton of the `aho-corasick` crate, which reads a
-//! User-Agent once, however many robots there are, and reports every literal in it,
-//! overlapping ones too, so that none hides another. At each occurrence the rule of
-//! the pattern's [`PatternKind`](crate::registry::PatternKind) is checked, and that
-//! the name is not there for comparison, as in `like Googlebot`. A
-//! regular expression that says no more than a literal becomes one; any other runs
-//! only when a literal that it cannot match without has occurred.
+//! All literals are compiled into one automaton of the `aho-corasick` crate, which scans a
+//! User-Agent once, regardless of the number of robots, and reports every literal, including
+//! overlapping ones. At each occurrence, the detector checks the rule of the pattern's
+//! [`PatternKind`](crate::registry::PatternKind), and that the name is not only compared with, as
+//! in `like Googlebot`. A regular expression that is equivalent to literals is compiled to
+//! literals; any other runs only after a literal that it requires has occurred.
 //!
-//! Letters and digits are those of ASCII: every other byte, so every byte from
-//! 0x80 on, is a boundary. Literals are compared without regard to ASCII case.
-//! Hits end within the first [`MAX_USER_AGENT_BYTES`]; what follows is not read.
+//! Letters and digits are those of ASCII: every other byte, including all bytes from 0x80, is a
+//! boundary. Literals are compared ignoring ASCII case. Matches must end within the first
+//! [`MAX_USER_AGENT_BYTES`]; the rest is not scanned.
 //!
 //! # Unlisted robots
 //!
-//! A User-Agent that no pattern matches may still be a robot's. The generic
-//! rule, which [`Detector::recognise_unlisted`] switches, takes it for one by
-//! a [`Sign`]: a word that robots call themselves (`bot` at the end of a word,
-//! `crawler`, `monitor`), a URL or an e-mail address, `compatible;` where no
-//! browser says it, an attack on the server, a library's name at the start, or
-//! a program's name with nothing of a browser or a device beside it: a name with
-//! a version or a comment, words alone, or nothing or a name where only
-//! `Mozilla/5.0` is said.
-//! A word must stand where a program's name stands: what the first comment of an
-//! Android browser says (`CUBOT`, `M bot 54`, `Spider 8`) does not count, nor do
-//! apps on telephones (`CamScanner`), browsers named after sites (`Battle.net/1.3`),
-//! random letters, and the URLs that old browsers, companies and telephones'
-//! profiles carry.
+//! A User-Agent that no pattern matches may still belong to a robot. The generic rule, enabled by
+//! [`Detector::recognise_unlisted`], detects robots by a [`Sign`]: a word that robots use in their
+//! names (`bot` at the end of a word, `crawler`, `monitor`), a URL or an e-mail address,
+//! `compatible;` in a place where no browser uses it, an attack on the server, a library's name at
+//! the start, or a program's name without any sign of a browser or a device: a name with a version
+//! or a comment, words alone, or `Mozilla/5.0` followed by nothing or by a name. A word counts only
+//! where a program's name would be: device names in the first comment of an Android browser
+//! (`CUBOT`, `M bot 54`, `Spider 8`), phone apps (`CamScanner`), browsers named after sites
+//! (`Battle.net/1.3`), random letters, and the URLs used by old browsers, companies and phone
+//! profiles do not count.
 //!
-//! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
-//! can treat these robots apart. The marks of it are found in the same pass.
+//! Such robots are reported as [`Claim::Unlisted`] with the id [`UNLISTED`], so that a site can
+//! treat them differently. Their marks are found in the same pass.
 //!
 //! # Signed requests
 //!
 //! A client that signs its requests as robots do (Web Bot Auth) is a robot, whatever its
-//! User-Agent says: [`Detector::claim_signed`] looks for the agent that `Signature-Agent` names. One
-//! that no registry knows is a [`Claim::Signed`], named by its host once the signature holds.
+//! User-Agent: [`Detector::claim_signed`] looks up the agent in `Signature-Agent`. An agent in no
+//! registry makes a [`Claim::Signed`], named by its host once the signature is verified.
 //!
-//! # What many people share
+//! # Shared User-Agents
 //!
-//! A record of the purpose [`Shared`](crate::registry::Purpose::Shared) is no robot's: its
-//! User-Agent stands for many people, as that of a CDN or a translator does. Any robot's
-//! name goes before it, also a word that robots call themselves. What is left is
-//! [`Claim::Shared`], which [`Detector::claim`] tells; to [`Detector::identify`] it is
-//! nobody's.
+//! A record with the purpose [`Shared`](crate::registry::Purpose::Shared) is not a robot: its
+//! User-Agent is used for many people, as with a CDN or a translation service. The name of any
+//! robot, and a word that robots use in their names, takes precedence. Otherwise
+//! [`Detector::claim`] returns [`Claim::Shared`], and [`Detector::identify`] returns `None`.
 //!
 //! # Example
 //!

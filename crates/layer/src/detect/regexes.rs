@@ -1,4 +1,4 @@
-//! How a regular expression of an imported list is run, and how rarely.
+//! Compilation of imported regular expressions, so that they run as rarely as possible.
 
 use regex::bytes::Regex;
 use regex_syntax::{
@@ -13,27 +13,27 @@ use super::{
     rules::{Edge, Plain},
 };
 
-/// Longest text of a regular expression; registries come from outside.
+/// Maximum length of a regular expression, as registries are external.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
-/// Deepest nesting of groups.
+/// Maximum nesting of groups.
 const MAX_NESTING: u32 = 50;
 
-/// Way in which a regular expression is found.
+/// Strategy for matching a regular expression.
 #[derive(Debug)]
 pub(super) enum Plan {
-    /// It says no more than that one of these literals occurs.
+    /// The expression is equivalent to these literals.
     Literals(Vec<(Literal, Plain)>),
-    /// It is run where one of these literals occurs.
+    /// The expression runs if one of these literals occurs.
     Gated(Regex, Vec<Literal>),
-    /// It is run on every User-Agent.
+    /// The expression runs on every User-Agent.
     Always(Regex),
 }
 
 impl Plan {
-    /// Makes the plan for the text of a regular expression.
+    /// Chooses the plan for a regular expression.
     ///
-    /// Fails with the reason, in a few words, where it is refused.
+    /// Returns a short reason if the expression is rejected.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if text.len() > MAX_TEXT_BYTES {
             return Err(format!("longer than {MAX_TEXT_BYTES} bytes"));
@@ -56,9 +56,9 @@ impl Plan {
     }
 }
 
-/// Returns texts in the own case of an expression, one of which stands in each that it matches.
+/// Returns texts, in the expression's case, one of which occurs in each matching text.
 ///
-/// `None` where it needs no such text, or cannot be used.
+/// `None` if the expression needs no such text, or is rejected.
 pub(super) fn probes(text: &str) -> Option<Vec<Vec<u8>>> {
     match Plan::new(text).ok()? {
         Plan::Literals(literals) => Some(
@@ -72,7 +72,7 @@ pub(super) fn probes(text: &str) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns the last line of an error's text, which is where the reason stands.
+/// Returns the last line of an error's text, which contains the reason.
 fn reason(error: &dyn std::error::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default().trim();
@@ -80,10 +80,10 @@ fn reason(error: &dyn std::error::Error) -> String {
     last.trim_end_matches('.').to_owned()
 }
 
-/// Returns the literals that an expression amounts to, with their edges.
+/// Returns the literals that an expression is equivalent to, with their edges.
 ///
-/// `None` where it is more than an alternation of literals, or matches nothing
-/// but an empty text somewhere.
+/// `None` if the expression is more than an alternation of literals, or matches an empty text
+/// somewhere.
 fn plain_literals(hir: &Hir) -> Option<Vec<(Literal, Plain)>> {
     match hir.kind() {
         HirKind::Capture(capture) => plain_literals(&capture.sub),
@@ -127,8 +127,8 @@ fn edged(inner: &Hir, before: Edge, after: Edge) -> Option<Vec<(Literal, Plain)>
     }
     let texts = literals::all_texts(inner)?;
     let plain = |literal: Literal| {
-        // Where the case of some letters matters and that of others does not, there is no one
-        // spelling to compare with: it stays a regular expression.
+        // If only some letters are case-sensitive, there is no single spelling to compare with:
+        // keep the regular expression.
         let one_case = !(literal.cased && literal.caseless);
         let spelled = literal.cased.then(|| literal.bytes.clone().into());
         (one_case && !literal.bytes.is_empty()).then_some((
@@ -147,7 +147,7 @@ fn edged(inner: &Hir, before: Edge, after: Edge) -> Option<Vec<(Literal, Plain)>
 mod tests {
     use super::*;
 
-    /// Returns in a few words how a regular expression is found.
+    /// Returns a short description of the plan for a regular expression.
     fn plan(text: &str) -> String {
         let join = |literals: Vec<String>| literals.join(" ");
         let show = |literal: &Literal| String::from_utf8_lossy(&literal.bytes).into_owned();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn regex_is_run_as_rarely_as_can_be() {
+    fn regex_runs_as_rarely_as_possible() {
         for (text, expected) in [
             ("Googlebot", "literals =Googlebot"),
             (r"Googlebot\/", "literals =Googlebot/"),
@@ -205,17 +205,20 @@ mod tests {
             ("[0-9]{3}[a-z]{3}", "always"),
             (
                 "[a-z]+",
-                "refused: the regular expression would match everybody",
+                "refused: the regular expression is too general: it would match browsers",
             ),
             ("ab.cd", "always"),
-            ("", "refused: the regular expression would match everybody"),
+            (
+                "",
+                "refused: the regular expression is too general: it would match browsers",
+            ),
             (
                 "^$",
-                "refused: the regular expression would match everybody",
+                "refused: the regular expression is too general: it would match browsers",
             ),
             (
                 "a?",
-                "refused: the regular expression would match everybody",
+                "refused: the regular expression is too general: it would match browsers",
             ),
             ("(", "refused: unclosed group"),
             (
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_take_too_much_memory_is_refused() {
+    fn regex_that_needs_too_much_memory_is_rejected() {
         for text in ["[a-z]{1000}{1000}", "(?:.{500}x){500}", &"x".repeat(20_000)] {
             assert!(plan(text).starts_with("refused"), "{}", plan(text));
         }

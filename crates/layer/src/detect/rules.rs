@@ -1,10 +1,10 @@
-//! What must stand around a literal for each kind of pattern.
+//! Rules for the text around a literal, by kind of pattern.
 
 use std::ops::Range;
 
 use crate::registry::PatternKind;
 
-/// Rule that an occurrence of a literal must keep to be a hit.
+/// Rule that an occurrence of a literal must satisfy to be a hit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Rule {
     /// The rule of [`PatternKind::Token`].
@@ -17,29 +17,29 @@ pub(super) enum Rule {
     Exact,
 }
 
-/// Edges and spelling of a literal that was a regular expression, which said no more.
+/// Edges and spelling of a literal that a regular expression was reduced to.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Plain {
     pub(super) before: Edge,
     pub(super) after: Edge,
-    /// The literal in its own case, where case matters.
+    /// The literal in its original case, if it is case-sensitive.
     pub(super) spelled: Option<Box<[u8]>>,
 }
 
-/// What a regular expression asks for at an end of its literal.
+/// Requirement of a regular expression at an end of its literal.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Edge {
-    /// Nothing.
+    /// No requirement.
     #[default]
     Free,
     /// The end of the text: `^` or `$`.
     Text,
-    /// A word boundary of ASCII: `\b`.
+    /// An ASCII word boundary: `\b`.
     Word,
 }
 
 impl Rule {
-    /// Returns the rule of a kind of literal; regular expressions have none.
+    /// Returns the rule for a kind of literal, or `None` for regular expressions.
     pub(super) fn of(kind: PatternKind) -> Option<Self> {
         match kind {
             PatternKind::Token => Some(Self::Token),
@@ -56,7 +56,7 @@ impl Rule {
         match self {
             Self::Token => {
                 !before.last().is_some_and(u8::is_ascii_alphanumeric)
-                    // A digit may follow, as some write the version at once: `ExampleBot2`.
+                    // A digit may follow, as in names with a version: `ExampleBot2`.
                     && !after.first().is_some_and(u8::is_ascii_alphabetic)
             }
             Self::Prefix => before.is_empty(),
@@ -87,17 +87,17 @@ impl Edge {
     }
 }
 
-/// What is said before the name of a robot that one only resembles: `treat like`, `works like`.
+/// Words before the name of a robot that a client only compares itself with.
 const COMPARISONS: [&[u8]; 4] = [b"like ", b"compatible with ", b"similar to ", b"treat as "];
 
-/// What stands between the names of several such robots.
+/// Separators between the names of several such robots.
 const CONJUNCTIONS: [&[u8]; 5] = [b" and ", b" or ", b", ", b"/", b" & "];
 
-/// Most names in a row that are looked at.
+/// Maximum number of names in a row to examine.
 const MAX_COMPARED: usize = 4;
 
-/// Returns `true` if the name at `start` is that of a robot with which somebody else compares
-/// itself.
+/// Returns `true` if the name at `start` is that of a robot that another client compares itself
+/// with.
 pub(super) fn is_compared(text: &[u8], start: usize) -> bool {
     let mut before = text.get(..start).unwrap_or_default();
     for _ in 0..MAX_COMPARED {
@@ -112,7 +112,7 @@ pub(super) fn is_compared(text: &[u8], start: usize) -> bool {
         let is_name = |byte: &&u8| byte.is_ascii_graphic() && !b"(),;".contains(byte);
         let name = list.iter().rev().take_while(is_name).count();
         let (rest, name) = list.split_at_checked(list.len() - name).unwrap_or_default();
-        // Every browser says that it is like that one.
+        // Every browser claims to be like Gecko.
         if name.eq_ignore_ascii_case(b"gecko") {
             return false;
         }
@@ -126,12 +126,12 @@ fn without_end<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
     own.eq_ignore_ascii_case(end).then_some(rest)
 }
 
-/// Returns `true` if no word continues after a text.
+/// Returns `true` if a text does not end within a word.
 fn ends_word(text: &[u8]) -> bool {
     !text.last().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Returns what stands before and after a range.
+/// Returns the texts before and after a range.
 fn around<'t>(text: &'t [u8], range: &Range<usize>) -> (&'t [u8], &'t [u8]) {
     let before = text.get(..range.start).unwrap_or_default();
     (before, text.get(range.end..).unwrap_or_default())
@@ -141,8 +141,8 @@ fn is_word(byte: Option<&u8>) -> bool {
     byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns `true` if a product's name ends before `after`: it goes on with nothing,
-/// `/`, `_`, ` (` or a number, which a blank may precede.
+/// Returns `true` if a product's name ends before `after`: followed by nothing, `/`, `_`, ` (`, or
+/// a number with or without a space.
 fn ends_product(after: &[u8]) -> bool {
     matches!(
         after,
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_like_a_robot_is_another() {
+    fn client_that_compares_itself_with_a_robot_is_another() {
         for (text, expected) in [
             (
                 "Feedly/1.0 (+http://feedly.example/; like FeedFetcher-Google) X",

@@ -1,35 +1,34 @@
-//! No pattern may hit a browser.
+//! Check that no pattern matches a browser.
 
 use std::ops::Range;
 
 use super::matcher::{Builder, HitVisitor, Limits, Owner};
 use crate::registry::{Pattern, Purpose, Robot, Source, Status};
 
-/// Robot that would take a browser for itself.
+/// Robot with a pattern that matches a browser.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct BrowserHit<'r> {
-    /// The robot.
+    /// Robot with the matching pattern.
     pub robot: &'r Robot,
-    /// Its pattern that hit.
+    /// Pattern that matches the browser.
     pub pattern: &'r Pattern,
-    /// User-Agent of the browser that was hit.
+    /// User-Agent of the browser.
     pub browser: &'static str,
 }
 
-/// Returns the User-Agents of browsers that no pattern may hit.
+/// Returns User-Agents of browsers that no pattern may match.
 pub fn browsers() -> impl Iterator<Item = &'static str> {
     include_str!("browsers.txt")
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Quarantines the robots of which a pattern hits a browser; returns how many.
+/// Quarantines the robots with a pattern that matches a browser, and returns their number.
 ///
-/// Robots added by hand are quarantined by nobody: [`browser_hits`] tells of
-/// them too, so that the caller can warn. Robots that are quarantined or
-/// unusable already stay as they are. What [many people share](Purpose::Shared) hits
-/// browsers as it should.
+/// Robots added by hand are not quarantined, but reported by [`browser_hits`], so that the caller
+/// can warn. Robots that are already quarantined or unusable do not change. Records of [shared
+/// User-Agents](Purpose::Shared) may match browsers.
 pub fn self_test(robots: &mut [Robot]) -> usize {
     let mut quarantined = 0;
     for hit in first_hits(robots) {
@@ -51,7 +50,7 @@ pub fn self_test(robots: &mut [Robot]) -> usize {
     quarantined
 }
 
-/// Returns the robots of which a pattern hits a browser, each once, whatever their status.
+/// Returns the robots with a pattern that matches a browser, regardless of their status.
 #[must_use]
 pub fn browser_hits(robots: &[Robot]) -> Vec<BrowserHit<'_>> {
     let resolve = |hit: FirstHit| {
@@ -76,10 +75,10 @@ fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
     let mut builder = Builder::new(Limits::NONE);
     let robots_only = |(_, robot): &(usize, &Robot)| robot.purpose != Purpose::Shared;
     for (number, robot) in robots.iter().enumerate().filter(robots_only) {
-        // Patterns that are refused here are refused by the detector too.
+        // Patterns rejected here are rejected by the detector too.
         builder.add(number, robot);
     }
-    // What cannot be addressed even so, the detector cannot hold either.
+    // Patterns that cannot be addressed here do not fit into a detector either.
     let Ok(matcher) = builder.build() else {
         return Vec::new();
     };
@@ -97,7 +96,7 @@ fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
     hits.into_iter().flatten().collect()
 }
 
-/// Visitor that keeps a hit of every robot.
+/// Visitor that records one hit of every robot.
 struct EveryRobot<'h> {
     browser: &'static str,
     hits: &'h mut [Option<FirstHit>],

@@ -1,4 +1,4 @@
-//! A detector that can be exchanged while it is read.
+//! A detector that can be replaced while in use.
 
 use std::{fmt, sync::Arc};
 
@@ -6,7 +6,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::Detector;
 
-/// Detector that is exchanged as a whole; readers never wait.
+/// Detector that is replaced as a whole; readers never wait.
 ///
 /// Clones share the detector.
 #[derive(Clone, Default)]
@@ -15,7 +15,7 @@ pub struct SharedDetector {
 }
 
 impl SharedDetector {
-    /// Creates one that starts with `detector`.
+    /// Creates a shared detector from `detector`.
     #[must_use]
     pub fn new(detector: Detector) -> Self {
         Self {
@@ -23,28 +23,28 @@ impl SharedDetector {
         }
     }
 
-    /// Returns the detector in force, for one request.
+    /// Returns the current detector, for one request.
     #[must_use]
     pub fn load(&self) -> Guard<Arc<Detector>> {
         self.current.load()
     }
 
-    /// Returns the detector in force, for longer than a request.
+    /// Returns the current detector, for longer than a request.
     #[must_use]
     pub fn load_full(&self) -> Arc<Detector> {
         self.current.load_full()
     }
 
-    /// Replaces the detector; requests under way keep the old one.
+    /// Replaces the detector; requests in progress keep the old one.
     pub fn replace(&self, detector: Detector) {
         self.current.store(Arc::new(detector));
     }
 
-    /// Replaces the detector with one of other robots.
+    /// Replaces the detector with one for other robots.
     ///
-    /// What the one before does about unlisted robots, it does too.
+    /// Whether unlisted robots are detected does not change.
     pub fn replace_robots(&self, detector: &Detector) {
-        // Tried again where another exchange came between, so that neither change is lost.
+        // Retried after a concurrent replacement, so that no change is lost.
         self.current.rcu(|current| {
             detector
                 .clone()
@@ -52,7 +52,7 @@ impl SharedDetector {
         });
     }
 
-    /// Sets whether robots that no registry lists are recognised.
+    /// Sets whether robots that no registry lists are detected.
     pub fn recognise_unlisted(&self, recognise: bool) {
         self.current
             .rcu(|current| Detector::clone(current).recognise_unlisted(recognise));
@@ -73,7 +73,7 @@ mod tests {
     use crate::registry::{Pattern, PatternKind, Robot, Source};
 
     #[test]
-    fn other_robots_do_not_change_what_is_done_about_unlisted_ones() {
+    fn replacing_robots_keeps_the_setting_for_unlisted_robots() {
         let mut robot = Robot::new("a", Source::manual());
         robot.patterns = vec![Pattern::new(PatternKind::Token, "ABot")];
         let fresh = Detector::new([Arc::new(robot)]).unwrap();

@@ -1,29 +1,29 @@
-//! Robots that sign their requests, by what they say of who signs.
+//! Robots detected by the signature of their requests.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::{Claim, Detector, Listed, UNLISTED, Unlisted};
 use crate::registry::{Purpose, Robot};
 
-/// Bytes of one header that are looked at.
+/// Limit of the bytes examined in a header.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// URLs of one request that are looked at.
+/// Limit of the URLs examined in a request.
 const MAX_AGENTS: usize = 16;
 
-/// Robot that signs its requests, and that no registry lists.
+/// Robot that signs its requests and is in no registry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Signed {
-    /// What its User-Agent gives away too.
+    /// Unlisted robot detected by the User-Agent as well.
     pub unlisted: Option<Unlisted>,
-    /// Who has signed the request, where that is proven.
+    /// Signer of the request, if the signature is valid.
     pub signer: Option<SigningHost>,
 }
 
-/// Host with whose key a robot signs that no registry lists; its only name.
+/// Host of the key with which an unlisted robot signs, used as the robot's name.
 ///
-/// A clone copies no text.
+/// Cloning copies no text.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct SigningHost(Option<Arc<str>>);
 
@@ -39,13 +39,13 @@ impl Signed {
 }
 
 impl SigningHost {
-    /// Name of those whose hosts are not told apart, because there are too many.
+    /// Common name of signers that are not distinguished, because there are too many.
     pub const OTHER: Self = Self(None);
 
-    /// Bytes of the longest name of a host (RFC 1035 §2.3.4).
+    /// Length of the longest host name in bytes (RFC 1035 §2.3.4).
     const MAX_BYTES: usize = 253;
 
-    /// Creates it from a host of the public DNS in lower case; `None` where it is none.
+    /// Creates a name from a public DNS host in lower case; `None` if invalid.
     ///
     /// # Example
     ///
@@ -67,13 +67,13 @@ impl SigningHost {
         is_host.then(|| Self(Some(host.into())))
     }
 
-    /// Returns the host, `None` where it is not told apart from others.
+    /// Returns the host; `None` for [`OTHER`](Self::OTHER).
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// Returns the name: the host, or `signed, other`.
+    /// Returns the host, or `signed, other`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.host().unwrap_or("signed, other")
@@ -88,14 +88,14 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// Robots by the agents with whose keys they sign.
+/// Robots by their signature agents.
 #[derive(Debug, Default)]
 pub(super) struct Signers {
     robots: HashMap<Box<str>, u32>,
 }
 
 impl Signers {
-    /// Of several robots with one agent the first of the best source counts.
+    /// Maps each agent to its robot; of several robots, the first of the best source.
     pub(super) fn of(robots: &[Arc<Robot>]) -> Self {
         let mut by_agent: HashMap<Box<str>, u32> = HashMap::new();
         for (number, robot) in (0..).zip(robots) {
@@ -117,14 +117,14 @@ impl Signers {
 }
 
 impl Detector {
-    /// Returns what a signed request claims, by its User-Agent and its `Signature-Agent` headers.
+    /// Returns the claim of a signed request, by its User-Agent and its `Signature-Agent` headers.
     ///
-    /// It is a robot's, whatever its User-Agent says. A listed robot that the User-Agent
-    /// names stays the claim, unless that is a library or a driven browser; else the claim
-    /// is the robot that the registry knows by the agent
-    /// ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)), else a
-    /// [signed](Claim::Signed) one, where unlisted robots are
-    /// [recognised](Self::recognise_unlisted). Nothing is proven by that.
+    /// A signed request comes from a robot, whatever its User-Agent. A listed robot named by the
+    /// User-Agent is the claim, unless it is a library or a driven browser. Otherwise the claim is
+    /// the robot with that agent in the registry
+    /// ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)), or a
+    /// [signed](Claim::Signed) claim if unlisted robots are [detected](Self::recognise_unlisted).
+    /// The claim is not verified.
     ///
     /// # Example
     ///
@@ -146,7 +146,7 @@ impl Detector {
         self.signed(self.claim(user_agent), agents)
     }
 
-    /// Returns what a signed request claims, of which the claim by its User-Agent is known.
+    /// Returns the claim of a signed request, given the claim of its User-Agent.
     pub(crate) fn signed<'d, 'h>(
         &'d self,
         by_name: Option<Claim<'d>>,
@@ -177,23 +177,23 @@ impl Detector {
         }))
     }
 
-    /// Returns the robot that signs by an agent.
+    /// Returns the robot with a signature agent.
     fn signing(&self, agent: &str) -> Option<&Arc<Robot>> {
         self.robots().get(self.signers().find(agent)?)
     }
 }
 
-/// Returns the agents that a `Signature-Agent` header names, as the registry spells them.
+/// Returns the agents in a `Signature-Agent` header, as the registry spells them.
 ///
-/// Both forms are read: the current dictionary of strings, and the older string.
+/// Accepts both the current form, a dictionary of strings, and the older form, a string.
 fn agents_of(header: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
-    // Text in quotes stands at every second place.
+    // Every second part is quoted text.
     let texts = header.split(|&byte| byte == b'"').skip(1).step_by(2);
     texts.filter_map(|text| agent(str::from_utf8(text).ok()?))
 }
 
-/// Returns an agent as the registry spells it: host in lower case, port unless 443, path unless `/`.
+/// Normalises an agent: host in lower case, port unless 443, path unless `/`.
 fn agent(url: &str) -> Option<Cow<'_, str>> {
     let (scheme, rest) = url.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("https") {
@@ -220,7 +220,7 @@ mod tests {
     use crate::registry::{Pattern, PatternKind, Source};
 
     #[test]
-    fn agents_are_read_in_both_forms_as_the_registry_spells_them() {
+    fn agents_are_read_in_both_forms_and_normalised() {
         for (header, expected) in [
             (r#""https://agent.example""#, &["agent.example"][..]),
             (r#""https://Agent.Example:443/""#, &["agent.example"]),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_hosts_alone() {
+    fn only_public_hosts_are_names() {
         let long = format!("{}.example", "a".repeat(63));
         for host in [
             "agent.example",
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_whose_its_agent_is_unless_it_names_another_robot() {
+    fn signed_request_belongs_to_its_agent_unless_it_names_another_robot() {
         let mut library = Robot::clone(&robot("library", "Library", "nobody.example"));
         library.purpose = Purpose::Library;
         let robots = [
@@ -323,7 +323,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_octets_name_no_robot_and_break_nothing(
+        fn arbitrary_octets_name_no_robot_and_do_not_panic(
             octets in proptest::collection::vec(
                 proptest::prop_oneof![
                     proptest::prelude::Just(b'"'),

@@ -1,22 +1,22 @@
-//! Which of several claims is the most specific.
+//! Order of several claims by specificity.
 
 use std::cmp::Reverse;
 
 use super::literals::Literal;
 use crate::registry::{Purpose, Robot};
 
-/// Order of claims, the most specific first.
+/// Sort key of claims, the most specific first.
 ///
-/// A robot's own name goes before what a library or a driven browser says of itself, as
-/// robots are built with these; what many people share goes last. Among equals the longer
-/// name, the better source, and the order of robots and patterns decide. The name is the literal without signs at
-/// its ends: `Googlebot` and `Googlebot/` of two sources are one name.
+/// A robot's own name precedes the names of libraries and driven browsers, because robots are built
+/// with these; shared User-Agents come last. Among equals, the longer name, the better source, and
+/// the order of robots and patterns decide. Signs at the ends of a literal are not part of the
+/// name: `Googlebot` and `Googlebot/` of two sources are the same name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-// The derived order goes by the fields from the first to the last.
+// The derived order compares the fields from first to last.
 pub(super) struct Specificity {
-    /// A mark of unlisted robots, which every robot's name goes before.
+    /// Whether this is a mark of unlisted robots, which every robot's name precedes.
     pub(super) is_mark: bool,
-    /// What many people share, which every robot's name goes before.
+    /// Whether this is a shared User-Agent, which every robot's name precedes.
     pub(super) shared: bool,
     pub(super) weak: bool,
     length: Reverse<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Specificity {
 }
 
 impl Specificity {
-    /// Creates that of a robot's pattern, by their numbers; its length is not known yet.
+    /// Creates the key of a robot's pattern; the length is set later.
     pub(super) fn new(robot: &Robot, number: usize, pattern: usize) -> Self {
         Self {
             is_mark: false,
@@ -39,7 +39,7 @@ impl Specificity {
         }
     }
 
-    /// Creates that of a mark of unlisted robots, by its place among them.
+    /// Creates the key of a mark of unlisted robots, by its index.
     pub(super) fn of_mark(mark: usize) -> Self {
         Self {
             is_mark: true,
@@ -52,7 +52,7 @@ impl Specificity {
         }
     }
 
-    /// Returns the same with the length of the name.
+    /// Sets the length of the name.
     pub(super) fn with_length(self, length: usize) -> Self {
         Self {
             length: Reverse(length),
@@ -70,7 +70,7 @@ pub(super) fn name(literal: &[u8]) -> &[u8] {
     rest.get(..rest.len() - end).unwrap_or_default()
 }
 
-/// Returns the length of the shortest name among the literals that a regular expression needs.
+/// Returns the length of the shortest name among a regular expression's literals.
 pub(super) fn shortest_name(gates: &[Literal]) -> usize {
     let lengths = gates.iter().map(|gate| name(&gate.bytes).len());
     lengths.min().unwrap_or_default()

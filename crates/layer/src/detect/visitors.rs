@@ -1,4 +1,4 @@
-//! What a User-Agent is scanned for: the most specific robot, or any.
+//! Visitors of a User-Agent's scan: for the most specific robot, or for any robot.
 
 use std::ops::Range;
 
@@ -7,21 +7,21 @@ use super::{
     unlisted::Marks,
 };
 
-/// Most regular expressions that run on one User-Agent, beside those that always do: a
-/// text made to open every gate costs no more than these.
+/// Limit of the gated regular expressions that run on one User-Agent, which bounds the cost of a
+/// hostile User-Agent.
 const MAX_RUNS: usize = 64;
 
-/// Visitor that keeps the most specific hit; of equal ones the leftmost.
+/// Visitor that keeps the most specific hit, or the leftmost of equal ones.
 pub(super) struct MostSpecific {
     pub(super) hit: Option<(Owner, Range<usize>)>,
-    /// Made at the first gate that opens, which few requests reach.
+    /// Created when the first gate opens, which few requests reach.
     ran: Option<RegexRuns>,
     recognises_unlisted: bool,
     pub(super) marks: Marks,
 }
 
 impl MostSpecific {
-    /// Creates one without a hit.
+    /// Creates a visitor without a hit.
     pub(super) fn new(recognises_unlisted: bool) -> Self {
         Self {
             hit: None,
@@ -52,7 +52,7 @@ impl HitVisitor for MostSpecific {
     }
 
     fn mark(&mut self, mark: u8, start: usize) {
-        // Beside what many people share a robot may say who it is.
+        // Next to a shared name, a robot may be named too.
         let best = self.hit.as_ref();
         if self.recognises_unlisted && best.is_none_or(|(owner, _)| owner.is_shared) {
             self.marks.push(mark, start);
@@ -64,7 +64,7 @@ impl HitVisitor for MostSpecific {
 #[derive(Default)]
 pub(super) struct AnyRobot {
     pub(super) is_found: bool,
-    /// Whether what many people share is found, beside which a robot's name may stand.
+    /// Whether a shared name was found, next to which a robot may be named.
     pub(super) is_shared: bool,
     ran: Option<RegexRuns>,
     pub(super) marks: Marks,
@@ -93,7 +93,7 @@ impl HitVisitor for AnyRobot {
     }
 }
 
-/// The regular expressions that have run, without memory of their own.
+/// Regular expressions that have run; does not allocate.
 struct RegexRuns {
     regexes: [u32; MAX_RUNS],
     count: usize,
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regex_runs_once_and_only_so_many_run() {
+    fn each_regex_runs_once_up_to_the_limit() {
         let mut ran = RegexRuns::default();
         assert!((0..64).all(|regex| ran.is_first(regex)));
         assert!(!ran.is_first(0));

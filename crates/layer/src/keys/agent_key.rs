@@ -1,11 +1,11 @@
-//! User-Agents told apart by a number.
+//! Keys that identify User-Agents.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
     sync::LazyLock,
 };
 
-/// Secrets of this process: who does not know them can foresee no number.
+/// Secrets of this process, without which no key can be predicted.
 static SECRETS: LazyLock<[u64; 3]> = LazyLock::new(|| {
     let random = RandomState::new();
     [0, 1, 2].map(|number: u8| random.hash_one(number))
@@ -13,12 +13,12 @@ static SECRETS: LazyLock<[u64; 3]> = LazyLock::new(|| {
 
 const BLOCK_BYTES: usize = 16;
 
-/// Number of a User-Agent, by which all that is known of one is found: each request pays for it once.
+/// Hash of a User-Agent, computed once per request and used as key in tables.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct AgentKey(u64);
 
 impl AgentKey {
-    /// Returns the number of a text; sixteen bytes cost a multiplication.
+    /// Returns the key of a text. Hashing takes one multiplication per sixteen bytes.
     pub(crate) fn of(text: &[u8]) -> Self {
         Self::keyed(*SECRETS, text)
     }
@@ -35,27 +35,27 @@ impl AgentKey {
                 mixed(state, *block)
             });
         let last = match text.last_chunk::<BLOCK_BYTES>() {
-            // It has bytes of the block before it once more, which is no harm.
+            // This block overlaps the previous one, which does no harm.
             Some(block) => *block,
             None => padded(rest),
         };
-        // 0 is nobody's, so that memory that is empty holds nobody.
+        // 0 is reserved for empty slots.
         Self(folded(mixed(state, last) ^ third, first).max(1))
     }
 
-    /// Returns the number mixed with what else tells two apart.
+    /// Returns the key mixed with two further numbers that distinguish visitors.
     pub(crate) fn with(self, one: u64, other: u64) -> u64 {
         let [first, second, third] = *SECRETS;
         folded(folded(self.0 ^ one ^ first, other ^ second) ^ third, second).max(1)
     }
 
-    /// Returns the number itself.
+    /// Returns the key as a number.
     pub(crate) fn number(self) -> u64 {
         self.0
     }
 }
 
-/// Returns a text of fewer bytes than a block has, with zeros behind it.
+/// Returns a text shorter than a block, padded with zeros.
 fn padded(text: &[u8]) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     for (to, from) in block.iter_mut().zip(text) {
@@ -70,7 +70,7 @@ pub(crate) fn halves(number: u128) -> (u64, u64) {
     (half(number >> 64), half(number))
 }
 
-/// Returns the halves of a product, taken together.
+/// Returns the XOR of the upper and the lower half of the product of two numbers.
 fn folded(one: u64, other: u64) -> u64 {
     let (high, low) = halves(u128::from(one) * u128::from(other));
     high ^ low
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_has_other_numbers() {
+    fn other_secrets_give_other_keys() {
         let text = b"Chrome/156";
         let [first, second, third] = *SECRETS;
         for secrets in [
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_is_mixed_with_counts() {
+    fn mixed_numbers_change_the_key() {
         let key = AgentKey::of(b"Chrome/156");
         let numbers = HashSet::from([
             key.with(0, 0),

@@ -1,4 +1,4 @@
-//! Words that are known of keys.
+//! Lock-free tables that map recent keys to words.
 
 use std::sync::{
     OnceLock,
@@ -7,15 +7,15 @@ use std::sync::{
 
 use super::place_of;
 
-/// A word of each key that came lately, without a lock: each key has one place of `N`, a power of two,
-/// and whoever comes later to the same place takes it.
+/// Lock-free table with a word for each recent key. Each key has one of `N` slots (a power of two);
+/// a later key with the same slot overwrites it.
 ///
-/// Its memory, sixteen bytes a place, is taken with the first key.
+/// The memory, sixteen bytes per slot, is allocated for the first key.
 #[derive(Debug, Default)]
 pub(crate) struct KeyedWords<const N: usize>(OnceLock<Box<[Place]>>);
 
-/// Of two threads that write at once each may write a half; so one half is the key mixed with the
-/// word, and another's word gives another key.
+/// Slot of a table. `mixed` is the XOR of key and word, so that the halves written by two threads
+/// at the same time yield a different key.
 #[derive(Debug, Default)]
 struct Place {
     mixed: AtomicU64,
@@ -23,7 +23,7 @@ struct Place {
 }
 
 impl<const N: usize> KeyedWords<N> {
-    /// Returns the word of a key, if its place is its own still.
+    /// Returns the word of a key, unless another key has overwritten its slot.
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<u64> {
         let place = self.0.get()?.get(place_of(key, N))?;
@@ -31,7 +31,7 @@ impl<const N: usize> KeyedWords<N> {
         (place.mixed.load(Relaxed) ^ word == key).then_some(word)
     }
 
-    /// Remembers the word of a key; 0, which no place tells from none, is not a key.
+    /// Stores the word of a key. 0 is not a valid key: empty slots contain it.
     pub(crate) fn set(&self, key: u64, word: u64) {
         let places = self
             .0
@@ -43,22 +43,22 @@ impl<const N: usize> KeyedWords<N> {
     }
 }
 
-/// Keys that were seen lately, without a lock: each has one place of `N`, a power of two, and whoever
-/// comes later to the same place takes it.
+/// Lock-free table of recent keys. Each key has one of `N` slots (a power of two); a later key with
+/// the same slot overwrites it.
 ///
-/// Its memory, eight bytes a place, is taken with the first key.
+/// The memory, eight bytes per slot, is allocated for the first key.
 #[derive(Debug, Default)]
 pub(crate) struct SeenKeys<const N: usize>(OnceLock<Box<[AtomicU64]>>);
 
 impl<const N: usize> SeenKeys<N> {
-    /// Returns `true` if a key was seen, and its place is its own still.
+    /// Returns `true` if a key was added and no other key has overwritten its slot.
     #[inline]
     pub(crate) fn has(&self, key: u64) -> bool {
         let place = self.0.get().and_then(|places| places.get(place_of(key, N)));
         place.is_some_and(|place| place.load(Relaxed) == key)
     }
 
-    /// Remembers a key; 0, which no place tells from none, is not one.
+    /// Adds a key. 0 is not a valid key: empty slots contain it.
     pub(crate) fn add(&self, key: u64) {
         let places = self
             .0
@@ -80,20 +80,20 @@ mod tests {
     }
 
     #[test]
-    fn many_words_are_remembered_and_no_other_key_has_one() {
+    fn most_words_are_kept_and_other_keys_have_none() {
         let words = KeyedWords::<16_384>::default();
         for number in 1..=1_000 {
             assert_eq!(words.get(key(number)), None);
             words.set(key(number), number - 1);
         }
         let kept = (1..=1_000).filter(|number| words.get(key(*number)) == Some(number - 1));
-        assert!(kept.count() > 900, "they are spread over all places");
+        assert!(kept.count() > 900, "the keys are not spread over all slots");
         assert!((1_001..=1_000_000).all(|number| words.get(key(number)).is_none()));
     }
 
     #[test]
-    fn a_key_never_has_the_word_of_another_that_is_written_at_once() {
-        // One place: all keys take it from each other.
+    fn concurrent_writes_never_mix_up_words() {
+        // A single slot, which all keys overwrite.
         let words = KeyedWords::<1>::default();
         thread::scope(|scope| {
             for first in 1..=2_u64 {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn many_keys_are_remembered_and_no_other_is_taken_for_one() {
+    fn most_keys_are_kept_and_other_keys_are_not_found() {
         let keys = SeenKeys::<16_384>::default();
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for number in 1..=1_000 {
@@ -118,7 +118,7 @@ mod tests {
             keys.add(key(number));
         }
         let kept = (1..=1_000).filter(|number| keys.has(key(*number)));
-        assert!(kept.count() > 900, "they are spread over all places");
+        assert!(kept.count() > 900, "the keys are not spread over all slots");
         assert!((1_001..=1_000_000).all(|number| !keys.has(key(number))));
     }
 }

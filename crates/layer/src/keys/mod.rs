@@ -1,4 +1,4 @@
-//! Numbers by which visitors are known again, and memory of them: no lock, no text of a visitor.
+//! Keys that identify visitors, and lock-free tables of keys that store no text of a visitor.
 
 mod agent_key;
 mod keyed_words;
@@ -7,8 +7,8 @@ pub(crate) use agent_key::{AgentKey, halves};
 pub(crate) use keyed_words::KeyedWords;
 pub(crate) use keyed_words::SeenKeys;
 
-/// Returns the place of a key among `places`, a power of two.
+/// Returns the slot of a key among `places`, a power of two.
 fn place_of(key: u64, places: usize) -> usize {
-    // The upper bits: a product mixes them best.
+    // A multiplication mixes the upper bits best.
     usize::try_from(key >> 40).unwrap_or_default() & (places - 1)
 }

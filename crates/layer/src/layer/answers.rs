@@ -1,4 +1,4 @@
-//! Responses that the layer gives itself.
+//! Responses that the layer sends itself.
 
 use std::{ptr, sync::Arc, time::Duration};
 
@@ -21,50 +21,50 @@ use super::{
     stages::{Case, Disposition},
 };
 
-/// Header that asks for a signature (RFC 9421 §5.1).
+/// Header that requests a signature (RFC 9421 §5.1).
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
-/// Finds the page that is made from a requested one, for a robot that is redirected anyway.
+/// Finds the heaven page generated from a requested page, for a redirected robot.
 type FindPage = dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync;
 
-/// The policy in force with the heads of its answers, made once for each policy.
+/// The current policy with its prepared response heads, created once per policy.
 #[derive(Clone)]
 pub(super) struct PreparedAnswers {
     prepared: Arc<ArcSwap<Answers>>,
     pub(super) own_pages: Option<Arc<FindPage>>,
-    /// Finds the `Accept-Signature` of a refusal.
+    /// Returns the `Accept-Signature` header of a refusal.
     pub(super) accept_signature: Option<Arc<dyn Fn() -> Option<HeaderValue> + Send + Sync>>,
 }
 
-/// A policy, and the heads of its answers.
+/// A policy and its response heads.
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) policy: Arc<Policy>,
-    /// That of the shared policy, just before it was read.
+    /// Version of the shared policy just before it was loaded.
     version: u64,
-    /// One for each of its redirects, in their order.
+    /// One head per redirect of the policy, in order.
     redirects: Vec<Option<Head>>,
-    /// One for each of its rules, in their order.
+    /// One prepared response per rule, in order.
     rules: Vec<RuleAnswer>,
-    /// What an impostor is told.
+    /// Response to an impostor.
     spoofed: Head,
 }
 
-/// What is ready for a rule.
+/// Prepared response of a rule.
 #[derive(Debug)]
 enum RuleAnswer {
-    /// Nothing, as it lets pass, or redirects as all do.
+    /// No response of its own: the rule lets pass, or redirects as usual.
     Nothing,
-    /// What whom it refuses or slows down is told, or redirects with headers of its own.
+    /// Head of a refusal, of a rate limit, or of a redirect with additional headers.
     Answer(Head),
-    /// The page that it serves in place.
+    /// Heaven page that the rule serves directly.
     Page(PathAndQuery),
 }
 
 impl PreparedAnswers {
-    /// Returns the answer to a request that does not go on to the application.
+    /// Returns the response to a request that is not forwarded to the application.
     ///
-    /// It takes over the memory of the request's headers, which nobody reads any more.
+    /// Reuses the memory of the request's headers, which are no longer needed.
     pub(super) fn answer<B, R>(
         &self,
         stats: &Stats,
@@ -83,7 +83,7 @@ impl PreparedAnswers {
             Disposition::Decided(Decision::Serve(_), rule) if answers.page(*rule).is_some() => {
                 return None;
             }
-            // There is no page to serve here.
+            // The rule has no page to serve.
             Disposition::Decided(Decision::Serve(_), _) => {
                 counted = Action::Refuse;
                 None
@@ -101,7 +101,7 @@ impl PreparedAnswers {
                 answers.redirect_of(outcome).or(Some(&made))
             }
         };
-        // The statistics of the site are of robots.
+        // `stats.robots` does not count human visitors.
         if visitor.is_none_or(|visitor| *visitor.claim != Claim::Person) {
             Stats::count(stats.robots.of(counted));
         }
@@ -115,7 +115,7 @@ impl PreparedAnswers {
         }
         let mut response = match head {
             Some(head) => head.response(request, bodies),
-            // A request that is not to pass is refused.
+            // A request without a prepared response is refused.
             None => Head::forbidden().response(request, bodies),
         };
         if let Some(own) = own {
@@ -124,7 +124,7 @@ impl PreparedAnswers {
         if let Some(wait) = wait_of(disposition) {
             response.headers_mut().insert(RETRY_AFTER, seconds(wait));
         }
-        // An unverifiable robot is asked to sign its request and send it again.
+        // Ask unverified robots to sign their requests and retry.
         if visitor.is_none_or(|visitor| visitor.verdict != Verdict::Verified)
             && !response.status().is_redirection()
             && let Some(value) = self.accept_signature.as_ref().and_then(|find| find())
@@ -134,7 +134,7 @@ impl PreparedAnswers {
         Some(Reply::Now(Box::new(response)))
     }
 
-    /// Returns a better location than that of a redirect, if there is one.
+    /// Returns the generated page that replaces a redirect's location, if there is one.
     fn own_page(&self, asked: &Uri, location: Option<&HeaderValue>) -> Option<HeaderValue> {
         let find = self.own_pages.as_ref()?;
         find(asked, location?)
@@ -148,13 +148,13 @@ impl PreparedAnswers {
         }
     }
 
-    /// Returns the policy in force with its answers, for one request.
+    /// Returns the current policy with its response heads, for one request.
     pub(super) fn in_force(&self, policy: &SharedPolicy) -> Guard<Arc<Answers>> {
         let prepared = self.prepared.load();
         if prepared.version == policy.version() {
             return prepared;
         }
-        // Two requests may make them at once, and one is dropped: cheaper than a lock for all.
+        // Two requests may create the heads concurrently; dropping one is cheaper than a lock.
         let answers = Arc::new(Answers::new(policy));
         self.prepared.store(Arc::clone(&answers));
         Guard::from_inner(answers)
@@ -164,8 +164,8 @@ impl PreparedAnswers {
 impl Answers {
     #[cold]
     fn new(policy: &SharedPolicy) -> Self {
-        // The version first: if the policy is replaced before it is read, the next request sees an
-        // old version and makes the answers anew.
+        // Read the version first: if the policy is replaced before it is loaded, the next request
+        // sees an old version and creates the heads again.
         let version = policy.version();
         let policy = Guard::into_inner(policy.load());
         Self {
@@ -180,14 +180,14 @@ impl Answers {
         }
     }
 
-    /// Returns the head of a redirect, if it is one of this policy.
+    /// Returns the head of a redirect if the redirect belongs to this policy.
     fn redirect(&self, redirect: &Redirect) -> Option<&Head> {
         let mut redirects = self.policy.redirects();
         let index = redirects.position(|known| ptr::eq(known, redirect))?;
         self.redirects.get(index)?.as_ref()
     }
 
-    /// Returns the head of the redirect that answers a violation, if one does.
+    /// Returns the head of the redirect that answers a violation, if configured.
     fn redirect_of(&self, outcome: &CountedBreach) -> Option<&Head> {
         match outcome.answer {
             Answer::Redirect => self.redirect(self.policy.redirect()?),
@@ -195,7 +195,7 @@ impl Answers {
         }
     }
 
-    /// Returns the head of what a rule tells a robot.
+    /// Returns the head of a rule's response.
     fn told(&self, rule: Option<&Rule>) -> Option<&Head> {
         match self.of_rule(rule)? {
             RuleAnswer::Answer(head) => Some(head),
@@ -203,7 +203,7 @@ impl Answers {
         }
     }
 
-    /// Returns the page that a rule serves in place.
+    /// Returns the heaven page that a rule serves directly.
     pub(super) fn page(&self, rule: Option<&Rule>) -> Option<&PathAndQuery> {
         match self.of_rule(rule)? {
             RuleAnswer::Page(page) => Some(page),
@@ -228,7 +228,7 @@ impl RuleAnswer {
         } else if let Some(page) = rule.served() {
             match PathAndQuery::try_from(page) {
                 Ok(page) => Self::Page(page),
-                // No policy has such a page; the one that was asked for is not to be seen.
+                // No valid policy has such a page; never show the requested one.
                 Err(_) => Self::Answer(Head::forbidden()),
             }
         } else {
@@ -237,7 +237,7 @@ impl RuleAnswer {
     }
 }
 
-/// Returns the time after which the request may be sent again.
+/// Returns the time after which the request may be retried.
 fn wait_of(disposition: &Disposition<'_>) -> Option<Duration> {
     match disposition {
         Disposition::Slow(_, until) => Some(*until),

@@ -1,4 +1,4 @@
-//! From settings to a layer, for an application that uses nothing else.
+//! Builder of the layer, for applications that use nothing else.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -13,11 +13,11 @@ use crate::registry::Robot;
 
 use super::RobotDetectionLayer;
 
-/// Builder of a [`RobotDetectionLayer`] with a registry and a policy of its own.
+/// Builder of a [`RobotDetectionLayer`] with its own registry and policy.
 ///
-/// The settings and their defaults are those of [`PolicyBuilder`]; the robots are those of the bundled
-/// registry. Calls may come in any order: a list is extended by each call, and of other values
-/// the last one counts.
+/// The settings and their defaults are those of [`PolicyBuilder`]; the robots are those of the
+/// bundled registry. Methods can be called in any order: lists are extended by each call, for other
+/// values the last call applies.
 ///
 /// # Example
 ///
@@ -48,51 +48,51 @@ pub struct LayerBuilder {
     identification_header: Option<HeaderName>,
 }
 
-/// Error of settings that make no layer.
+/// Error caused by invalid settings of a layer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayerError {
-    /// A setting of the policy is wrong.
+    /// A policy setting is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The robots do not fit a detector.
+    /// The robots cannot be compiled into a detector.
     #[error(transparent)]
     Detector(#[from] BuildError),
-    /// A rule or a list names robots that the registry does not list.
+    /// A rule or a list names a robot that the registry does not contain.
     #[error(transparent)]
     UnknownRobot(#[from] UnknownRobot),
 }
 
 impl LayerBuilder {
-    /// Adds patterns of filtered paths; without any they are `/members-only-stuff/*` (`FilterPattern`).
+    /// Adds patterns of filtered paths (`FilterPattern`); the default is `/members-only-stuff/*`.
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.policy = self.policy.filter_patterns(patterns);
         self
     }
 
-    /// Sets where robots are sent, `/robot-heaven/` by default (`RedirectURL`).
+    /// Sets the redirect target for robots, `/robot-heaven/` by default (`RedirectURL`).
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.policy = self.policy.redirect_url(url);
         self
     }
 
-    /// Adds a rule after the others; the first that matches decides.
+    /// Adds a rule after the existing ones; the first matching rule decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.policy = self.policy.rule(rule);
         self
     }
 
-    /// Adds a path that is never redirected, nor is anything below it.
+    /// Adds a path that is never redirected, including everything below it.
     #[must_use]
     pub fn never(mut self, path: impl Into<String>) -> Self {
         self.policy = self.policy.never(path);
         self
     }
 
-    /// Changes any other setting of the policy; what was set before stays.
+    /// Changes any other policy setting; earlier settings are kept.
     ///
     /// # Example
     ///
@@ -111,61 +111,61 @@ impl LayerBuilder {
         self
     }
 
-    /// Adds robots to those of the bundled registry; one with the id of a bundled robot replaces it.
+    /// Adds robots to the bundled registry; a robot with a bundled robot's id replaces that robot.
     #[must_use]
     pub fn add_robots(mut self, robots: impl IntoIterator<Item = Robot>) -> Self {
         self.robots.extend(robots);
         self
     }
 
-    /// Sets whether the bundled registry is used, as it is by default.
+    /// Sets whether the bundled registry is used; enabled by default.
     #[must_use]
     pub fn bundled_registry(mut self, bundled: bool) -> Self {
         self.leaves_out_bundled = !bundled;
         self
     }
 
-    /// Sets whether robots that no registry lists are recognised too, as they are by default.
+    /// Sets whether robots that no registry lists are detected; enabled by default.
     ///
-    /// See [`detect`](crate::detect#unlisted-robots) for the rule.
+    /// See [`detect`](crate::detect#unlisted-robots) for the criteria.
     #[must_use]
     pub fn unlisted_robots(mut self, recognise: bool) -> Self {
         self.ignores_unlisted = !recognise;
         self
     }
 
-    /// Sets the robots.txt that robots are held to; none by default.
+    /// Sets the robots.txt that robots must obey; none by default.
     ///
-    /// It is a [`RobotsTxt`](robot_detection_robots_txt::RobotsTxt) for every host, or the
-    /// [`RobotsFiles`] of several. The layer does not serve them.
+    /// Accepts one [`RobotsTxt`](robot_detection_robots_txt::RobotsTxt) for all hosts, or the
+    /// [`RobotsFiles`] of several hosts. The layer does not serve the files.
     #[must_use]
     pub fn robots_txt(mut self, files: impl Into<RobotsFiles>) -> Self {
         self.robots_files = Some(files.into());
         self
     }
 
-    /// Sets whether robots are held to robots.txt; violations are reported by default.
+    /// Sets how robots.txt rules are enforced; by default violations are only reported.
     #[must_use]
     pub fn enforce_robots_txt(mut self, mode: Enforce) -> Self {
         self.enforcement = self.enforcement.rules(mode);
         self
     }
 
-    /// Sets how a robot is answered that asks for what is disallowed; 403 by default.
+    /// Sets the response to a request for a disallowed path; 403 by default.
     #[must_use]
     pub fn robots_txt_refusal(mut self, refusal: Refusal) -> Self {
         self.enforcement = self.enforcement.refusal(refusal);
         self
     }
 
-    /// Sets whether robots are held to `Crawl-delay`; violations are reported by default.
+    /// Sets how `Crawl-delay` is enforced; by default violations are only reported.
     #[must_use]
     pub fn enforce_crawl_delay(mut self, mode: Enforce) -> Self {
         self.enforcement = self.enforcement.crawl_delay(mode);
         self
     }
 
-    /// Names a request header that tells an upstream the robot's id; none by default.
+    /// Sets the request header that passes the robot's id to an upstream; none by default.
     ///
     /// See [`RobotDetectionLayer::identification_header`].
     #[must_use]
@@ -176,13 +176,13 @@ impl LayerBuilder {
 
     /// Builds the layer.
     ///
-    /// The first layer with the bundled registry takes a fraction of a second; later ones share its
-    /// tables unless robots are [added](Self::add_robots).
+    /// Building the first layer with the bundled registry takes a fraction of a second; later
+    /// layers share its tables unless robots are [added](Self::add_robots).
     ///
     /// # Errors
     ///
-    /// Fails when a setting of the policy is wrong, as [`PolicyBuilder::build`] does, when it names a
-    /// robot that the registry does not list, or when the robots do not fit a detector.
+    /// Returns an error if a policy setting is invalid (see [`PolicyBuilder::build`]), if a setting
+    /// names an unknown robot, or if the robots cannot be compiled into a detector.
     pub fn build(self) -> Result<RobotDetectionLayer, LayerError> {
         let policy: Policy = self.policy.build()?;
         let detector = detector(self.robots, !self.leaves_out_bundled)?
@@ -202,7 +202,7 @@ impl LayerBuilder {
     }
 }
 
-/// Returns a detector of robots, and of those of the bundled registry whose ids they leave.
+/// Returns a detector of the given robots and of the bundled robots with other ids.
 fn detector(robots: Vec<Robot>, with_bundled: bool) -> Result<Detector, BuildError> {
     if with_bundled && robots.is_empty() {
         return Ok(Detector::bundled().clone());
@@ -214,7 +214,7 @@ fn detector(robots: Vec<Robot>, with_bundled: bool) -> Result<Detector, BuildErr
     Detector::new(robots.into_iter().map(Arc::new).chain(bundled))
 }
 
-/// Shows numbers instead of the robots.
+/// Shows counts instead of the robots.
 impl fmt::Debug for LayerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LayerBuilder")

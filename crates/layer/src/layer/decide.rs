@@ -1,4 +1,4 @@
-//! The decision about a request, stage by stage.
+//! Decision for a request, stage by stage.
 
 use std::{fmt, sync::Arc};
 
@@ -19,10 +19,10 @@ use super::{
     stages::{Addresses, Case, Disposition, ReceivedRequest, Stage, Stages},
 };
 
-/// Cause of what is done with a suspect whom no rule is about.
+/// Cause reported for a suspect that no rule matches.
 const SUSPECT: &str = "suspect";
 
-/// What all services of one layer share.
+/// State shared by all services of a layer.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) detector: SharedDetector,
@@ -35,14 +35,14 @@ pub(super) struct Shared {
     pub(super) stats: Arc<Stats>,
 }
 
-/// What the layer can do with a request by the way on which it came.
+/// Capabilities of the interface through which a request arrives.
 pub(super) struct Door<'t, T> {
     pub(super) bodies: &'t T,
-    /// Whether another URL leads to another page.
+    /// Whether the inner service routes by URL, so that the URL can be rewritten.
     pub(super) routes: bool,
 }
 
-/// What comes of a request, and its outcome where that is to be told.
+/// Result of a decision, with the outcome if outcomes are reported.
 pub type Decided<R> = (Reply<R>, Option<Outcome>);
 
 impl Shared {
@@ -59,11 +59,11 @@ impl Shared {
         }
     }
 
-    /// Decides about a request, which is ready to go on if it passes.
+    /// Decides about a request and prepares it for the application if it passes.
     ///
-    /// `lookup` finds what is known of a claim; where it fails nothing is done.
+    /// `lookup` returns the finding on a claim; its error aborts the decision.
     ///
-    /// `client` finds the address that the request comes from.
+    /// `client` returns the addresses that the request comes from.
     pub(super) fn decide<B, R, T: RefusalBody<R>, W>(
         &self,
         Door { bodies, routes }: Door<'_, T>,
@@ -123,7 +123,7 @@ impl Shared {
         Ok((Reply::Passes(case.additions), outcome))
     }
 
-    /// Finds what is done with a request.
+    /// Determines the disposition of a request.
     fn judge<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -131,7 +131,7 @@ impl Shared {
         case: &mut Case<'_>,
     ) {
         let policy = case.policy();
-        // The load of this request's second is judged before the request is.
+        // Measure the load first, because rules may depend on it.
         let time = match case.own {
             Some(_) => None,
             None => policy.measure(|| self.clock.now_ms()),
@@ -155,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// Returns what is reported of a visit, where somebody wants to know; what is only noted passes.
+    /// Returns the outcome of a visit if reported; lets the request pass if it is only logged.
     fn outcome<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -170,7 +170,7 @@ impl Shared {
         let action = case.disposition.action();
         let is_noted =
             case.policy().is_dry_run() || matches!(case.disposition, Disposition::Noted(_));
-        // Of a person who passes there is none, whether somebody is judged or nobody.
+        // A human visitor that passes has no outcome, whether or not the policy judges people.
         let is_noteworthy =
             *claim != Claim::Person || action != Action::Pass || is_suspect || case.trap.is_some();
         let outcome = (self.reports_outcome && is_noteworthy).then(|| {
@@ -193,7 +193,7 @@ impl Shared {
         outcome
     }
 
-    /// Describes the visit in its outcome, where somebody wants that.
+    /// Adds the description of the visit to its outcome if enabled.
     fn described<B>(
         &self,
         mut outcome: Outcome,
@@ -212,7 +212,7 @@ impl Shared {
     }
 }
 
-/// Shows the parts by which layers differ most, on a few lines.
+/// Shows the main differences between layers in a few lines.
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let policy = self.policy.load();
@@ -226,8 +226,7 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Adds what the response of a request that goes on gets by the policy, and by the rule that decided
-/// unless it is our own.
+/// Adds the response headers of the policy, and of the deciding rule unless the request is our own.
 fn add_headers<B>(
     received: &ReceivedRequest<'_, B>,
     visitor: Option<Visitor<'_>>,
@@ -244,7 +243,7 @@ fn add_headers<B>(
     case.additions.headers = given.into_iter().chain(tags).map(Arc::clone).collect();
 }
 
-/// Notes what would be done in a dry run.
+/// Logs and counts the action that a dry run did not take.
 #[cold]
 fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, action: Action) {
     if action == Action::Pass {
@@ -252,5 +251,5 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, action: Act
     }
     Stats::count(shared.stats.would.of(action));
     let (robot, path) = (claim.id(), request.uri().path());
-    debug!(robot, %action, "dry run: {action} would be the answer to {robot:?} at {path:?}");
+    debug!(robot, %action, "dry run: decision {action} for robot {robot:?} at {path:?} not applied");
 }

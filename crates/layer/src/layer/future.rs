@@ -1,4 +1,4 @@
-//! The response on its way.
+//! Future of the response.
 
 use std::{
     mem,
@@ -21,7 +21,7 @@ use super::{
 };
 
 pin_project! {
-    /// Future of the response: the application's, or our own.
+    /// Future of the application's response, or of the layer's own.
     #[derive(Debug)]
     pub struct ResponseFuture<F, B> {
         #[pin]
@@ -37,7 +37,7 @@ pin_project! {
             #[pin]
             future: F,
             additions: Additions,
-            // What the response's extensions tell of it.
+            // Added to the response's extensions.
             outcome: Option<Outcome>,
         },
         Answered {
@@ -46,46 +46,46 @@ pin_project! {
     }
 }
 
-/// What the response of a passing request gets.
+/// Additions to the response of a passing request.
 #[derive(Debug, Default)]
 pub struct Additions {
-    /// Whether it gets `Vary: User-Agent`.
+    /// Whether the response gets `Vary: User-Agent`.
     pub(super) varies: bool,
-    /// Headers that rules give.
+    /// Headers that rules add.
     pub(super) headers: Vec<Arc<ResponseHeaders>>,
-    /// Whether it is a page in place of another.
+    /// Whether the response is a page served directly instead of another.
     pub(super) is_in_place: bool,
-    /// What is told of it.
+    /// Observers of the response.
     pub(super) watch: Option<Box<Watch>>,
-    /// Cookie of somebody who has said that he is a person, where it is due for another one.
-    // Seldom there, and a box keeps what each request moves small.
+    /// Renewed cookie of a human visitor that has confirmed to be one.
+    // Rarely set; the box keeps the type small.
     pub(super) cookie: Option<Box<HeaderValue>>,
-    /// Whether it may tell a canonical URL that somebody wants to learn.
+    /// Whether a canonical URL may be learnt from the response.
     pub(super) is_learnt_from: bool,
-    /// In which form it is answered.
+    /// Form in which the page is served.
     pub(super) form: Form,
-    /// What it may tell.
+    /// Person header that the response may contain.
     pub(super) word: Option<PersonWord>,
 }
 
-/// Answer of the layer, or what the application's gets.
+/// Response of the layer, or the additions to the application's response.
 #[derive(Debug)]
 pub enum Reply<R> {
     /// The layer has answered the request.
-    // In a box, as what passes is moved too.
+    // Boxed, because passing requests move this type too.
     Now(Box<Response<R>>),
-    /// So it has, with a head that was made with the policy.
+    /// The layer has answered the request with a head prepared with the policy.
     Ready(Arc<ReadyHead>),
-    /// The application answers it.
+    /// The application answers the request.
     Passes(Additions),
 }
 
 impl<R> Reply<R> {
-    /// Returns the layer's answer as a response; its headers reuse the memory of the request's.
+    /// Returns the layer's response, reusing the memory of the request's headers.
     ///
     /// # Errors
     ///
-    /// Fails with what the application's response gets.
+    /// Returns the additions to the application's response if the request passes.
     pub(super) fn into_response<B>(
         self,
         bodies: &impl RefusalBody<R>,
@@ -101,7 +101,7 @@ impl<R> Reply<R> {
     }
 }
 
-/// Who is told how a request was answered.
+/// Observers of a response: error counters and the load measurement.
 #[derive(Debug)]
 pub(super) struct Watch {
     errors: Vec<ErrorCounter>,
@@ -130,8 +130,8 @@ impl<F, B> ResponseFuture<F, B> {
 }
 
 impl Additions {
-    /// Returns `true` if there is nothing to add; what the application may tell is no addition, and
-    /// whether its page has two forms is known with its answer alone.
+    /// Returns `true` if there is nothing to add; the person header and the form of an HTML page
+    /// are evaluated only with the response.
     #[must_use]
     pub fn are_none(&self) -> bool {
         !self.varies
@@ -142,16 +142,16 @@ impl Additions {
             && self.cookie.is_none()
     }
 
-    /// Returns `true` if the response may tell a canonical URL that
-    /// [somebody wants to learn](super::CanonicalRedirects).
+    /// Returns `true` if a [canonical URL](super::CanonicalRedirects) may be learnt from the
+    /// response.
     #[must_use]
     pub fn is_learnt_from(&self) -> bool {
         self.is_learnt_from
     }
 
-    /// Adds them to the response.
+    /// Adds the additions to a response.
     pub fn add_to<B>(&mut self, response: &mut Response<B>) {
-        // First, as a rule may give a header of that name.
+        // First, because a rule may add a header of the same name.
         if let Some(word) = &self.word {
             word.take(response.headers_mut());
         }
@@ -175,7 +175,7 @@ impl Additions {
 }
 
 impl Watch {
-    /// Creates it; `None`: nobody is to be told.
+    /// Creates a watch; `None` if there is nothing to observe.
     pub(super) fn new(
         errors: Vec<ErrorCounter>,
         time: Option<AnswerTime>,
@@ -200,7 +200,7 @@ impl Watch {
     }
 }
 
-/// Who waits no longer has waited for so long.
+/// Ends the time measurement, even if the client has disconnected.
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(time) = self.time.take() {
@@ -229,7 +229,7 @@ where
                 }
                 Poll::Ready(Ok(response))
             }
-            // Nobody polls a future again that was ready; if so, it waits for ever.
+            // A completed future must not be polled again; if it is, it stays pending.
             StateProjection::Answered { response } => response
                 .take()
                 .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),

@@ -1,4 +1,4 @@
-//! Heads and bodies of answers; heads are made once, and said many times.
+//! Heads and bodies of the layer's responses; each head is created once and reused.
 
 use std::{
     mem,
@@ -15,13 +15,12 @@ use crate::policy::{
     Action, Answer, CountedBreach, RateLimiter, Redirect, Refuse, ResponseHeaders,
 };
 
-/// Time after which a refused robot may ask again, where the status is one of "not now".
+/// `Retry-After` of a refused robot, for statuses that ask to retry later.
 const REFUSED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Head of a response that has no body.
+/// Response head without a body.
 ///
-/// It says nothing of the connection, of the body's length or of the date: these are the
-/// server's to say.
+/// Contains no headers about the connection, the body's length or the date: the server sets these.
 #[derive(Debug)]
 pub struct ReadyHead {
     status: StatusCode,
@@ -29,34 +28,34 @@ pub struct ReadyHead {
     lines: OnceLock<Vec<u8>>,
 }
 
-/// Response but for its body.
+/// Response head with its text.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) head: Arc<ReadyHead>,
     text: String,
 }
 
-/// Makes the bodies of the layer's own responses from their texts.
+/// Constructor of the bodies of the layer's own responses from their texts.
 ///
-/// [`FromText`] does for every body that is made from a `String`, such as those of axum and
-/// http-body-util. For others a function `Fn(String) -> Body` does: see
+/// [`FromText`] covers all bodies that can be created from a `String`, such as those of axum and
+/// http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
 /// [`RobotDetectionLayer::refusal_body`](super::RobotDetectionLayer::refusal_body).
 #[diagnostic::on_unimplemented(
-    message = "the layer cannot make the body `{R}` from the text of a refusal",
-    label = "no function makes a `{R}` of a `String`",
-    note = "name a function with `RobotDetectionLayer::refusal_body`, or use a body that is `From<String>` and `Default`"
+    message = "the layer cannot create the body `{R}` from the text of a refusal",
+    label = "no function creates `{R}` from a `String`",
+    note = "pass a function to `RobotDetectionLayer::refusal_body`, or use a body that is `From<String>` and `Default`"
 )]
 pub trait RefusalBody<R> {
-    /// Returns a body that contains a text.
+    /// Returns a body that contains the text.
     fn body(&self, text: String) -> R;
 
-    /// Returns a body without any text.
+    /// Returns an empty body.
     fn empty(&self) -> R {
         self.body(String::new())
     }
 }
 
-/// Makes bodies that are [`From<String>`].
+/// Constructor of bodies that implement [`From<String>`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FromText;
 
@@ -76,17 +75,17 @@ impl<R, F: Fn(String) -> R> RefusalBody<R> for F {
     }
 }
 
-/// Answer that a stage has made to a request.
+/// Response created by a stage.
 #[derive(Debug)]
 pub(super) struct StageAnswer {
     pub(super) head: Head,
     pub(super) action: Action,
-    /// Word for what decided, where neither the policy nor a rule did.
+    /// Word for the cause, if neither the policy nor a rule decided.
     pub(super) cause: Option<&'static str>,
 }
 
 impl ReadyHead {
-    /// Creates it from a final status and from headers.
+    /// Creates a head from a final status and headers.
     #[must_use]
     pub fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) -> Self {
         Self {
@@ -96,15 +95,15 @@ impl ReadyHead {
         }
     }
 
-    /// Returns the status.
+    /// Returns the status code.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// Returns status line and headers as HTTP/1.1 writes them.
+    /// Returns the status line and the headers in HTTP/1.1 format.
     pub fn lines(&self) -> &[u8] {
         self.lines.get_or_init(|| {
-            // The placeholder is hyper's, so that both ways of writing give the same line.
+            // hyper's placeholder, so that both implementations write the same line.
             let reason = self.status.canonical_reason().unwrap_or("<none>");
             let line = format!("HTTP/1.1 {} {reason}\r\n", self.status.as_str());
             let mut lines = line.into_bytes();
@@ -124,7 +123,7 @@ impl ReadyHead {
             .map(|header| &header.1)
     }
 
-    /// Makes a response; its headers take over the memory of `room`.
+    /// Creates a response that reuses the memory of the headers in `room`.
     pub fn response<B>(&self, body: B, room: HeaderMap) -> Response<B> {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
@@ -146,7 +145,7 @@ impl Head {
         Some(Self::new(status, headers, String::new()))
     }
 
-    /// Creates the redirect to a page that stays where it is.
+    /// Creates a permanent redirect.
     pub(super) fn moved(to: HeaderValue) -> Self {
         let headers = uncached((LOCATION, to));
         Self::new(StatusCode::MOVED_PERMANENTLY, headers, String::new())
@@ -156,7 +155,7 @@ impl Head {
         let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
         let mut headers = uncached(plain_text());
         match status {
-            // RFC 9110 §15.5.2: it names a scheme.
+            // RFC 9110 §15.5.2: a 401 must name a scheme.
             StatusCode::UNAUTHORIZED => {
                 let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
                 headers.push((WWW_AUTHENTICATE, challenge));
@@ -169,14 +168,14 @@ impl Head {
         Self::new(status, with(headers, given), refuse.text.clone())
     }
 
-    /// Returns the text that says which rule the robot broke; all of it is visible characters.
+    /// Creates the response that names the violated rule, in visible characters only.
     pub(super) fn violation(outcome: &CountedBreach) -> Self {
         let status = match outcome.answer {
             Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::FORBIDDEN,
         };
         let breach = &outcome.breach;
-        let text = format!("This robot does not keep to /robots.txt: {breach}.\n");
+        let text = format!("This robot does not obey /robots.txt: {breach}.\n");
         Self::text(status, text)
     }
 
@@ -184,19 +183,19 @@ impl Head {
         Self::text(StatusCode::FORBIDDEN, "")
     }
 
-    /// Creates the head of an answer in plain text.
+    /// Creates the head of a plain-text response.
     pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Self {
         Self::new(status, uncached(plain_text()), text.into())
     }
 
-    /// Creates that of an answer to a request that may be sent again after a while.
+    /// Creates the head of a 429 response to a request that may be retried later.
     pub(super) fn again(text: &str, wait: Duration) -> Self {
         let mut headers = uncached(plain_text());
         headers.push((RETRY_AFTER, seconds(wait)));
         Self::new(StatusCode::TOO_MANY_REQUESTS, headers, text.to_owned())
     }
 
-    /// Creates that of a robot that comes faster than a rule allows.
+    /// Creates the response to a robot that exceeds a rule's rate limit.
     pub(super) fn slow(limiter: &RateLimiter, given: Option<&ResponseHeaders>) -> Self {
         let headers = with(uncached(plain_text()), given);
         Self::new(StatusCode::TOO_MANY_REQUESTS, headers, limiter.text())
@@ -207,7 +206,7 @@ impl Head {
         Self { head, text }
     }
 
-    /// Returns the response to a request; to HEAD it has no body.
+    /// Returns the response to a request, without a body for HEAD.
     pub(super) fn response<B, R>(
         &self,
         request: &mut Request<B>,
@@ -237,9 +236,9 @@ impl StageAnswer {
     }
 }
 
-/// A second that has begun is waited for to its end.
+/// Returns a duration in seconds, rounded up.
 pub(super) fn seconds(wait: Duration) -> HeaderValue {
-    // With `Retry-After: 0` it would come back at once.
+    // With `Retry-After: 0` a robot would retry immediately.
     let seconds = wait.as_micros().div_ceil(1_000_000).max(1);
     HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
 }
@@ -249,7 +248,7 @@ fn plain_text() -> (HeaderName, HeaderValue) {
     (CONTENT_TYPE, value)
 }
 
-/// Adds the headers that a rule gives; what it says itself is not said otherwise.
+/// Adds the headers that a rule sets; a rule's header replaces the existing one of that name.
 fn with(
     mut headers: Vec<(HeaderName, HeaderValue)>,
     given: Option<&ResponseHeaders>,
@@ -263,7 +262,7 @@ fn with(
 }
 
 fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {
-    // No cache may give a person what a robot was told.
+    // No cache may serve a robot's response to a human visitor.
     vec![
         first,
         (VARY, HeaderValue::from_static("User-Agent")),

@@ -9,25 +9,25 @@ use crate::detect::{Claim, Detector};
 use crate::keys::AgentKey;
 use crate::policy::{self, Policy};
 
-/// What a request claims.
+/// Claim of a request, with its User-Agent.
 pub(super) struct Claimed<'d, 'h> {
     pub(super) claim: Option<Claim<'d>>,
-    /// The header by which it does, or the first one.
+    /// User-Agent header that makes the claim; the first one if there are several.
     pub(super) agent: Agent<'h>,
 }
 
-/// User-Agent, and its number.
+/// User-Agent and its hash key.
 #[derive(Clone, Copy)]
 pub(super) struct Agent<'h> {
     pub(super) text: &'h [u8],
     pub(super) key: AgentKey,
 }
 
-/// Makes one line of several of `User-Agent`, which the application would read otherwise than the layer.
+/// Joins several `User-Agent` headers into one, so that layer and application read the same.
 ///
-/// Some programs read the first one, and some all (RFC 9110 §5.3).
+/// Some programs read only the first header, others read all of them (RFC 9110 §5.3).
 pub(super) fn join_agents(headers: &mut HeaderMap) {
-    // Where no header is repeated, nothing is looked up.
+    // Fast path: no header is repeated.
     if headers.len() == headers.keys_len() {
         return;
     }
@@ -45,9 +45,9 @@ pub(super) fn join_agents(headers: &mut HeaderMap) {
 }
 
 impl<'d, 'h> Claimed<'d, 'h> {
-    /// Finds it out.
+    /// Returns the claim of a request.
     ///
-    /// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
+    /// A request signed as robots sign is a robot's, whatever its User-Agent: browsers do not sign.
     pub(super) fn of(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
         let agent = headers
             .get(USER_AGENT)
@@ -66,7 +66,7 @@ impl<'d, 'h> Claimed<'d, 'h> {
     }
 }
 
-/// Returns what the policy looks at.
+/// Returns the parts of a request that the policy evaluates.
 pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
     policy::Request {
         method: request.method().as_str(),
@@ -75,7 +75,7 @@ pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
     }
 }
 
-/// Returns what the policy looks at, without a host that it does not ask for.
+/// Returns the parts of a request that the policy evaluates, without the host if no rule needs it.
 pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> policy::Request<'r> {
     if policy.asks_for_host() {
         return parts(request);
@@ -87,25 +87,25 @@ pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> poli
     }
 }
 
-/// Returns `true` if a request only reads.
+/// Returns `true` if the request's method is GET or HEAD.
 pub(super) fn is_read<B>(request: &Request<B>) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
-/// Returns `true` if a request has a cookie or a password: its answer may be for its sender alone.
+/// Returns `true` if a request has a cookie or credentials, so that its response may be private.
 pub(super) fn may_be_logged_in<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     headers.contains_key(COOKIE) || headers.contains_key(AUTHORIZATION)
 }
 
-/// Returns path and query as received.
+/// Returns the request's path and query as received.
 pub(super) fn target<B>(request: &Request<B>) -> &str {
     let uri = request.uri();
     uri.path_and_query()
         .map_or(uri.path(), |path| path.as_str())
 }
 
-/// Returns the authority of the target, else `Host` (RFC 9112 §3.2.2).
+/// Returns the request target's authority, or the `Host` header (RFC 9112 §3.2.2).
 pub fn host<B>(request: &Request<B>) -> Option<&str> {
     match request.uri().authority() {
         Some(authority) => {
@@ -120,12 +120,12 @@ pub fn host<B>(request: &Request<B>) -> Option<&str> {
     }
 }
 
-/// Adds `Vary: User-Agent` unless that is said already.
+/// Adds `Vary: User-Agent` unless present.
 pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
     vary_by(headers, "User-Agent");
 }
 
-/// Adds a name to `Vary` unless it is said already.
+/// Adds a name to `Vary` unless present.
 pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     let is_said = headers
         .get_all(VARY)
@@ -138,19 +138,19 @@ pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     }
 }
 
-/// Removes the headers with one of these names, or ones that a server behind may take for them.
+/// Removes headers with the given names, and spellings that a server behind may confuse with them.
 ///
-/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+/// CGI and its descendants map `-`, `_`, `.` and other signs to the same character.
 pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[Box<str>]) {
     if names.is_empty() {
         return;
     }
-    // Most headers are told apart by their length.
+    // Comparing the lengths rules out most headers.
     let is_forged = |key: &&HeaderName| {
         let key = key.as_str().as_bytes();
         names.iter().any(|name| is_taken_for(key, name.as_bytes()))
     };
-    // Several spellings may come at once; in nearly all requests there is none.
+    // A request may contain several spellings; nearly all requests contain none.
     while let Some(forged) = headers.keys().find(is_forged).cloned() {
         headers.remove(forged);
     }
@@ -164,26 +164,26 @@ fn is_taken_for(key: &[u8], name: &[u8]) -> bool {
             .all(|(a, b)| a == b || !(a.is_ascii_alphanumeric() || b.is_ascii_alphanumeric()))
 }
 
-/// Header by which a robot says with whose key it signs (Web Bot Auth).
+/// Header that names the owner of a robot's signing key (Web Bot Auth).
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 
-/// Header that says what a signature covers, and what it is for (RFC 9421 §4.1).
+/// Header that lists a signature's covered components and its tag (RFC 9421 §4.1).
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
-/// Tag of the signatures of robots (draft-ietf-webbotauth-httpsig-protocol).
+/// Tag of robots' signatures (draft-ietf-webbotauth-httpsig-protocol).
 const TAG: &[u8] = b"tag=\"web-bot-auth\"";
 
-/// Bytes of one header that are looked at.
+/// Limit of the bytes examined in a header.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// Returns the claim by the name, unless the request is signed.
+/// Returns the signed claim of a request, or `by_name` if the request has no robot's signature.
 #[inline]
 pub fn signed_claim<'d>(
     detector: &'d Detector,
     headers: &HeaderMap,
     by_name: Option<Claim<'d>>,
 ) -> Option<Claim<'d>> {
-    // One look-up is all that the requests of nearly everybody cost.
+    // Nearly all requests cost only this one look-up.
     if !headers.contains_key(SIGNATURE_AGENT) || !has_robot_signature(headers) {
         return by_name;
     }
@@ -197,7 +197,7 @@ fn has_robot_signature(headers: &HeaderMap) -> bool {
     inputs.any(|input| has_robot_tag(input.as_bytes()))
 }
 
-/// Returns `true` if a `Signature-Input` header has a signature of a robot.
+/// Returns `true` if a `Signature-Input` header contains a robot's signature.
 fn has_robot_tag(header: &[u8]) -> bool {
     let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
     let mut rest = header;
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn vary_is_said_once() {
+    fn vary_is_added_once() {
         assert_eq!(vary(&[]), ["User-Agent"]);
         assert_eq!(vary(&["accept"]), ["accept", "User-Agent"]);
         assert_eq!(vary(&["accept, user-AGENT"]), ["accept, user-AGENT"]);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn host_is_the_target_s_before_the_header_s() {
+    fn authority_of_the_target_takes_precedence_over_the_host_header() {
         let request = |target: &str| {
             Request::builder()
                 .uri(target)
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_a_parameter_and_no_text() {
+    fn tag_must_be_a_parameter_outside_of_strings() {
         for (header, is_robot_s) in [
             (
                 r#"sig1=("@authority");created=1;keyid="a";tag="web-bot-auth""#,
@@ -293,7 +293,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_octets_are_read_to_their_end(
+        fn arbitrary_octets_are_parsed_to_the_end(
             octets in proptest::collection::vec(
                 proptest::prop_oneof![
                     proptest::prelude::Just(b'"'),

@@ -1,4 +1,4 @@
-//! The layer.
+//! The Tower layer [`RobotDetectionLayer`].
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -17,11 +17,11 @@ use super::{
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
-/// Clones share everything, counters included. `T` makes the [bodies](Self::refusal_body) of refusals.
+/// Clones share all state, counters included. `T` creates [refusal bodies](Self::refusal_body).
 ///
 /// # Example
 ///
-/// By default robots that ask for `/members-only-stuff/*` are redirected to `/robot-heaven/`:
+/// By default, robots that request `/members-only-stuff/*` are redirected to `/robot-heaven/`:
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -38,7 +38,7 @@ pub struct RobotDetectionLayer<T = FromText> {
 }
 
 impl RobotDetectionLayer {
-    /// Creates a layer that follows a detector and a policy, whatever replaces them.
+    /// Creates a layer that uses the current contents of a shared detector and a shared policy.
     #[must_use]
     pub fn new(detector: SharedDetector, policy: SharedPolicy) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl RobotDetectionLayer {
         }
     }
 
-    /// Creates a builder, for an application that uses nothing but the layer.
+    /// Creates a builder, for applications that use only the layer.
     #[must_use]
     pub fn builder() -> LayerBuilder {
         LayerBuilder::default()
@@ -55,11 +55,11 @@ impl RobotDetectionLayer {
 }
 
 impl<T: Clone> RobotDetectionLayer<T> {
-    /// Wraps a service that chooses the page by the URL, such as a whole axum `Router`.
+    /// Wraps a service that routes by URL, such as a whole axum `Router`.
     ///
-    /// Only there a rule can serve a page in place of the requested one, and a page can be served as
-    /// [Markdown](Self::markdown). A layer that was added otherwise, such as by axum's `Router::layer`,
-    /// is behind that choice: what a rule serves in place is refused with 403.
+    /// Only a layer around the router can serve a heaven page or a [Markdown](Self::markdown) page
+    /// instead of the requested one. A layer added by other means, such as axum's `Router::layer`,
+    /// runs after routing: requests for which a rule serves heaven directly are refused with 403.
     ///
     /// # Example
     ///
@@ -81,17 +81,17 @@ impl<T: Clone> RobotDetectionLayer<T> {
         RobotDetectionService::new(router, shared, self.bodies.clone(), true)
     }
 
-    /// Names a request header that tells an upstream the robot's id; none by default.
+    /// Sets the request header that passes the robot's id to an upstream; none by default.
     ///
-    /// It is `unlisted` where no registry lists the robot, the host of one whose signature
-    /// holds, `nameless` without a User-Agent.
+    /// The value is `unlisted` for a robot that no registry lists, the signer's host if such a
+    /// robot's signature is valid, and `nameless` for a request without a User-Agent.
     ///
-    /// What a client sent under that name is always removed, also where a `_`,
-    /// a `.` or another sign stands for a `-`. Bytes of the id other than
-    /// visible ASCII, and `%`, are percent-encoded.
+    /// A header of this name sent by a client is always removed, including spellings with `_`, `.`
+    /// or another sign instead of `-`. Bytes of the id other than visible ASCII, and `%`, are
+    /// percent-encoded.
     ///
-    /// Where somebody is [asked for verdicts](Self::verdicts), a header of the same
-    /// name and `-verdict` tells the word for the verdict; a client's is removed likewise.
+    /// If a source of [verdicts](Self::verdicts) is set, a header with the suffix `-verdict`
+    /// contains the verdict; a client's own header of that name is removed too.
     ///
     /// # Example
     ///
@@ -113,11 +113,11 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.identification.name(name))
     }
 
-    /// Sets who is asked for the verdicts on robots' claims; by default nobody.
+    /// Sets the source of verdicts on robots' claims; none by default.
     ///
-    /// It is asked once about each request that names a listed robot, and who has
-    /// [signed](Verdicts::signer) one that no registry lists; about no other. Without it
-    /// every claim is unverifiable, and nobody who signs has a name.
+    /// The source is queried once for each request that names a listed robot, and asked for the
+    /// [signer](Verdicts::signer) of a signed request whose robot no registry lists. Without a
+    /// source every claim is unverifiable, and signers are not identified.
     ///
     /// # Example
     ///
@@ -130,7 +130,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     ///     policy::Spoofed,
     /// };
     ///
-    /// /// Trusts one robot of ours, and nobody else that says it is it.
+    /// /// Trusts our robot at one address; any other client that claims its name is spoofed.
     /// struct Ours(IpAddr);
     ///
     /// impl Verdicts for Ours {
@@ -155,12 +155,11 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.verdicts.verdicts = Some(verdicts))
     }
 
-    /// Sets how the address of a client is found among a request's extensions.
+    /// Sets the function that finds the client's address in a request's extensions.
     ///
-    /// With axum that is `ConnectInfo`, or what a layer outside of this one has made
-    /// of `X-Forwarded-For` where it may be trusted. By default no address is known,
-    /// so that no claim is proved by one, and unlisted robots that are slowed down are
-    /// told apart by their names alone.
+    /// With axum, use `ConnectInfo`, or the result of an outer layer that evaluates
+    /// `X-Forwarded-For` from trusted proxies. By default the address is unknown: no claim is
+    /// verified by address, and rate limits distinguish unlisted robots only by their names.
     #[must_use]
     pub fn client_address(
         self,
@@ -169,19 +168,19 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.verdicts.client = Some(Arc::new(find)))
     }
 
-    /// Sets an `Accept-Signature` for refused robots whose claim is not verified; by default none.
+    /// Sets the `Accept-Signature` of refusals of unverified robots; none by default.
     ///
-    /// It tells them how to sign their requests (RFC 9421 §5.1), so as to prove who
-    /// they are.
+    /// The header describes how robots can sign their requests to prove their identity
+    /// (RFC 9421 §5.1).
     #[must_use]
     pub fn accept_signature(self, value: HeaderValue) -> Self {
         self.accept_signature_by(move || Some(value.clone()))
     }
 
-    /// Sets how the `Accept-Signature` of each refusal is found, where it can change.
+    /// Sets the function that returns each refusal's `Accept-Signature`, for values that change.
     ///
-    /// It is asked about the same robots as
-    /// [`accept_signature`](Self::accept_signature) is for. It must not wait for anything.
+    /// The function is called for the same robots as [`accept_signature`](Self::accept_signature).
+    /// It must not block.
     #[must_use]
     pub fn accept_signature_by(
         self,
@@ -192,37 +191,37 @@ impl<T: Clone> RobotDetectionLayer<T> {
 
     /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).
     ///
-    /// They do not by default, so that a request that passes costs nothing.
+    /// Disabled by default, so that passing requests have no overhead.
     #[must_use]
     pub fn report_outcome(self, report: bool) -> Self {
         self.with(|shared| shared.reports_outcome = report)
     }
 
-    /// Sets which visits the outcomes [describe](super::Outcome::visit); by default none.
+    /// Sets which outcomes [describe the visit](super::Outcome::visit); none by default.
     ///
-    /// Outcomes have to be [reported](Self::report_outcome) too.
+    /// Outcomes must also be [reported](Self::report_outcome).
     #[must_use]
     pub fn describe_visits(self, switch: VisitSwitch) -> Self {
         self.with(|shared| shared.visits = switch)
     }
 
-    /// Holds robots to the files of an [`Enforcer`]; by default there is no file.
+    /// Sets the [`Enforcer`] that holds robots to robots.txt files; no files by default.
     #[must_use]
     pub fn enforcer(self, enforcer: Enforcer) -> Self {
         self.with(|shared| shared.stages.robots_txt = enforcer)
     }
 
-    /// Sets the clock of rate limits; tests move it.
+    /// Sets the clock of the rate limits, for tests.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         self.with(|shared| shared.clock = clock)
     }
 
-    /// Sets the function that makes the body of a refusal from its text.
+    /// Sets the function that creates a refusal's body from its text.
     ///
-    /// It is needed where the application's bodies are not `From<String>`, such as those of a proxy.
-    /// The text is a rule's own, or names the rule of robots.txt that the robot broke; it is empty for
-    /// a redirect.
+    /// Needed if the application's response bodies are not `From<String>`, as in a proxy. The text
+    /// is the rule's own, or names the violated rule of robots.txt; for a redirect the text is
+    /// empty.
     ///
     /// # Example
     ///
@@ -240,7 +239,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// let answering = layer.layer(site).oneshot(Request::new(()));
     /// ```
     ///
-    /// Without the function this does not compile:
+    /// Without the function, the example does not compile:
     ///
     /// ```compile_fail,E0277
     /// # use std::convert::Infallible;
@@ -263,11 +262,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         }
     }
 
-    /// Sets how a page of heaven is found that is made from the one a robot asks for.
+    /// Sets the function that finds the heaven page generated from the requested page.
     ///
-    /// It is asked about redirects alone, with the URL that the robot asked for
-    /// and the redirect's location; what it returns takes the place of that. It
-    /// must not wait for anything.
+    /// The function is called only for redirects, with the requested URL and the redirect's
+    /// location; its result replaces that location. The function must not block.
     ///
     /// # Example
     ///
@@ -289,9 +287,9 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.answers.own_pages = Some(Arc::new(find)))
     }
 
-    /// Lets the site robot of our own sites pass; by default there is none.
+    /// Lets the site robot of our own sites pass; none by default.
     ///
-    /// Its requests are no visits: they count nowhere.
+    /// The site robot's requests are not counted as visits.
     #[cfg(feature = "verify")]
     #[must_use]
     pub fn own_robot(self, own: super::OwnRobot) -> Self {
@@ -304,10 +302,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Adds a path of the program's own pages; there is none by default.
+    /// Adds a path of the program's own pages; none by default.
     ///
-    /// Whoever asks for it, or for what is below it, passes and is no visitor: no claim
-    /// is looked into, nothing is counted, and no rule nor robots.txt is held against them.
+    /// Requests for the path and everything below it pass and are not visits: no claim is verified,
+    /// nothing is counted, and neither rules nor robots.txt apply.
     ///
     /// # Example
     ///
@@ -322,10 +320,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.own.add_path(path))
     }
 
-    /// Sets who finds [suspects](crate::suspect) among people; by default nobody does.
+    /// Sets the check that finds [suspects](crate::suspect) among human visitors; none by default.
     ///
-    /// Nothing is done to them unless a [rule](crate::policy::When::suspect) is about them; whom a
-    /// rule lets pass is not marked.
+    /// Suspects are only marked unless a [rule](crate::policy::When::suspect) applies to them.
+    /// Visitors that a rule lets pass are not marked.
     ///
     /// # Example
     ///
@@ -353,45 +351,45 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets who knows more of people than one request tells; by default nobody does.
+    /// Sets a source that knows more about human visitors than one request shows; none by default.
     ///
-    /// Whom it suspects is one of the [suspects](Self::suspects). It must not wait for anything.
+    /// Visitors that the source suspects are [suspects](Self::suspects). The source must not block.
     #[must_use]
     pub fn people(self, people: Arc<dyn People>) -> Self {
         self.with(|shared| shared.stages.suspects.set_people(people))
     }
 
-    /// Sets of which pages heaven has copies; by default of none.
+    /// Sets the function that checks whether heaven has a copy of a page; no copies by default.
     ///
-    /// Where a rule serves heaven in place, a [suspect](Self::suspects) gets a copy of the page that
-    /// he opens; where there is none, and where no page is opened, he passes.
+    /// If a rule serves heaven directly, a [suspect](Self::suspects) that opens a page gets the
+    /// copy of that page. Requests without a copy, and requests that do not open a page, pass.
     #[must_use]
     pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.stages.copies.has = Some(Arc::new(has)))
     }
 
-    /// Sets of which pages there is Markdown; by default of none.
+    /// Sets the pages that are available as Markdown; none by default.
     ///
-    /// Whoever [prefers it](super::prefers_markdown), sends neither a cookie nor a password and would
-    /// pass, is given it at the URL that he asks for: the application is asked for what
-    /// [`MarkdownPages::page`] says, and finds the original in [`ServedInPlace`](super::ServedInPlace).
-    /// HTML of these pages gets `Vary: Accept`. Nothing of it is done in a dry run.
+    /// Visitors that [prefer Markdown](super::prefers_markdown), send neither cookie nor password
+    /// and would pass get Markdown at the requested URL: the application receives a request for
+    /// [`MarkdownPages::page`], with the original URL in [`ServedInPlace`](super::ServedInPlace).
+    /// HTML of these pages gets `Vary: Accept`. Not in a dry run.
     #[must_use]
     pub fn markdown(self, pages: Arc<dyn MarkdownPages>) -> Self {
         self.with(|shared| shared.stages.markdown = Some(pages))
     }
 
-    /// Sends some robots from a page to its canonical URL (301); by default none.
+    /// Redirects some robots from a page to its canonical URL (301); none by default.
     ///
-    /// Rules, robots.txt and what lets a robot pass come first.
+    /// Rules, robots.txt and everything that lets a robot pass take precedence.
     #[must_use]
     pub fn canonical_redirects(self, redirects: CanonicalRedirects) -> Self {
         self.with(|shared| shared.stages.canonical = Some(redirects))
     }
 
-    /// Sets what is known of visitors from elsewhere; by default nothing is.
+    /// Sets the marks that other parts of the application set on visitors; none by default.
     ///
-    /// It counts where [suspects](Self::suspects) are looked for.
+    /// Marks are used only while [suspects](Self::suspects) are detected.
     #[must_use]
     pub fn marks(self, marks: Marks) -> Self {
         self.with(|shared| {
@@ -400,12 +398,12 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Names a response header by which the application says who is a person; by default none.
+    /// Sets the response header by which the application marks visitors as human; none by default.
     ///
-    /// `yes` and `no` hold ten minutes for that address and User-Agent, where there are
-    /// [marks](Self::marks) and [suspects](Self::suspects) are looked for. `yes` ends what was found
-    /// of the visitor's requests, `no` is [a reason](crate::suspect::Reason::UpstreamWord). The visitor
-    /// does not see the header; one that he sends is removed.
+    /// `yes` and `no` apply for ten minutes to the visitor's address and User-Agent, if
+    /// [marks](Self::marks) are set and [suspects](Self::suspects) are detected. `yes` clears the
+    /// reasons found in requests, `no` is [a reason](crate::suspect::Reason::UpstreamWord). The
+    /// header is removed from the response, and from requests.
     ///
     /// # Example
     ///
@@ -434,9 +432,9 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets paths that no person is shown; by default there are none.
+    /// Sets the trap paths, which are not linked for human visitors; none by default.
     ///
-    /// Whoever is around the layer, or in it, answers there.
+    /// A service around or inside the layer must respond at these paths.
     #[must_use]
     pub fn traps(self, traps: Traps) -> Self {
         self.with(|shared| {
@@ -445,32 +443,32 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Returns the counters.
+    /// Returns the layer's counters.
     #[must_use]
     pub fn stats(&self) -> &Arc<Stats> {
         &self.shared.stats
     }
 
-    /// Returns the detector that the layer follows.
+    /// Returns the layer's shared detector.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
         &self.shared.detector
     }
 
-    /// Returns the policy that the layer follows.
+    /// Returns the layer's shared policy.
     #[must_use]
     pub fn policy(&self) -> &SharedPolicy {
         &self.shared.policy
     }
 
-    /// Returns what holds robots to robots.txt: settings, files and violations.
+    /// Returns the enforcer of robots.txt: its settings, files and violations.
     #[must_use]
     pub fn robots_txt(&self) -> &Enforcer {
         &self.shared.stages.robots_txt
     }
 
     fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
-        // Clones that were made before keep the settings that they have.
+        // Existing clones keep their settings.
         let mut shared = Arc::unwrap_or_clone(self.shared);
         change(&mut shared);
         Self {
@@ -480,11 +478,11 @@ impl<T: Clone> RobotDetectionLayer<T> {
     }
 }
 
-/// Layer with the settings of the original package and the bundled robots.
+/// Creates a layer with the defaults of the original package and the bundled robots.
 impl Default for RobotDetectionLayer {
     fn default() -> Self {
         let built = Self::builder().build();
-        built.expect("the defaults are valid, as the example of the type shows")
+        built.expect("the default settings are valid")
     }
 }
 

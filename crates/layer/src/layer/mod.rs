@@ -1,64 +1,60 @@
-//! Tower layer that carries decisions out.
+//! Tower layer that applies the decision for each request.
 //!
-//! [`RobotDetectionLayer`] wraps any service of HTTP requests, such as an axum
-//! router. For each request it asks the detector which robot the User-Agent
-//! names and the policy what to do:
+//! [`RobotDetectionLayer`] wraps any HTTP service, such as an axum router. For each request, the
+//! detector identifies the robot from the User-Agent, and the policy decides the action:
 //!
-//! - a hit is answered here: the redirect's status, `Location`,
-//!   `Vary: User-Agent` and `Cache-Control: no-store`, and no body;
-//! - what a [rule](crate::policy#rules) refuses or slows down is answered here too:
-//!   the status, a text, the same headers, and `Retry-After` with 429 and 503.
-//!   A body that is not `From<String>` needs a [function](RobotDetectionLayer::refusal_body);
-//! - what a rule serves in place goes on, as a request for the page of heaven that
-//!   carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
-//!   `Cache-Control: no-store` unless it sets that header itself;
-//! - any other request passes. One that comes from a robot carries an
-//!   [`Identification`] in its extensions, and, if
-//!   [so configured](RobotDetectionLayer::identification_header), a header for
-//!   an upstream. What passes on a filtered path gets `Vary: User-Agent` added
-//!   to the response, so that no cache serves a person's page to a robot;
-//! - a robot that asks for what the [robots.txt in force](crate::policy#robots-txt)
-//!   disallows, or that comes sooner than its `Crawl-delay` allows, is refused if
-//!   [so configured](LayerBuilder::enforce_robots_txt): the status, a text that names
-//!   the rule, `Vary: User-Agent` and `Cache-Control: no-store`.
+//! - A redirect is answered by the layer: with the redirect's status, `Location`,
+//!   `Vary: User-Agent`, `Cache-Control: no-store` and an empty body.
+//! - A request that a [rule](crate::policy#rules) refuses or slows down is answered by the layer
+//!   too: with the status, a text, the same headers, and `Retry-After` for 429 and 503. Response
+//!   bodies that are not `From<String>` need a [function](RobotDetectionLayer::refusal_body).
+//! - A request for which a rule serves heaven directly is forwarded as a request for the heaven
+//!   page and carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
+//!   `Cache-Control: no-store` unless the response sets that header.
+//! - Any other request passes. A robot's request carries an [`Identification`] in its extensions
+//!   and, if [configured](RobotDetectionLayer::identification_header), a header for the upstream.
+//!   Responses on a filtered path get `Vary: User-Agent`, so that no cache serves a human visitor's
+//!   page to a robot.
+//! - A robot that requests a path disallowed by the [robots.txt](crate::policy#robots-txt), or
+//!   returns sooner than its `Crawl-delay` allows, is refused if
+//!   [configured](LayerBuilder::enforce_robots_txt): with the status, a text that names the rule,
+//!   `Vary: User-Agent` and `Cache-Control: no-store`.
 //!
-//! A User-Agent is a claim. [`RobotDetectionLayer::verdicts`] sets the source of verdicts on
-//! it, which is asked about each request that names a listed robot.
-//! [Rules](crate::policy#verdicts) and the treatment of impostors depend on the verdict;
-//! [`Identification`], [`Outcome`] and a header for an upstream report it. The answer has to
-//! come at once, from memory; the layer alone never waits for a verdict that is pending, as
-//! it does not clone the inner service: `robot-detection serve` waits where a rule asks for
-//! it.
+//! A User-Agent is only a claim. [`RobotDetectionLayer::verdicts`] sets the source of verdicts,
+//! which is queried for each request that names a listed robot. [Rules](crate::policy#verdicts) and
+//! the handling of impostors depend on the verdict; [`Identification`], [`Outcome`] and the header
+//! for the upstream report it. The source must answer immediately, from memory. The layer itself
+//! never waits for a pending verdict, because it does not clone the inner service;
+//! `robot-detection serve` waits if a rule requires it.
 //!
-//! Responses of what passes get the `X-Robots-Tag` headers that
-//! [rules](crate::policy::TagRule) of the policy add.
+//! Responses to passing requests get the `X-Robots-Tag` headers that the policy's
+//! [rules](crate::policy::TagRule) add.
 //!
-//! In a [dry run](crate::policy::PolicyBuilder::dry_run) everything passes as people's
-//! requests do; what would be done is counted in [`Stats`] and reported in [`Outcome`].
+//! In a [dry run](crate::policy::PolicyBuilder::dry_run) every request passes; the action that
+//! would have been taken is counted in [`Stats`] and reported in [`Outcome`].
 //!
-//! Errors are those of the inner service; the layer adds none. Detector and
-//! policy can be exchanged while requests are served.
+//! Errors are those of the inner service; the layer adds none. The detector and the policy can be
+//! replaced while requests are served.
 //!
-//! Put it outside of the login, around the whole application. Inside a router that is nested in another
-//! one, rules are about the requested path with the feature `axum`; otherwise, and with other
-//! routers, they are about the path without the prefix.
+//! Place the layer outside of any login, around the whole application. Inside a nested router,
+//! rules match the originally requested path with the feature `axum`; without it, and with other
+//! routers, they match the path without the prefix.
 //!
 //! # Pages served in place
 //!
-//! A page is served in place by another URL within the application, so the layer has to be *around the
-//! router*: use [`RobotDetectionLayer::around`]. axum's `Router::layer` adds it behind the choice of the
-//! route, where the robot would get the page that it must not see; such requests are refused with 403.
+//! A page is served directly by rewriting the request's URL, so the layer must be *around the
+//! router*: use [`RobotDetectionLayer::around`]. axum's `Router::layer` runs the layer after
+//! routing, where the robot would get the requested page; such requests are refused with 403.
 //!
 //! # Cost
 //!
-//! A request that names no robot and is not on a filtered path takes no lock
-//! and allocates nothing, the very first of a thread apart. On a filtered path
-//! its response may have to make room for `Vary`. A robot's request that passes
-//! allocates for its `Identification`; a redirect or refusal for its headers, and so does
-//! a response that gets an `X-Robots-Tag`. Asking robots.txt adds neither lock nor
-//! allocation, but for the first request of a robot, a URL with escapes, and what
-//! breaks a rule. A robot that a rule slows down costs a short lock of that rule. A verdict
-//! costs what its source takes; people's requests cost nothing more.
+//! A request that names no robot and is not on a filtered path takes no lock and allocates nothing,
+//! except for the first request of each thread. On a filtered path, adding `Vary` to the response
+//! may allocate. A robot's passing request allocates for its `Identification`; a redirect, a
+//! refusal and a response with `X-Robots-Tag` allocate for their headers. Checking robots.txt adds
+//! neither a lock nor an allocation, except for a robot's first request, URLs with escapes, and
+//! violations. A rule that slows robots down takes a short lock. A verdict costs what its source
+//! needs; requests of human visitors cost nothing extra.
 //!
 //! # Example
 //!
@@ -72,7 +68,7 @@
 //! async fn heaven(robot: Option<Extension<Identification>>) -> String {
 //!     match robot {
 //!         Some(Extension(found)) => format!("Welcome, {}.", found.id()),
-//!         None => "Welcome, whoever you are.".to_owned(),
+//!         None => "Welcome, visitor.".to_owned(),
 //!     }
 //! }
 //!
@@ -99,7 +95,7 @@ mod head;
 mod header;
 #[expect(
     clippy::module_inception,
-    reason = "the file of a Tower layer is named for it, beside service and future"
+    reason = "Tower crates call the file of a layer `layer`, next to `service` and `future`"
 )]
 mod layer;
 mod outcome;

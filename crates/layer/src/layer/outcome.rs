@@ -1,4 +1,4 @@
-//! What was decided about a request, for access logs and metrics.
+//! Decision for a request, for access logs and metrics.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::suspect::Reasons;
 
 use super::{Noteworthy, Visit};
 
-/// Outcome of one request: who asked, what was decided, and what decided it.
+/// Outcome of one request: the visitor, the decision, and its cause.
 ///
-/// Where [asked to](super::RobotDetectionLayer::report_outcome), the layer puts
-/// one into the extensions of the response to a robot. The response to a person who passes
-/// has none, unless he is suspect, so that people's requests cost nothing: their outcome is the default.
-/// Requests of the program's own have one that [says so](Self::is_own).
-/// A clone copies no text.
+/// If [configured](super::RobotDetectionLayer::report_outcome), the layer adds an outcome to the
+/// extensions of each response to a robot. The response to a human visitor that passes has none
+/// unless the visitor is suspect, so that such requests have no overhead: their outcome is the
+/// default. The program's own requests have an outcome with [`is_own`](Self::is_own). Cloning
+/// copies no text.
 ///
 /// # Example
 ///
@@ -35,12 +35,12 @@ pub struct Outcome {
     visitor: Requester,
     pub(super) verdict: Option<Verdict>,
     decision: Action,
-    /// Whether the decision was only noted.
+    /// Whether the decision was only logged.
     pub(super) is_dry_run: bool,
-    /// Whether a trap is what is told of it.
+    /// Whether the outcome is reported as a trap request.
     pub(super) is_trap: bool,
     cause: Cause,
-    /// Why the visitor is suspect.
+    /// Reasons why the visitor is suspect.
     pub(super) reasons: Reasons,
     pub(super) visit: Option<Arc<Visit>>,
 }
@@ -51,21 +51,21 @@ enum Requester {
     Person,
     Listed(Arc<Robot>),
     Unlisted(Purpose),
-    /// By the signature of the request; the host, where it holds.
+    /// Robot that signed its request; with the signing host if the signature is valid.
     Signed(Purpose, Option<SigningHost>),
     Nameless,
-    /// People who share a User-Agent, by the record of it.
+    /// Human visitors that share a User-Agent, with the record of that User-Agent.
     Shared(Arc<Robot>),
-    /// The site robot of the program, or whoever looks at its pages.
+    /// The program's own site robot, or a request for the program's own pages.
     Own,
 }
 
-/// What decided.
+/// Cause of a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Cause {
-    /// A rule, by its label.
+    /// Label of a rule.
     Rule(Arc<str>),
-    /// A setting or a step, by a word.
+    /// Word for a setting or a stage.
     Word(&'static str),
 }
 
@@ -86,7 +86,7 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a request that is no visit of the site; `cause` says why.
+    /// Creates the outcome of a request that is not a visit; `cause` is the reason.
     #[doc(hidden)]
     #[must_use]
     pub fn own(cause: &'static str) -> Self {
@@ -97,7 +97,7 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a person's request that the program answers itself; `cause` says why.
+    /// Creates the outcome of a human visitor's request that the program answers itself.
     #[doc(hidden)]
     #[must_use]
     pub fn of_person(cause: &'static str) -> Self {
@@ -107,7 +107,7 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a request that is refused before its sender is looked at.
+    /// Creates the outcome of a request that is refused before its sender is examined.
     #[doc(hidden)]
     #[must_use]
     pub fn refused(cause: &'static str) -> Self {
@@ -117,7 +117,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the kind of visitor; `None` where the request [is the program's own](Self::is_own).
+    /// Returns the kind of visitor; `None` for the [program's own requests](Self::is_own).
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         match &self.visitor {
@@ -130,19 +130,19 @@ impl Outcome {
         }
     }
 
-    /// Returns `true` if the request is the program's own, which counts as no visit.
+    /// Returns `true` for the program's own requests, which are not counted as visits.
     ///
-    /// Its site robot and [its own pages](super::RobotDetectionLayer::own_path) make such
-    /// requests.
+    /// These are requests of the site robot and for [the program's own
+    /// pages](super::RobotDetectionLayer::own_path).
     #[must_use]
     pub fn is_own(&self) -> bool {
         matches!(self.visitor, Requester::Own)
     }
 
-    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
+    /// Returns the robot's id, `unlisted` for a robot in no registry, or `None` for human visitors.
     ///
-    /// Whoever sends no User-Agent is `nameless`, and an unlisted robot whose signature holds
-    /// has the name of its [signer](Self::signer).
+    /// The id is `nameless` for requests without a User-Agent, and the [signer](Self::signer) for
+    /// an unlisted robot with a valid signature.
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
@@ -156,7 +156,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the robot, where a registry lists it.
+    /// Returns the registry's record of a listed robot.
     #[must_use]
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
@@ -165,7 +165,7 @@ impl Outcome {
         }
     }
 
-    /// Returns who has signed the request, where that is proven and no registry lists it.
+    /// Returns the proven signer of a request from a robot that no registry lists.
     #[must_use]
     pub fn signer(&self) -> Option<&SigningHost> {
         match &self.visitor {
@@ -174,7 +174,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the record of the User-Agent, where it is one that many people share.
+    /// Returns the record of a User-Agent that many people share.
     #[must_use]
     pub fn shared(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
@@ -183,7 +183,7 @@ impl Outcome {
         }
     }
 
-    /// Returns what the robot is for, `None` for people.
+    /// Returns the robot's purpose, or `None` for human visitors.
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         match &self.visitor {
@@ -194,40 +194,40 @@ impl Outcome {
         }
     }
 
-    /// Returns the verdict on the claim; `None` for a person, and where nobody proves claims.
+    /// Returns the verdict on the claim; `None` for human visitors, and if claims are not verified.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
     }
 
-    /// Returns what was decided, whatever decided it.
+    /// Returns the decision for the request.
     ///
-    /// In a [dry run](Self::is_dry_run) the request passed all the same.
+    /// In a [dry run](Self::is_dry_run) the request passed regardless.
     #[must_use]
     pub fn decision(&self) -> Action {
         self.decision
     }
 
-    /// Returns `true` if the decision was only noted: the request passed.
+    /// Returns `true` if the decision was only logged and the request passed.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
     }
 
-    /// Returns `true` if a [trap](super::Traps) was asked for, and no rule of robots.txt broken by it.
+    /// Returns `true` if a [trap](super::Traps) was requested without violating robots.txt.
     #[must_use]
     pub fn is_trap(&self) -> bool {
         self.is_trap
     }
 
-    /// Returns why the visitor is suspect; none where it is not.
+    /// Returns the reasons why the visitor is suspect; empty if the visitor is not suspect.
     #[must_use]
     pub fn reasons(&self) -> Reasons {
         self.reasons
     }
 
-    /// Returns why its visit is noteworthy, if it is; `is_violation` says that it broke a rule of
-    /// robots.txt.
+    /// Returns the reason why the visit is noteworthy, if any; `is_violation` is set if the request
+    /// violated robots.txt.
     #[doc(hidden)]
     #[must_use]
     pub fn noteworthy(&self, is_violation: bool) -> Option<Noteworthy> {
@@ -239,21 +239,21 @@ impl Outcome {
         of_all.or_else(|| is_suspect.then_some(Noteworthy::Suspect))
     }
 
-    /// Returns `true` if a person passes, be it a suspect: no other outcome stands for it.
+    /// Returns `true` if a human visitor passes, suspect or not; no other outcome is equivalent.
     #[doc(hidden)]
     #[must_use]
     pub fn is_person_passing(&self) -> bool {
         matches!(self.visitor, Requester::Person) && self.decision == Action::Pass && !self.is_trap
     }
 
-    /// Returns the request as it came, where somebody
-    /// [wants it described](super::RobotDetectionLayer::describe_visits).
+    /// Returns the description of the request, if
+    /// [enabled](super::RobotDetectionLayer::describe_visits).
     #[must_use]
     pub fn visit(&self) -> Option<&Visit> {
         self.visit.as_deref()
     }
 
-    /// Returns the label of the rule that decided, if one did: `rule "its name"` or `rule 2`.
+    /// Returns the label of the deciding rule, if any: `rule "its name"` or `rule 2`.
     #[must_use]
     pub fn rule(&self) -> Option<&str> {
         match &self.cause {
@@ -262,10 +262,10 @@ impl Outcome {
         }
     }
 
-    /// Returns what decided: a rule's label, or one of a fixed set of words.
+    /// Returns the cause of the decision: a rule's label or one of a fixed set of words.
     ///
-    /// Words are `deny`, `spoofed` and `purpose` of what is redirected or refused,
-    /// `robots.txt` and `crawl-delay`, and of what passes `trap`, those of
+    /// The words are `deny`, `spoofed` and `purpose` for redirects and refusals, `robots.txt` and
+    /// `crawl-delay`, and for passing requests `trap`, those of
     /// [`PassReason`](crate::policy::PassReason::as_str), `own-robot` and `own-page`.
     #[must_use]
     pub fn cause(&self) -> &str {

@@ -1,4 +1,4 @@
-//! The service around the application.
+//! The service that wraps the application.
 
 use std::{
     convert::Infallible,
@@ -17,15 +17,15 @@ use super::{
     stages::{Addresses, Client, Pending},
 };
 
-/// Service that redirects, refuses or slows robots down and passes everything else on.
+/// Service that redirects, refuses or slows down robots and forwards all other requests.
 ///
-/// Made by [`RobotDetectionLayer`](super::RobotDetectionLayer).
+/// Created by [`RobotDetectionLayer`](super::RobotDetectionLayer).
 #[derive(Clone, Debug)]
 pub struct RobotDetectionService<S, T = FromText> {
     inner: S,
     shared: Arc<Shared>,
     bodies: T,
-    /// Whether the inner service chooses the page by the URL.
+    /// Whether the inner service routes by URL.
     routes: bool,
 }
 
@@ -80,13 +80,13 @@ where
 }
 
 impl<S, T> RobotDetectionService<S, T> {
-    /// Decides as a call does, and asks nobody: whoever calls does that where the request passes.
+    /// Decides about a request without calling the inner service, which is left to the caller.
     ///
-    /// `client` is asked only where anything hangs on it.
+    /// `client` is called only if the decision depends on the client.
     ///
     /// # Errors
     ///
-    /// Fails with the verdict on its claim that it is to wait for.
+    /// Returns `Err(Pending)` if the request must wait for a pending verdict on its claim.
     pub fn decide<B, R>(
         &self,
         request: &mut Request<B>,
@@ -103,7 +103,7 @@ impl<S, T> RobotDetectionService<S, T> {
             })
     }
 
-    /// Does the same once the request has waited for a verdict.
+    /// Decides about a request that has waited for a verdict, given that verdict.
     pub fn decide_settled<B, R>(
         &self,
         request: &mut Request<B>,
@@ -114,8 +114,8 @@ impl<S, T> RobotDetectionService<S, T> {
         T: RefusalBody<R>,
     {
         let network = |request: &Request<B>| client(request).into();
-        // Policy and registry may have changed while it waited: all is decided anew, but for the
-        // verdict, so that nothing waits twice.
+        // Policy and registry may have changed in the meantime: decide again with the known
+        // verdict, so that no request waits twice.
         let door = self.door();
         let Ok(decided) = self.shared.decide(door, request, network, |_, _, _| {
             Ok::<_, Infallible>(Some(finding))
@@ -131,17 +131,17 @@ impl<S, T> RobotDetectionService<S, T> {
     }
 }
 
-/// What a router around the layer has done to a request.
+/// Changes that an outer router made to a request.
 #[derive(Debug, Default)]
 struct Routed {
-    /// Whether the handler is chosen, so that another URL leads to no other page.
+    /// Whether the handler is already chosen, so that rewriting the URL has no effect.
     is_chosen: bool,
-    /// URL for a handler in a nested router, while the request has the requested one.
+    /// URL for a handler in a nested router, while the request has the requested URL.
     nested: Option<Uri>,
 }
 
 impl Routed {
-    /// Gives a request the URL that the client requested, by which rules judge it.
+    /// Sets the request's URL to the originally requested one, which rules match.
     fn of<B>(request: &mut Request<B>) -> Self {
         let Some(requested) = requested_url(request.extensions()) else {
             return Self::default();
@@ -153,7 +153,7 @@ impl Routed {
         }
     }
 
-    /// Gives the request the URL that its handler expects.
+    /// Restores the URL that the nested handler expects.
     fn restore<B>(self, request: &mut Request<B>) {
         if let Some(nested) = self.nested {
             *request.uri_mut() = nested;
@@ -161,7 +161,7 @@ impl Routed {
     }
 }
 
-/// Returns the URL that a router received before it removed the prefix of a nested one.
+/// Returns the URL that the router received before removing a nested router's prefix.
 #[cfg(feature = "axum")]
 fn requested_url(extensions: &Extensions) -> Option<&Uri> {
     let requested = extensions.get::<axum::extract::OriginalUri>();
@@ -186,7 +186,7 @@ mod tests {
     use crate::registry::{Pattern, PatternKind, Robot, Source};
     use crate::suspect::Transport;
 
-    /// Knows nothing yet, and that an address is the robot's when waited for.
+    /// Returns no verdict immediately; a settled verdict depends on the client's address.
     struct Slow {
         settles: bool,
     }
@@ -247,7 +247,7 @@ mod tests {
         request.body("the body").unwrap()
     }
 
-    /// Returns `true` if a request is passed on, body and all.
+    /// Returns `true` if a request is forwarded with its body.
     fn passes((reply, _): Decided<()>, asked: &Request<&'static str>) -> bool {
         match reply {
             Reply::Now(response) => {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_waits_where_a_rule_does_and_is_decided_by_what_is_known_then() {
+    fn request_waits_if_a_rule_requires_it_and_is_decided_by_the_settled_verdict() {
         let service = service(true);
         for (client, verdict, is_passed) in [
             (CLIENT, Verdict::Verified, true),
@@ -287,10 +287,10 @@ mod tests {
         let mut late = request("/members-only-stuff/a");
         let known = Verdict::Pending.into();
         let reply = service.decide_settled(&mut late, |_| by(CLIENT), known);
-        assert!(!passes(reply, &late), "the time is over");
+        assert!(!passes(reply, &late), "the time limit has passed");
     }
 
-    /// Answers with the scheme of the claim, by either entrance.
+    /// Records the schemes of the claims it is asked about.
     #[derive(Clone, Default)]
     struct Schemes(Arc<std::sync::Mutex<Vec<Option<String>>>>);
 
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_is_that_which_the_server_knows() {
+    fn scheme_is_set_by_the_server_and_not_taken_from_the_target() {
         let schemes = Schemes::default();
         let service = layer().verdicts(Arc::new(schemes.clone())).layer("it");
         let told = |target: &str, scheme| {
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_does_not_wait_where_nothing_hangs_on_it() {
+    fn request_does_not_wait_if_the_decision_does_not_depend_on_the_verdict() {
         for (settles, path, is_passed) in [
             (true, "/elsewhere", true),
             (false, "/members-only-stuff/a", false),

@@ -1,4 +1,4 @@
-//! What passed, and what was done with the rest.
+//! Counters of a layer's decisions.
 
 use std::{
     fmt,
@@ -13,53 +13,52 @@ use crate::policy::{Action, ByAction};
 use crate::registry::{Pattern, PatternKind, Robot};
 use crate::suspect::{Reason, Reasons};
 
-/// Requests below which nothing is said of a front, as a share of few says little.
+/// Minimum number of requests for reporting a front, because a share of fewer is not significant.
 const MIN_REQUESTS: u64 = 100;
 
-/// Share of the requests from which a front counts as hiding the visitors, in percent.
+/// Minimum percentage of requests behind a front that is reported as hiding the visitors.
 const MIN_PERCENT: u64 = 20;
 
-/// Counters of one layer since it was made; relaxed, so nothing waits for them.
+/// Counters of one layer since its creation; relaxed atomics without locks.
 ///
-/// The requests of the program's [own pages](super::RobotDetectionLayer::own_path) and of its
-/// own site robot count nowhere.
-/// Of robots each request counts once; of nameless visitors, and of people who share a
-/// User-Agent, as of robots unless it passes. In a
-/// [dry run](crate::policy::Policy::is_dry_run) it passes, and counts in `would`
-/// too unless it had passed anyway.
+/// Requests for the program's [own pages](super::RobotDetectionLayer::own_path) and of its own site
+/// robot are not counted. Each robot's request counts once; requests of nameless visitors, and of
+/// human visitors that share a User-Agent, count as robots' unless they pass. In a [dry
+/// run](crate::policy::Policy::is_dry_run) each request counts as passed, and additionally in
+/// `would` if it would not have passed.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Requests of people; of those who share a User-Agent the ones that passed.
+    /// Requests of human visitors; of those with a shared User-Agent only the passed ones.
     pub people: AtomicU64,
-    /// Requests of people whose User-Agent a front, such as a CDN, put in place of their own.
+    /// Requests of human visitors whose User-Agent was replaced by a front, such as a CDN.
     pub behind_front: AtomicU64,
-    /// Requests without a User-Agent that passed.
+    /// Passed requests without a User-Agent.
     pub nameless_passed: AtomicU64,
-    /// Requests with a claim, by what was done.
+    /// Requests with a claim, by action.
     ///
-    /// What robots.txt refuses or redirects counts as refused, and so does a page that is
-    /// to be served in place where there is none.
+    /// Requests that robots.txt refuses or redirects count as refused, and so do requests for which
+    /// no heaven page exists to serve directly.
     pub robots: ByAction<AtomicU64>,
-    /// What would have been done in a dry run; of what passes anyway nothing.
+    /// Actions that a dry run did not take; passing requests are not counted.
     pub would: ByAction<AtomicU64>,
-    /// Requests of suspects, which count as people's too.
+    /// Requests of suspects, which also count as human visitors'.
     pub suspects: AtomicU64,
-    /// The same by reason: each counts for all of its reasons.
+    /// Requests of suspects by reason; a request counts for each of its reasons.
     by_reason: [AtomicU64; Reason::ALL.len()],
-    /// The front that was met first.
+    /// The first front seen.
     front: OnceLock<Arc<Robot>>,
 }
 
-/// Front that hides the visitors of a site: much of the traffic comes by its own User-Agent.
+/// Front that hides a site's visitors: many requests carry the front's own User-Agent.
 ///
-/// Shown as text it says what to do.
+/// The `Display` text describes the remedy.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Front {
-    /// The record of its User-Agent.
+    /// Registry record of the front's User-Agent.
     pub record: Arc<Robot>,
-    /// Share of all requests since the layer was made.
+    /// Percentage of all requests since the layer was created.
     pub percent: u64,
 }
 
@@ -68,7 +67,7 @@ impl Stats {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a request that goes on; what does not was counted with its answer.
+    /// Counts a forwarded request; other requests are counted with their response.
     pub(super) fn count_passing(&self, claim: Option<&Claim<'_>>, action: Action) {
         if let Some(Claim::Shared(shared)) = claim {
             self.count_shared(shared);
@@ -82,10 +81,10 @@ impl Stats {
         });
     }
 
-    /// Counts a request by a User-Agent that many people share, if it says nothing of them.
+    /// Counts a request with a shared User-Agent that does not reveal the visitor's own.
     fn count_shared(&self, shared: &Listed<'_>) {
-        // A CDN puts one fixed text in place of every User-Agent; a translator adds its name to the
-        // visitor's, which is still there.
+        // A CDN replaces every User-Agent by one fixed text; a translation service appends its name
+        // to the visitor's User-Agent.
         let is_fixed = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
         if shared.pattern.is_some_and(is_fixed) {
             Self::count(&self.behind_front);
@@ -103,14 +102,14 @@ impl Stats {
         }
     }
 
-    /// Returns how many requests of suspects had each reason.
+    /// Returns the number of suspects' requests for each reason.
     pub fn by_reason(&self) -> impl Iterator<Item = (Reason, u64)> {
         let counters = self.by_reason.iter();
         let counts = counters.map(|counter| counter.load(Ordering::Relaxed));
         Reason::ALL.iter().copied().zip(counts)
     }
 
-    /// Returns how many requests were counted.
+    /// Returns the number of counted requests.
     pub fn requests(&self) -> u64 {
         let robots = self.robots.iter().map(|(_, counter)| counter);
         let all = [&self.people, &self.nameless_passed].into_iter();
@@ -118,7 +117,7 @@ impl Stats {
         all.map(|counter| counter.load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the front that hides the visitors, where a fifth of a hundred requests or more came by one.
+    /// Returns the front that hides the visitors if 20 % of at least 100 requests came through it.
     #[must_use]
     pub fn front(&self) -> Option<Front> {
         let all = self.requests();
@@ -129,20 +128,20 @@ impl Stats {
     }
 }
 
-/// Shows what hides the visitors, and what to do.
+/// Shows the front and how to forward the visitors' User-Agents.
 impl fmt::Display for Front {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { record, percent } = self;
         let (id, name) = (&*record.id, &*record.name);
         write!(
             f,
-            "{percent} % of the requests came with the User-Agent of {name}, which stands before the site and hides who asks: robots among them are taken for people; "
+            "{percent} % of the requests have the User-Agent of {name}, which hides the visitors' own, so robots behind it count as human; "
         )?;
         match id {
             "amazon-cloudfront" => f.write_str(
-                "give the distribution an origin request policy that includes the header User-Agent, such as Managed-UserAgentRefererHeaders",
+                "attach an origin request policy to the distribution that forwards the User-Agent header, such as Managed-UserAgentRefererHeaders",
             ),
-            _ => write!(f, "have {name} forward the User-Agent of the visitor"),
+            _ => write!(f, "configure {name} to forward the visitor's User-Agent"),
         }
     }
 }
@@ -153,7 +152,7 @@ mod tests {
     use crate::registry::Source;
 
     #[test]
-    fn a_front_hides_the_visitors_of_much_of_the_traffic() {
+    fn front_is_reported_if_it_hides_a_fifth_of_the_visitors() {
         let mut robot = Robot::new("amazon-cloudfront", Source::bundled());
         robot.name = "Amazon CloudFront".to_owned();
         let robot = Arc::new(robot);
@@ -169,9 +168,9 @@ mod tests {
             }
         };
         come(PatternKind::Token, 200);
-        assert!(stats.front().is_none(), "what names a browser hides none");
+        assert!(stats.front().is_none(), "the User-Agent is visible");
         come(PatternKind::Exact, 49);
-        assert!(stats.front().is_none(), "fewer than a fifth");
+        assert!(stats.front().is_none(), "less than 20 %");
         come(PatternKind::Exact, 1);
         let front = stats.front().unwrap();
         assert_eq!(front.percent, 20);

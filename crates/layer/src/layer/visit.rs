@@ -1,4 +1,4 @@
-//! What is told of a request beside its outcome, to show it later.
+//! Description of a request in its outcome, for later display.
 
 use std::{
     net::IpAddr,
@@ -18,36 +18,36 @@ use crate::policy::{Action, CountedBreach, visible};
 
 use super::header;
 
-/// Characters of a path, of a User-Agent, and of a name that are told.
+/// Limits of the characters of a path, a User-Agent, and other names in a visit.
 const MAX_PATH_CHARS: usize = 500;
 const MAX_USER_AGENT_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 100;
 
-/// Request as it came, without its query, cookies and body; what is not visible is escaped.
+/// Request as received, without query, cookies and body; invisible characters are escaped.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Visit {
-    /// When it came, in milliseconds since 1970.
+    /// Time of the request, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Method.
+    /// Request method.
     pub method: Box<str>,
-    /// Host that was asked for, in lower case; empty where none was named.
+    /// Requested host in lower case; empty if the request names none.
     pub host: Box<str>,
-    /// Path, cut when long.
+    /// Request path, truncated if long.
     pub path: Box<str>,
-    /// User-Agent, cut when long; several headers are joined by commas.
+    /// User-Agent, truncated if long; several headers are joined by commas.
     pub user_agent: Box<str>,
-    /// Host of the page that led there; empty where none is named.
+    /// Host of the referring page; empty if none is given.
     pub referrer: Box<str>,
-    /// Address of the client, where it is known.
+    /// Client address, if known.
     pub address: Option<IpAddr>,
-    /// What was found of the claim, where it is contradicted or still to be proven.
+    /// Finding on the claim, if the claim is contradicted or not yet proven.
     pub proof: Option<ClaimProof>,
-    /// What the request broke of robots.txt, whether that was answered or only noted.
+    /// Violation of robots.txt, whether refused or only logged.
     pub breach: Option<CountedBreach>,
 }
 
-/// Finding on one claim, which may come after the request was answered; clones share it.
+/// Finding on one claim, which may arrive after the response; clones share it.
 ///
 /// # Example
 ///
@@ -56,18 +56,18 @@ pub struct Visit {
 ///
 /// let proof = ClaimProof::default();
 /// assert_eq!(proof.verdict(), None);
-/// proof.end(Verdict::Spoofed, "192.0.2.7 is nobody's");
+/// proof.end(Verdict::Spoofed, "192.0.2.7 has no host name");
 /// assert_eq!(proof.verdict(), Some(Verdict::Spoofed));
-/// assert_eq!(proof.evidence(), "192.0.2.7 is nobody's");
+/// assert_eq!(proof.evidence(), "192.0.2.7 has no host name");
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClaimProof {
     found: Arc<OnceLock<(Verdict, Box<str>)>>,
 }
 
-/// Switch that tells layers which visits to describe in their outcomes; clones share it.
+/// Switch that selects the visits that layers describe in their outcomes; clones share it.
 ///
-/// By default none is described, so that requests cost nothing.
+/// By default no visit is described, so that requests have no overhead.
 #[derive(Clone, Debug, Default)]
 pub struct VisitSwitch {
     shared: Arc<Shared>,
@@ -75,25 +75,25 @@ pub struct VisitSwitch {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Which visits are described, and bits of the reasons that are on hold.
+    /// Bits of the described visits, and of the reasons on hold.
     wanted: AtomicU32,
-    /// Visits that were not described because of that.
+    /// Number of visits not described because their reason was on hold.
     held: AtomicU64,
 }
 
-/// Why a visit is noteworthy.
+/// Reason why a visit is noteworthy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Noteworthy {
-    /// It broke a rule of robots.txt.
+    /// The request violated robots.txt.
     Violation,
-    /// It claims to be a robot that it is not, or that is not proven yet.
+    /// The claim is spoofed or not yet proven.
     Impostor,
-    /// It is in a trap, which breaks no rule that it is held to.
+    /// The request is for a trap and violates no rule that applies to the visitor.
     Trap,
-    /// It comes from a suspect, and passed.
+    /// The request comes from a suspect and passed.
     Suspect,
-    /// It did not simply pass.
+    /// The decision was not to pass the request.
     Action(Action),
 }
 
@@ -101,10 +101,10 @@ impl VisitSwitch {
     const NOTEWORTHY: u32 = 1;
     const ALL: u32 = 2;
 
-    /// Sets whether visits are described that did not simply pass, or that are worth a proof.
+    /// Sets whether noteworthy visits are described.
     ///
-    /// These are redirects, pages in place, refusals and waits, done or noted, impostors,
-    /// claims to be proven still, violations of robots.txt, and suspects.
+    /// These are redirects, pages served directly, refusals and delays (applied or only logged),
+    /// impostors, claims still to be proven, violations of robots.txt, and suspects.
     pub fn describe_noteworthy(&self, describe: bool) {
         self.set(Self::NOTEWORTHY, describe);
     }
@@ -114,20 +114,20 @@ impl VisitSwitch {
         self.set(Self::ALL, describe);
     }
 
-    /// Describes no more visits that are noteworthy for one reason, until [`resume`](Self::resume).
+    /// Stops describing visits with the given reason until [`resume`](Self::resume) is called.
     ///
-    /// For whoever has enough of them: to describe a visit costs more than to redirect it.
+    /// For callers with enough of such visits: describing a visit costs more than redirecting it.
     pub fn hold(&self, reason: Noteworthy) {
         self.set(reason.bit(), true);
     }
 
-    /// Describes visits again, whatever they are noteworthy for.
+    /// Resumes describing visits, for all reasons.
     pub fn resume(&self) {
         let whole = Self::NOTEWORTHY | Self::ALL;
         self.shared.wanted.fetch_and(whole, Relaxed);
     }
 
-    /// Returns how many noteworthy visits were not described because they were on hold.
+    /// Returns the number of noteworthy visits that were not described because of a hold.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.shared.held.load(Relaxed)
@@ -159,7 +159,7 @@ impl VisitSwitch {
 }
 
 impl Noteworthy {
-    /// Returns the reason why a visit is noteworthy, if it is.
+    /// Returns the reason why a visit is noteworthy, if any.
     #[must_use]
     pub fn of(action: Action, verdict: Option<Verdict>, is_violation: bool) -> Option<Self> {
         match verdict {
@@ -169,7 +169,7 @@ impl Noteworthy {
         }
     }
 
-    /// Returns a bit above those of the switch.
+    /// Returns the reason's bit, above those of the switch.
     fn bit(self) -> u32 {
         match self {
             Self::Violation => 1 << 2,
@@ -182,7 +182,7 @@ impl Noteworthy {
 }
 
 impl ClaimProof {
-    /// Creates one that has ended.
+    /// Creates a completed finding.
     #[must_use]
     pub fn ended(verdict: Verdict, evidence: &str) -> Self {
         let proof = Self::default();
@@ -190,18 +190,18 @@ impl ClaimProof {
         proof
     }
 
-    /// Notes what was found; a second finding changes nothing.
+    /// Records the finding; later calls have no effect.
     pub fn end(&self, verdict: Verdict, evidence: &str) {
         self.found.get_or_init(|| (verdict, evidence.into()));
     }
 
-    /// Returns the verdict; `None` while the proof is under way, and where it was given up.
+    /// Returns the verdict; `None` while the proof is in progress, and if it was abandoned.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.found.get().map(|(verdict, _)| *verdict)
     }
 
-    /// Returns what contradicts the claim, where something does.
+    /// Returns the evidence that contradicts the claim; empty if there is none.
     #[must_use]
     pub fn evidence(&self) -> &str {
         self.found.get().map_or("", |(_, evidence)| evidence)
@@ -209,10 +209,10 @@ impl ClaimProof {
 }
 
 impl Visit {
-    /// Creates the description of a request that came at a time in milliseconds since 1970.
+    /// Creates the description of a request received at `at_ms` milliseconds since 1970.
     #[must_use]
     pub fn of<B>(request: &Request<B>, address: Option<IpAddr>, at_ms: i64) -> Self {
-        // Userinfo may hold a password (RFC 3986 §3.2.1).
+        // Userinfo may contain a password (RFC 3986 §3.2.1).
         let host = header::host(request).and_then(|host| host.rsplit('@').next());
         let host = host.unwrap_or_default();
         Self {
@@ -237,7 +237,7 @@ fn user_agent(headers: &HeaderMap) -> String {
     values.join(", ")
 }
 
-/// Returns the host alone: paths and queries of other sites are nobody's business.
+/// Returns only the referrer's host, because paths and queries of other sites are private.
 fn referrer(headers: &HeaderMap) -> String {
     let value = headers.get(REFERER).and_then(|value| value.to_str().ok());
     let uri = value.and_then(|value| value.parse::<Uri>().ok());
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_visit_has_neither_query_nor_cookies_nor_more_of_a_referrer_than_its_host() {
+    fn visit_has_no_query_no_cookies_and_only_the_host_of_the_referrer() {
         let request = Request::get("/a/b?secret=1")
             .header("host", "www.example.com")
             .header("cookie", "session=secret")
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_is_bounded() {
+    fn size_of_a_visit_is_bounded() {
         let long = "x".repeat(60_000);
         let request = Request::get(format!("/{long}"))
             .header("user-agent", &long)
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_is_described_where_somebody_wants_it() {
+    fn visits_are_described_as_the_switch_selects() {
         let passing = Noteworthy::of(Action::Pass, Some(Verdict::Verified), false);
         let pending = Noteworthy::of(Action::Pass, Some(Verdict::Pending), false);
         let slowed = Noteworthy::of(Action::Slow, Some(Verdict::Verified), false);

@@ -1,41 +1,41 @@
-//! What a rule can do with a robot, and every word that is written of it.
+//! Actions of rules, with all texts about them.
 //!
-//! Settings and their help, metrics, logs, explanations and the admin page ask an
-//! [`Action`] for its words: one that is added here is known to all of them.
+//! Settings and their help, metrics, logs, explanations and the admin page use the texts of an
+//! [`Action`], so that a new action appears in all of them.
 
 use std::fmt;
 
-/// What is written of an action.
+/// Texts that describe an action of a rule.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ActionWords {
-    /// The word of settings, logs, metrics and JSON.
+    /// The word in settings, logs, metrics and JSON.
     pub word: &'static str,
-    /// The word in a dry run, where it is only noted.
+    /// The word in a dry run, where the action is only reported.
     pub would: &'static str,
-    /// What became of a request: "redirected".
+    /// Past participle for a request, such as "redirected".
     pub done: &'static str,
-    /// What the robot gets, in lines for the commented configuration.
+    /// Description of the robot's response, in lines for the commented configuration.
     pub help: &'static [&'static str],
-    /// Settings of a rule that it makes use of, beside the conditions.
+    /// Settings of a rule that the action uses, in addition to the conditions.
     pub keys: &'static [&'static str],
-    /// Whether a rule without methods is about those that are redirected, and no others.
+    /// Whether a rule without methods applies to the redirected methods only.
     pub is_for_redirected_methods: bool,
-    /// What a rule may do, after "There, rule 1 may".
+    /// Predicate for a rule with this action, after "On this path, rule 1 may".
     pub may: &'static str,
-    /// What a request gets: before the location or status that it gets, and behind it.
+    /// Predicate for a request: the text before and after the location or status.
     pub gets: (&'static str, &'static str),
-    /// What stands between the word and the location or status of a rule.
+    /// Text between the word and the location or status of a rule.
     pub joint: &'static str,
 }
 
-/// Declares the actions from one list, so that none lacks a word or its place in `ALL`.
+/// Declares the actions in one list, so that each has all texts and a place in `ALL`.
 macro_rules! actions {
     ($($(#[$attribute:meta])* $action:ident = $word:literal {
         $($field:ident: $value:expr,)*
     })*) => {
-        /// What a rule does with a robot.
+        /// Action of a rule.
         #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
         #[non_exhaustive]
         pub enum Action {
@@ -43,10 +43,10 @@ macro_rules! actions {
         }
 
         impl Action {
-            /// Every action.
+            /// All actions, in order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$action),*];
 
-            /// Returns what is written of it.
+            /// Returns the texts about the action.
             #[doc(hidden)]
             #[must_use]
             pub const fn words(self) -> &'static ActionWords {
@@ -63,69 +63,67 @@ macro_rules! actions {
 }
 
 actions! {
-    /// The robot's request goes on to the application.
+    /// Passes the robot's request to the application.
     ///
-    /// Without methods of its own the rule is about every method.
+    /// A rule without methods applies to all methods.
     #[default]
     Pass = "pass" {
         done: "passed",
-        help: &["the robot gets what a person gets"],
+        help: &["the robot gets the same page as a human visitor"],
         keys: &[],
         is_for_redirected_methods: false,
         may: "let robots pass",
         gets: ("passes", ""),
         joint: "",
     }
-    /// The robot is sent to heaven, or to the rule's own redirect URL.
+    /// Redirects the robot to robot heaven, or to the rule's redirect URL.
     ///
-    /// Without methods of its own the rule is about those that are
-    /// [redirected](super::PolicyBuilder::methods).
+    /// A rule without methods applies to the [redirected methods](super::PolicyBuilder::methods).
     Redirect = "redirect" {
         done: "redirected",
-        help: &["it is sent to redirect_url, by default the site's"],
+        help: &["the robot is redirected to redirect_url, by default the site's"],
         keys: &["redirect_url"],
         is_for_redirected_methods: true,
         may: "redirect robots",
         gets: ("is redirected to", ""),
         joint: " to",
     }
-    /// The robot gets heaven's page at the URL that it asked for.
+    /// Serves the robot a page of robot heaven at the requested URL, without a redirect.
     ///
-    /// Without methods of its own the rule is about those that are
-    /// [redirected](super::PolicyBuilder::methods).
+    /// A rule without methods applies to the [redirected methods](super::PolicyBuilder::methods).
     Serve = "serve" {
         done: "served",
-        help: &["it gets the page of redirect_url at the URL that it asked for"],
+        help: &["the robot is served the page of redirect_url, without a redirect"],
         keys: &["redirect_url"],
         is_for_redirected_methods: true,
         may: "serve robots another page",
-        gets: ("gets the page of", " in its place"),
+        gets: ("is served the page", " without a redirect"),
         joint: "",
     }
-    /// The robot gets a status and a text, and nothing else.
+    /// Answers the robot with a status and a text.
     ///
-    /// Without methods of its own the rule is about every method.
+    /// A rule without methods applies to all methods.
     Refuse = "refuse" {
         done: "refused",
-        help: &["it gets status (403) and text"],
+        help: &["the robot gets status (403) and text"],
         keys: &["status", "text"],
         is_for_redirected_methods: false,
         may: "refuse robots",
         gets: ("is refused with", ""),
         joint: " with",
     }
-    /// The robot passes as long as it does not come too fast; otherwise it gets 429.
+    /// Passes the robot's requests up to a rate limit, and answers 429 beyond it.
     ///
-    /// [`RateKey`](super::RateKey) says who has a pace of his own.
-    /// Without methods of its own the rule is about every method.
+    /// [`RateKey`](super::RateKey) determines which requests share a limit. A rule without methods
+    /// applies to all methods.
     Slow = "slow" {
         done: "slowed",
         help: &[
-            "it gets 429 beyond so many requests per_seconds (60), burst of them at",
-            "once; within that pace the rules behind this one are asked. An unlisted",
-            "robot is known by its name, numbers aside, and by its network (/24, /48);",
-            "per counts by address, network, asn, user-agent or for the whole site; in",
-            "place of requests errors counts the answers 403, 404 and 410",
+            "limits the rate to requests in per_seconds (60), up to burst at once;",
+            "429 beyond. Within the limit, the rules after this decide. An unlisted",
+            "robot is identified by its name (without numbers) and its network",
+            "(/24, /48); per counts by address, network, asn, user-agent or for the",
+            "whole site; errors counts responses 403, 404 and 410, not requests",
         ],
         keys: &["text", "requests", "per_seconds", "burst", "per", "errors", "when.requests_per_second", "when.upstream_milliseconds"],
         is_for_redirected_methods: false,
@@ -136,13 +134,13 @@ actions! {
 }
 
 impl Action {
-    /// Returns the word for it.
+    /// Returns the word of the action.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.words().word
     }
 
-    /// Returns the action that a word names.
+    /// Returns the action with the given word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
@@ -158,7 +156,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// One value for each action.
+/// Map with one value for each action.
 ///
 /// # Example
 ///
@@ -170,12 +168,12 @@ impl fmt::Display for Action {
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ByAction<T> {
-    /// In the order of the list of actions.
+    /// Values in the order of `Action::ALL`.
     values: [T; Action::ALL.len()],
 }
 
 impl<T> ByAction<T> {
-    /// Creates the values by asking for that of each action.
+    /// Creates the values by calling `value` for each action.
     pub fn new(mut value: impl FnMut(Action) -> T) -> Self {
         let mut all = Action::ALL.iter().copied();
         Self {
@@ -204,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_value_is_that_of_its_action() {
+    fn each_value_belongs_to_its_action() {
         let words = ByAction::new(Action::as_str);
         for &action in Action::ALL {
             assert_eq!(*words.of(action), action.as_str());

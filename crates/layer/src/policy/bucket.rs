@@ -1,35 +1,35 @@
-//! A token bucket and its rate.
+//! Token bucket and its rate.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
     time::Duration,
 };
 
-/// Rate of requests: one every so often, and so many at once after a pause.
+/// Rate of requests: one per interval, and a burst after a pause.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[expect(clippy::struct_field_names, reason = "a number tells its unit")]
+#[expect(clippy::struct_field_names, reason = "each number names its unit")]
 pub(super) struct Rate {
-    /// Microseconds in which the bucket gets one token more.
+    /// Microseconds until the bucket gains a token.
     interval_us: i64,
-    /// Microseconds in which an empty bucket gets full.
+    /// Microseconds until an empty bucket is full.
     depth_us: i64,
-    /// Microseconds that a token costs.
+    /// Microseconds of refill time that a token costs.
     price_us: i64,
 }
 
-/// Bucket of tokens, kept without a lock; it is made full.
+/// Lock-free token bucket, initially full.
 ///
-/// This is the generic cell rate algorithm (ITU-T I.371): all that is known is
-/// when the bucket will be full again.
+/// This is the generic cell rate algorithm (ITU-T I.371): the only state is the time at which the
+/// bucket will be full.
 #[derive(Debug)]
 pub(super) struct Bucket {
     full_us: AtomicI64,
 }
 
 impl Rate {
-    /// Creates the rate of `requests` in `per`, of which `burst` may come at once.
+    /// Creates the rate of `requests` in `per`, with up to `burst` requests at once.
     ///
-    /// Nothing is more often than each microsecond, and nothing less than one request.
+    /// The fastest rate is one request per microsecond; 0 requests count as one.
     pub(super) fn new(requests: u32, per: Duration, burst: u32) -> Self {
         let per_us = i64::try_from(per.as_micros()).unwrap_or(i64::MAX);
         let interval_us = (per_us / i64::from(requests.max(1))).max(1);
@@ -40,16 +40,16 @@ impl Rate {
         }
     }
 
-    /// Returns the rate at which one of so many takes who do not know of each other's tokens.
+    /// Returns the rate for one of several instances that share a bucket.
     ///
-    /// Each pays for all of them, until they have told each other. So they never have more than one
-    /// bucket has, but for one token for each of the others: the last one may be left to several.
+    /// Each instance pays for all, until they exchange their counts. Together they never serve more
+    /// than one bucket allows plus one token per other instance, as several may take the last one.
     pub(super) fn shared_by(self, sharers: u32) -> Self {
         let price_us = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
         Self { price_us, ..self }
     }
 
-    /// Returns the microseconds in which the bucket gets one token more.
+    /// Returns the microseconds until the bucket gains a token.
     pub(super) fn interval_us(self) -> i64 {
         self.interval_us
     }
@@ -59,30 +59,30 @@ impl Rate {
         self.price_us
     }
 
-    /// Returns `true` if others take tokens too.
+    /// Returns `true` if other instances take tokens from the same bucket.
     pub(super) fn is_shared(self) -> bool {
         self.price_us > self.interval_us
     }
 
-    /// Returns how far ahead a bucket is full at most: farther, and the clock was set back.
+    /// Returns the longest possible time until a bucket is full, if the clock is not set back.
     pub(super) fn most_debt_us(self) -> i64 {
         if !self.is_shared() {
             return self.depth_us;
         }
-        // What all have taken, and what was taken alone before that was known.
+        // Tokens taken by all instances, plus those taken alone before the others were known.
         let taken_us = self.depth_us.saturating_add(self.price_us);
         taken_us.saturating_mul(2)
     }
 }
 
 impl Bucket {
-    /// Takes a token; where there is none, returns how long to wait for one.
+    /// Takes a token. If the bucket is empty, returns the time until the next token.
     ///
-    /// Who comes too soon does not put off the next.
+    /// A request that comes too early does not delay the next one.
     pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let now_us = micros(now_ms);
         let refill = |full_us| refilled(full_us, now_us, rate).ok();
-        // The bucket is this one number: no other memory hangs on it.
+        // The bucket is a single number, on which no other memory depends.
         let order = Ordering::Relaxed;
         match self.full_us.fetch_update(order, order, refill) {
             Ok(_) => Ok(()),
@@ -90,13 +90,13 @@ impl Bucket {
         }
     }
 
-    /// Finds what [`take`](Self::take) would, and takes nothing.
+    /// Returns the result of [`take`](Self::take) without taking a token.
     pub(super) fn peek(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let full_us = self.full_us.load(Ordering::Relaxed);
         refilled(full_us, micros(now_ms), rate).map(|_| ())
     }
 
-    /// Returns `true` if it is full, so that a new one would do as well.
+    /// Returns `true` if the bucket is full and therefore equal to a new one.
     pub(super) fn is_full(&self, now_ms: i64) -> bool {
         self.full_us.load(Ordering::Relaxed) <= micros(now_ms)
     }
@@ -105,18 +105,18 @@ impl Bucket {
 impl Default for Bucket {
     fn default() -> Self {
         Self {
-            // Full since ever.
+            // Always full.
             full_us: AtomicI64::new(i64::MIN),
         }
     }
 }
 
-/// Returns milliseconds in microseconds.
+/// Converts milliseconds to microseconds.
 pub(super) fn micros(ms: i64) -> i64 {
     ms.saturating_mul(1_000)
 }
 
-/// Returns when the bucket is full again once a token is taken, or how long there is none.
+/// Takes a token and returns when the bucket is full, or how long to wait for a token.
 pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
     let full_us = if full_us > now_us.saturating_add(rate.most_debt_us()) {
         now_us
@@ -144,7 +144,7 @@ mod tests {
         Rate::new(10, Duration::from_mins(1), 3)
     }
 
-    /// Returns for each arrival how long it is asked to wait, in milliseconds; 0: not at all.
+    /// Returns the required wait for each arrival in milliseconds, 0 if none.
     fn waits(rate: Rate, arrivals_ms: &[i64]) -> Vec<u128> {
         let bucket = Bucket::default();
         let wait = |&now_ms: &i64| match bucket.take(now_ms, rate) {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_comes_at_once_and_then_one_each_interval() {
+    fn a_burst_passes_at_once_and_then_one_per_interval() {
         assert_eq!(waits(rate(), &[0, 0, 0, 0]), [0, 0, 0, 6_000]);
         assert_eq!(
             waits(rate(), &[0, 0, 0, 5_999, 6_000, 6_001]),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_the_rate_never_waits() {
+    fn requests_within_the_rate_never_wait() {
         let arrivals: Vec<_> = (0..1_000).map(|number| number * 6_000).collect();
         assert!(waits(rate(), &arrivals).iter().all(|&wait| wait == 0));
         let one = Rate::new(1, Duration::from_secs(1), 1);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_refused_does_not_put_off_the_next() {
+    fn refused_requests_do_not_delay_the_next() {
         let mut arrivals = vec![0; 3];
         arrivals.extend(1..6_000);
         arrivals.push(6_000);
@@ -188,13 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_locks_nobody_out() {
+    fn a_clock_set_back_blocks_no_request() {
         assert_eq!(waits(rate(), &[1_000_000_000, 0, 0, 0]), [0, 0, 0, 0]);
         assert_eq!(waits(rate(), &[i64::MAX, i64::MAX, i64::MIN, 0]).len(), 4);
     }
 
     #[test]
-    fn extremes_are_no_trouble() {
+    fn extreme_rates_do_not_overflow() {
         for (requests, per, burst) in [
             (0, Duration::ZERO, 0),
             (u32::MAX, Duration::from_millis(1), u32::MAX),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_bucket_is_as_good_as_new() {
+    fn a_full_bucket_equals_a_new_one() {
         let bucket = Bucket::default();
         assert!(bucket.is_full(0));
         bucket.take(0, rate()).unwrap();

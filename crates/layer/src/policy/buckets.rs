@@ -1,4 +1,4 @@
-//! Rate limits of visitors of whom nobody knows more than a name and a network.
+//! Rate limits of visitors that are identified only by name and network.
 
 use std::{
     collections::HashMap,
@@ -15,32 +15,32 @@ use super::{
     unlisted_name::unlisted_name,
 };
 
-/// Names of unlisted robots that are told apart, at most.
+/// Maximum number of unlisted robots' names with their own bucket.
 pub(super) const MAX_NAMES: usize = 1_024;
 
-/// Networks of unlisted robots that are told apart, at most.
+/// Maximum number of unlisted robots' networks with their own bucket.
 const MAX_NETWORKS: usize = 4_096;
 
-/// Token buckets of those who are not listed: by the name that they give, and by network.
+/// Token buckets of unlisted robots, by the name in the User-Agent and by network.
 ///
-/// Both must have room. Whoever gives itself another name each time shares the limit
-/// of its network; a robot that comes from many networks that of its name.
+/// A request needs a token from both. A robot that changes its name shares the limit of its
+/// network; a robot with many networks shares the limit of its name.
 #[derive(Debug, Default)]
 pub(super) struct UnlistedBuckets {
-    // A random seed: nobody can choose names that meet in one bucket.
+    // With a random seed, clients cannot choose names that share a bucket.
     hasher: RandomState,
     names: Buckets,
     networks: Buckets,
 }
 
-/// Keys of the buckets of one who is not listed.
+/// Keys of the buckets of an unlisted robot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnlistedKeys {
     pub(super) name: Option<u64>,
     pub(super) network: Option<u64>,
 }
 
-/// Buckets by hash, each with the time of the last request, refused or not.
+/// Buckets by hash, each with the time of its last request (refused or not).
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
     known: HashMap<u64, ClientBucket>,
@@ -53,19 +53,19 @@ pub(super) struct ClientBucket {
     last_ms: i64,
 }
 
-/// A request that came too soon.
+/// Request that came earlier than a rate limit allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct TooSoon {
-    /// Time since the request before.
+    /// Time since the previous request of the same visitor.
     pub(super) gap: Duration,
-    /// Time after which a request keeps to the limit.
+    /// Time to wait until a request is within the limit.
     pub(super) wait: Duration,
 }
 
 impl UnlistedKeys {
-    /// Creates the keys of a visitor; `None`: it cannot be told from other people.
+    /// Creates the keys of a visitor; `None` if the visitor cannot be distinguished from others.
     ///
-    /// Each rate has buckets of its own.
+    /// Each rate has separate buckets.
     pub(super) fn new(
         hasher: &impl BuildHasher,
         claim: &Claim<'_>,
@@ -80,15 +80,15 @@ impl UnlistedKeys {
             && let Some(host) = signer.host()
         {
             return Some(Self {
-                // Who it is is proven, so that no neighbour uses up its limit.
+                // The identity is proven, so a limit per network is unnecessary.
                 name: Some(hasher.hash_one((host, "signed", rate))),
                 network: None,
             });
         }
         let name = match claim {
-            // Nobody knows more of the nameless than their network, nor of many people.
+            // Only the network identifies nameless visitors and human visitors.
             Claim::Nameless | Claim::Shared(_) | Claim::Person if client.is_some() => None,
-            // All of them are not one visitor.
+            // Without an address, these requests do not come from a single visitor.
             Claim::Shared(_) | Claim::Person => return None,
             Claim::Nameless => Some(hasher.hash_one(rate)),
             _ => Some(hasher.hash_one((unlisted_name(claim, user_agent), rate))),
@@ -99,7 +99,7 @@ impl UnlistedKeys {
 }
 
 impl UnlistedBuckets {
-    /// Counts a request; one that is too soon does not put off the next.
+    /// Counts a request. A request that comes too early does not delay the next one.
     pub(super) fn check(
         &mut self,
         claim: &Claim<'_>,
@@ -127,7 +127,7 @@ impl Buckets {
     pub(super) fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &mut ClientBucket {
         if self.known.len() >= max && !self.known.contains_key(&key) {
             self.known
-                // A full bucket knows nothing that a new one does not.
+                // A full bucket stores nothing that a new one does not.
                 .retain(|_, bucket| !bucket.bucket.is_full(now_ms));
             if self.known.len() >= max {
                 return &mut self.others;
@@ -146,8 +146,7 @@ impl Default for ClientBucket {
     }
 }
 
-/// Takes a token from each bucket, or from none where one of them is empty; the longest
-/// wait counts.
+/// Takes a token from each bucket, or from none if one of them is empty. The longest wait counts.
 fn take_all<'t>(
     buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
     now_ms: i64,
@@ -170,7 +169,7 @@ fn take_all<'t>(
         return Err(soon);
     }
     for bucket in taken.into_iter().flatten() {
-        // Nobody else takes any while the group is held.
+        // The lock is held, so no other request takes tokens.
         let _ = bucket.take(now_ms, rate);
     }
     Ok(())
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_in_a_name_makes_no_other_robot() {
+    fn numbers_in_a_name_are_ignored() {
         let mut buckets = UnlistedBuckets::default();
         let names = [
             "OtherCrawler/1",
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_of_a_network_share_its_pace() {
+    fn names_on_one_network_share_its_limit() {
         for [first, second, elsewhere] in [
             ["192.0.2.1", "192.0.2.250", "192.0.3.1"],
             ["2001:db8:1:2::3", "2001:db8:1:ffff::1", "2001:db8:2::1"],
@@ -227,18 +226,18 @@ mod tests {
     }
 
     #[test]
-    fn one_name_shares_a_pace_over_all_networks() {
+    fn one_name_shares_a_limit_across_networks() {
         let mut buckets = UnlistedBuckets::default();
         let clients = ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"];
         let in_time = clients.map(|client| check(&mut buckets, "Abot/1", client, 0));
         assert_eq!(in_time, [true, true, false, false]);
-        // Who was refused by its name has not used up the limit of its network.
+        // A request refused for its name takes no token from its network.
         assert!(check(&mut buckets, "Bbot", "203.0.113.1", 0));
         assert!(check(&mut buckets, "Cbot", "203.0.113.1", 0));
     }
 
     #[test]
-    fn the_nameless_are_told_apart_by_their_networks() {
+    fn nameless_visitors_are_distinguished_by_network() {
         let mut buckets = UnlistedBuckets::default();
         for client in ["192.0.2.1", "198.51.100.1", ""] {
             let in_time = [0; 3].map(|now_ms| check(&mut buckets, "", client, now_ms));
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_networks_have_an_end() {
+    fn the_number_of_names_and_networks_is_limited() {
         let name = |number: usize| -> String {
             let digits = format!("{number:05}").into_bytes();
             digits.iter().map(|digit| char::from(digit + 49)).collect()

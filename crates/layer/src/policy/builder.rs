@@ -1,4 +1,4 @@
-//! From settings to a policy.
+//! Builder that creates a policy from settings.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -17,18 +17,18 @@ use super::{
     when::{owned, parse_hosts, parse_methods},
 };
 
-/// Rules of one policy, at most.
-// They are asked one after the other for every request of a robot.
+/// Maximum number of rules in a policy.
+// They are evaluated one after the other for every request of a robot.
 const MAX_RULES: usize = 256;
 
-/// What is wrong with a redirect that leads nowhere.
+/// Error for a redirect without a target.
 pub(super) const NO_REDIRECT_URL: &str =
-    "there is none to send robots to; set redirect_url of the rule or of the site";
+    "no redirect target; set redirect_url of the rule or of the site";
 
-/// Purposes that are not redirected unless a setting names them.
+/// Purposes that are not redirected by default.
 ///
-/// Libraries, driven browsers and monitors are people's tools, and a preview
-/// of heaven would be shown to people.
+/// Libraries, automated browsers and monitors are tools of human users, and a preview of robot
+/// heaven would be shown to human visitors.
 const NOT_REDIRECTED: [Purpose; 4] = [
     Purpose::Library,
     Purpose::Automation,
@@ -36,10 +36,10 @@ const NOT_REDIRECTED: [Purpose; 4] = [
     Purpose::Preview,
 ];
 
-/// Builder of a [`Policy`]; the defaults are those of the original package.
+/// Builder of a [`Policy`], with the defaults of the original package.
 ///
-/// Calls may come in any order: a list is extended by each call, and the first one replaces the default.
-/// Nothing is checked before [`build`](Self::build).
+/// Methods may be called in any order. Each call extends a list; the first one replaces its
+/// default. Settings are checked by [`build`](Self::build).
 ///
 /// # Example
 ///
@@ -75,11 +75,11 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// Adds patterns of filtered paths: globs, `/members-only-stuff/*` by default (`FilterPattern`).
+    /// Adds filter patterns: globs of paths, by default `/members-only-stuff/*` (`FilterPattern`).
     ///
-    /// Each item may be a list with commas; blanks around a pattern and empty
-    /// patterns are skipped. Without any pattern, nothing is filtered. See the
-    /// [room](super#filter-patterns) for what a pattern may hold.
+    /// An item may be a comma-separated list; spaces around a pattern and empty patterns are
+    /// ignored. Without any pattern, nothing is filtered. The [module
+    /// documentation](super#filter-patterns) describes the syntax of patterns.
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         let all = self.filter_patterns.get_or_insert_default();
@@ -87,19 +87,19 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets how the server of the site reads paths; by default as RFC 3986 does.
+    /// Sets how the site's server reads paths, by default according to RFC 3986.
     ///
-    /// All patterns are compared with a path as that server reads it, robots.txt included.
+    /// All patterns and the rules of robots.txt are compared with the path as the server reads it.
     #[must_use]
     pub fn path_reading(mut self, reading: PathReading) -> Self {
         self.reading = reading;
         self
     }
 
-    /// Sets where robots are sent, `/robot-heaven/` by default (`RedirectURL`).
+    /// Sets the redirect target for robots, `/robot-heaven/` by default (`RedirectURL`).
     ///
-    /// It is a path with one leading slash, or an http or https URL. Empty
-    /// means that nothing is redirected but by rules with a URL of their own.
+    /// `url` is a path with one leading slash, or an http or https URL. If empty, only rules with
+    /// their own redirect URL redirect.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = Some(url.into());
@@ -115,47 +115,47 @@ impl PolicyBuilder {
 
     /// Adds methods that are redirected, GET and HEAD by default.
     ///
-    /// Upper and lower case are the same here; empty names are skipped.
+    /// Method names are case-insensitive here; empty names are ignored.
     #[must_use]
     pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
         self.methods.get_or_insert_default().extend(owned(methods));
         self
     }
 
-    /// Adds purposes of robots that are redirected.
+    /// Adds robots' purposes that are redirected.
     ///
-    /// By default these are all but library, automation, monitoring and preview.
+    /// By default, all purposes except library, automation, monitoring and preview are redirected.
     #[must_use]
     pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
         self.purposes.get_or_insert_default().extend(purposes);
         self
     }
 
-    /// Adds a path that is never redirected, nor is anything below it.
+    /// Adds a path that is never redirected, including everything below it.
     ///
-    /// The admin page is one. The paths that are there for robots, such as
-    /// `/robots.txt`, need not be named.
+    /// Use this for the admin page. Paths intended for robots, such as `/robots.txt`, are always
+    /// exempt.
     #[must_use]
     pub fn never(mut self, path: impl Into<String>) -> Self {
         self.never.push(path.into());
         self
     }
 
-    /// Adds names under which this site is reached; none by default.
+    /// Adds the host names of this site; none by default.
     ///
-    /// A redirect URL on one of them leads back here, whatever `Host` a proxy
-    /// in front puts into the request. A name without a port is meant with any.
+    /// A redirect URL on one of these hosts points to this site, whatever `Host` a front proxy
+    /// sends. A name without a port matches every port.
     #[must_use]
     pub fn own_hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
         self.own_hosts.extend(owned(hosts));
         self
     }
 
-    /// Adds robots that always pass, whatever rules say; none by default.
+    /// Adds robots that always pass, regardless of rules; none by default.
     ///
-    /// They are named by their ids; `unlisted` stands for all that are not
-    /// listed, `nameless` for whoever sends no User-Agent. Where the registry is refreshed, an unknown id is
-    /// no error: a refresh may bring it.
+    /// Robots are named by their ids; `unlisted` stands for all unlisted robots, `nameless` for
+    /// requests without a User-Agent. With a registry that is refreshed, an unknown id is not an
+    /// error, because a refresh may add the robot.
     #[must_use]
     pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.allowed.extend(owned(ids));
@@ -164,43 +164,43 @@ impl PolicyBuilder {
 
     /// Adds robots that are redirected on every filtered path; none by default.
     ///
-    /// They are so whatever their purpose and whatever rules say, but not if
-    /// they are [allowed](Self::allow_robots) too.
+    /// Their purpose and the rules do not matter, but robots that are also
+    /// [allowed](Self::allow_robots) pass.
     #[must_use]
     pub fn deny_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.denied.extend(owned(ids));
         self
     }
 
-    /// Adds a rule after the others; the first that matches decides.
+    /// Adds a rule after the others. The first matching rule decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Adds rules after the others; the first that matches decides.
+    /// Adds rules after the others. The first matching rule decides.
     #[must_use]
     pub fn rules(mut self, rules: impl IntoIterator<Item = RuleBuilder>) -> Self {
         self.rules.extend(rules);
         self
     }
 
-    /// Adds a rule about `X-Robots-Tag` headers; all that match add theirs. None by default.
+    /// Adds a rule for `X-Robots-Tag` headers. All matching rules apply. None by default.
     #[must_use]
     pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
         self.tag_rules.push(rule);
         self
     }
 
-    /// Sets what is done with robots that are not who they say; reported by default.
+    /// Sets the action for robots with a spoofed claim. By default, they are only reported.
     #[must_use]
     pub fn spoofed(mut self, treatment: Spoofed) -> Self {
         self.spoofed = treatment;
         self
     }
 
-    /// Sets whether decisions are only noted: everything passes. They are carried out by default.
+    /// Enables the dry run: decisions are only reported, all requests pass. Off by default.
     ///
     /// See [`Policy::is_dry_run`].
     #[must_use]
@@ -209,7 +209,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets what finds autonomous system and country of an address; by default nobody knows them.
+    /// Sets the lookup of an address's autonomous system and country. By default, both are unknown.
     #[must_use]
     pub fn places(mut self, places: Places) -> Self {
         self.places = places;
@@ -220,11 +220,10 @@ impl PolicyBuilder {
     ///
     /// # Errors
     ///
-    /// Fails on the first setting that is none, saying why and what to write:
-    /// a pattern that can match no path, a redirect URL that is neither a path
-    /// nor an http(s) URL or that covers all that is filtered, another status,
-    /// a method that is no token, a rule that can never match or leads nowhere,
-    /// a header that would say nothing known.
+    /// Returns the first invalid setting, with the reason and a correction: a pattern that can
+    /// match no path, a redirect URL that is neither a path nor an http(s) URL or that covers
+    /// everything filtered, an unsupported status, an invalid method, a rule that can never match
+    /// or has no redirect target, or a header without a known directive.
     pub fn build(self) -> Result<Policy, PolicyError> {
         let patterns = self.filter_patterns;
         let patterns = patterns.unwrap_or_else(|| owned(["/members-only-stuff/*"]));
@@ -284,7 +283,7 @@ impl PolicyBuilder {
             places: self.places,
         };
         let policy = policy.with_reading();
-        // Only now is everything known that heaven covers, as rules add to it.
+        // Rules add paths to heaven, so this check comes last.
         check_paths(&policy)?;
         Ok(policy.with_idle().with_plain().with_hosts())
     }
@@ -298,7 +297,7 @@ impl Policy {
     }
 }
 
-/// Shows the parts by which policies differ most, on a few lines.
+/// Shows the settings in which policies differ most.
 impl fmt::Debug for PolicyBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PolicyBuilder")
@@ -323,9 +322,9 @@ fn parse_never(paths: &[String]) -> Result<Vec<Subtree>, PolicyError> {
     let parse = |path: &String| {
         let subtree = Subtree::new(path.as_bytes());
         let reason = if !path.starts_with('/') {
-            "it does not start with /; write it from the root"
+            "it does not start with /; write the path from the root"
         } else if has_odd_segments(path.as_bytes()) {
-            "it holds //, /./ or /../; write the path that is meant"
+            "it contains //, /./ or /../; write the resulting path"
         } else if subtree.is_root() {
             "it is the whole site; leave the filter patterns empty instead"
         } else {
@@ -356,7 +355,7 @@ fn parse_heaven(
     })
 }
 
-/// What rules take from the policy where they say nothing themselves.
+/// Site settings that apply to rules without their own.
 struct SiteDefaults<'s> {
     heaven: Option<&'s Arc<Heaven>>,
     status: u16,
@@ -365,7 +364,7 @@ struct SiteDefaults<'s> {
     places: &'s Places,
 }
 
-/// Builds the rules; where they send robots becomes heaven too.
+/// Builds the rules, and adds their redirect targets to heaven.
 fn build_rules(
     rules: Vec<RuleBuilder>,
     heavens: &mut Heavens,
@@ -375,14 +374,14 @@ fn build_rules(
     let mut built = Vec::new();
     for (rule, number) in rules.into_iter().zip(1..) {
         if number > MAX_RULES {
-            let reason = format!("there are more than {MAX_RULES} rules; join some");
+            let reason = format!("there are more than {MAX_RULES} rules; combine some");
             return Err(PolicyError::rule(number, "name", reason));
         }
-        // Decisions are logged and counted under the name of the rule.
+        // Decisions are logged and counted under the rule's name.
         if let Some(name) = rule.own_name()
             && !names.insert(name.to_owned())
         {
-            let reason = format!("another rule is named {name:?} too; tell them apart");
+            let reason = format!("another rule has the name {name:?}; names must be unique");
             return Err(PolicyError::rule(number, "name", reason));
         }
         built.push(rule.build(number, site.methods, site.places, |url| {
@@ -396,7 +395,7 @@ fn build_rules(
     Ok(built)
 }
 
-/// Refuses paths that all lie in heaven or are exempt: nobody is ever redirected there.
+/// Rejects settings whose paths are all in heaven or exempt: nothing would be redirected.
 fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
     for (rule, number) in policy.rules.iter().zip(1..) {
         if let Some(reason) = policy.never_matches(rule) {
@@ -410,8 +409,7 @@ fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
         let place = rule.heaven();
         place.is_some_and(|place| place.redirect == heaven.redirect)
     };
-    let reason =
-        "all filtered paths lie below it, so that nothing would be redirected; name another place";
+    let reason = "all filtered paths are below it, so nothing would be redirected; use another URL";
     let is_own = policy.redirect() == Some(&heaven.redirect);
     match policy.rules.iter().position(leads_there) {
         Some(index) if !is_own => Err(PolicyError::rule(

@@ -1,4 +1,4 @@
-//! Which robots a rule is about.
+//! Conditions of a rule on the robot.
 
 use std::collections::HashSet;
 
@@ -9,19 +9,19 @@ use super::{
     Places, Visitor, decision::NormalizedRequest, decision::quoted, sender::SenderMismatch,
 };
 
-/// Conditions on the robot: all that are set have to hold.
+/// Conditions on the robot, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conditions {
     pub(super) robots: Option<RobotSet>,
     pub(super) purposes: Option<Vec<Purpose>>,
     pub(super) operators: Option<NameSet>,
     pub(super) sources: Option<Vec<Source>>,
-    /// Kinds of visitors; `None`: robots, and the nameless where `robots` names them.
+    /// Kinds of visitors; `None` for robots, and for nameless visitors if `robots` names them.
     pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
-/// Condition that does not hold.
+/// Condition of a rule that does not hold for a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mismatch {
     Path,
@@ -34,11 +34,11 @@ pub(super) enum Mismatch {
     Source,
     Kind,
     Sender(SenderMismatch),
-    /// All else holds.
+    /// Only the verdict does not match.
     Verdict,
-    /// All holds, but the rule makes no exception for impostors.
+    /// Everything matches, but the rule does not exempt spoofed claims.
     Spoofed,
-    /// All holds, but the site has less load than the rule asks for.
+    /// Everything matches, but the site's load is below the rule's threshold.
     Load,
 }
 
@@ -66,18 +66,18 @@ impl Conditions {
                 fails(holds, Mismatch::Source)
             })
             .or_else(|| {
-                // Asked last, so that a mismatch of the verdict says that all else holds: a request
-                // waits for a verdict only then.
+                // Checked last, so that a mismatch of the verdict means that everything else
+                // matches. Only then does a request wait for a verdict.
                 let verdicts = self.verdicts.as_ref()?;
                 let holds = !visitor.claims_nothing() && verdicts.contains(&verdict);
                 fails(holds, Mismatch::Verdict)
             })
     }
 
-    /// Returns `true` if visitors of a kind may be meant.
+    /// Checks whether the conditions can match visitors of a kind.
     ///
-    /// Those who claim nothing, nameless and shared, are so only where they are named:
-    /// whoever wrote of robots did not think of them.
+    /// Nameless and shared visitors match only if they are named: a rule about robots does not
+    /// intend them.
     pub(super) fn is_about(&self, kind: Kind) -> bool {
         match (&self.visitors, &self.robots) {
             (Some(kinds), _) => kinds.contains(&kind),
@@ -86,12 +86,12 @@ impl Conditions {
         }
     }
 
-    /// Returns `true` if every robot is meant.
+    /// Returns `true` if the conditions match every robot.
     pub(super) fn is_empty(&self) -> bool {
         self.name_no_robots() && self.visitors.is_none()
     }
 
-    /// Returns `true` if nothing is asked but the kind of visitor.
+    /// Returns `true` if there is no condition except the kind of visitor.
     fn name_no_robots(&self) -> bool {
         self.robots.is_none()
             && self.purposes.is_none()
@@ -100,12 +100,12 @@ impl Conditions {
             && self.verdicts.is_none()
     }
 
-    /// Returns `true` if everybody is meant, people and nameless visitors too.
+    /// Returns `true` if the conditions match all visitors, including human and nameless ones.
     pub(super) fn are_everybody(&self) -> bool {
         self.name_no_robots() && Kind::ALL.iter().all(|kind| self.is_about(*kind))
     }
 
-    /// Returns `true` if every robot that `other` is about is meant here too.
+    /// Returns `true` if every visitor that matches `other` matches these conditions too.
     pub(super) fn include(&self, other: &Self) -> bool {
         includes(
             self.robots.as_ref(),
@@ -124,12 +124,12 @@ impl Conditions {
             && includes(self.verdicts.as_deref(), other.verdicts.as_deref(), has_all)
     }
 
-    /// Returns `true` if some robots are meant, whatever the verdict on their claims.
+    /// Returns `true` if the conditions select robots without considering the verdict.
     pub(super) fn ignore_verdicts(&self) -> bool {
         !self.is_empty() && self.verdicts.is_none()
     }
 
-    /// Finds a condition that contradicts another: its key, and why.
+    /// Returns the key of a condition that contradicts another one, and the reason.
     pub(super) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
         let robots = self.robots.as_ref();
         let named =
@@ -142,10 +142,10 @@ impl Conditions {
             return self.of_claimless();
         }
         if first.is_none() && self.visitors.is_some() {
-            return Some(("visitors", "robots names nobody of these kinds"));
+            return Some(("visitors", "robots names no robot of these kinds"));
         }
         if matches!(first, Some(Kind::Nameless | Kind::Shared)) {
-            // These two are the last of all kinds.
+            // These two are the last kinds.
             return self.of_claimless();
         }
         let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty())
@@ -159,9 +159,9 @@ impl Conditions {
         {
             Some(("verdicts", "an unlisted robot is always unverifiable"))
         } else if self.operators.is_some() {
-            Some(("operators", "nobody knows who operates an unlisted robot"))
+            Some(("operators", "the operator of an unlisted robot is unknown"))
         } else if self.sources.is_some() {
-            Some(("sources", "an unlisted robot comes from no source"))
+            Some(("sources", "an unlisted robot has no source"))
         } else {
             None
         }
@@ -169,22 +169,19 @@ impl Conditions {
 }
 
 impl Conditions {
-    /// Finds a condition that never holds for those who claim nothing.
+    /// Returns a condition that never holds for visitors without a claim, and the reason.
     fn of_claimless(&self) -> Option<(&'static str, &'static str)> {
         let is_about_people = self.is_about(Kind::Shared) || self.is_about(Kind::Person);
         if self.verdicts.is_some() {
-            let reason = "whoever is no robot, or nameless, claims nothing to be proved";
+            let reason = "human and nameless visitors have no claim to verify";
             Some(("verdicts", reason))
         } else if self.operators.is_some() {
-            let reason = "nobody operates people or nameless visitors";
+            let reason = "human and nameless visitors have no operator";
             Some(("operators", reason))
         } else if self.sources.is_some() {
-            Some((
-                "sources",
-                "people and nameless visitors come from no source",
-            ))
+            Some(("sources", "human and nameless visitors have no source"))
         } else if self.purposes.is_some() && is_about_people && !self.is_about(Kind::Nameless) {
-            Some(("purposes", "people have no purpose that a rule could name"))
+            Some(("purposes", "human visitors have no purpose"))
         } else {
             None
         }
@@ -192,7 +189,7 @@ impl Conditions {
 }
 
 impl Mismatch {
-    /// Returns how request and robot differ from what the rule asks for.
+    /// Returns the difference between the request and the rule's conditions, as a clause.
     pub(super) fn reason(
         self,
         asked: &NormalizedRequest<'_>,
@@ -214,16 +211,16 @@ impl Mismatch {
             Self::Purpose => format!("the purpose is {}", claim.purpose()),
             Self::Operator => match robot.and_then(|robot| robot.operator.as_deref()) {
                 Some(operator) => format!("the operator is {}", quoted(operator.as_bytes())),
-                None => "the operator is not known".to_owned(),
+                None => "the operator is unknown".to_owned(),
             },
             Self::Source => match robot {
                 Some(robot) => format!("the source is {}", robot.source),
                 None => "no source lists the robot".to_owned(),
             },
             Self::Kind => match claim.kind() {
-                Kind::Person => "it does not name people".to_owned(),
+                Kind::Person => "the rule does not name people".to_owned(),
                 kind @ (Kind::Nameless | Kind::Shared) => {
-                    format!("it does not name {kind} visitors")
+                    format!("the rule does not name {kind} visitors")
                 }
                 kind => format!("the robot is {kind}"),
             },
@@ -233,25 +230,27 @@ impl Mismatch {
                 }
                 _ => format!("the verdict is {verdict}"),
             },
-            Self::Spoofed => "the claim is spoofed, which it does not name".to_owned(),
-            Self::Load => "the site has less load than it asks for".to_owned(),
+            Self::Spoofed => {
+                "the claim is spoofed, and the rule does not name spoofed claims".to_owned()
+            }
+            Self::Load => "the site's load is below the rule's threshold".to_owned(),
         }
     }
 
     fn of_request(self, asked: &NormalizedRequest<'_>) -> String {
         match self {
-            Self::Path => "the path is none of its paths".to_owned(),
+            Self::Path => "the rule's paths do not match".to_owned(),
             Self::Method => format!("the method is {}", quoted(asked.method.as_bytes())),
             Self::Host => match asked.host {
                 Some(host) => format!("the host is {}", quoted(host.as_bytes())),
-                None => "the request names no host".to_owned(),
+                None => "the request has no host".to_owned(),
             },
             _ => "the User-Agent names no known robot".to_owned(),
         }
     }
 }
 
-/// Set of robots by their ids, and whether the unlisted and the nameless are among them.
+/// Set of robots by id, optionally including unlisted robots and nameless visitors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RobotSet {
     ids: HashSet<Box<str>>,
@@ -260,11 +259,11 @@ pub(super) struct RobotSet {
 }
 
 impl RobotSet {
-    /// Creates a set; blanks around an id do not count, nor do empty ids.
+    /// Creates a set. Blanks around ids and empty ids are ignored.
     pub(super) fn new(ids: &[String]) -> Self {
         let ids = ids.iter().map(|id| id.trim());
         let mut ids: HashSet<Box<str>> = ids.filter(|id| !id.is_empty()).map(Box::from).collect();
-        // A robot whose source calls it so is not one of the unlisted.
+        // A listed robot with this id does not count as unlisted.
         let unlisted = ids.remove(UNLISTED);
         let nameless = ids.remove(NAMELESS);
         Self {
@@ -278,10 +277,10 @@ impl RobotSet {
         self.ids.is_empty() && !self.unlisted && !self.nameless
     }
 
-    /// Returns the ids that name listed robots.
+    /// Returns the ids of listed robots.
     pub(super) fn listed(&self) -> impl Iterator<Item = &str> {
         let ids = self.ids.iter().map(|id| &**id);
-        // The host of a robot that signs needs no registry.
+        // The host of a robot that signs its requests needs no registry.
         ids.filter(|id| SigningHost::new(id).is_none())
     }
 
@@ -294,12 +293,12 @@ impl RobotSet {
                 self.unlisted || host.is_some_and(|host| self.ids.contains(host))
             }
             Claim::Nameless => self.nameless,
-            // These are no robots.
+            // Neither is a robot.
             Claim::Shared(_) | Claim::Person => false,
         }
     }
 
-    /// Returns `true` if somebody of a kind is among them.
+    /// Returns `true` if the set may contain visitors of a kind.
     fn may_be(&self, kind: Kind) -> bool {
         match kind {
             Kind::Unlisted => self.unlisted || self.names_signers(),
@@ -309,7 +308,7 @@ impl RobotSet {
         }
     }
 
-    /// Returns `true` if an id may be the host of a robot that signs.
+    /// Returns `true` if an id may be the host of a robot that signs its requests.
     fn names_signers(&self) -> bool {
         self.ids.iter().any(|id| SigningHost::new(id).is_some())
     }
@@ -321,15 +320,15 @@ impl RobotSet {
     }
 }
 
-/// Set of names that are the same in upper and lower case.
+/// Case-insensitive set of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NameSet {
-    /// Lower case, in order.
+    /// Names in lower case, sorted.
     names: Vec<Box<str>>,
 }
 
 impl NameSet {
-    /// Creates a set; blanks around a name do not count, nor do empty names.
+    /// Creates a set. Blanks around names and empty names are ignored.
     pub(super) fn new(names: &[String]) -> Self {
         let names = names.iter().map(|name| name.trim());
         let mut names: Vec<Box<str>> = names
@@ -345,7 +344,7 @@ impl NameSet {
         self.names.is_empty()
     }
 
-    /// Returns `true` if a name is one of them, without an allocation.
+    /// Checks whether the set contains a name, without an allocation.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.names
             .binary_search_by(|known| known.chars().cmp(lower(name.trim())))
@@ -362,7 +361,7 @@ fn lower(name: &str) -> impl Iterator<Item = char> {
     name.chars().flat_map(char::to_lowercase)
 }
 
-/// Returns `true` if a condition includes another; one that is not set includes all.
+/// Returns `true` if a condition includes another. An unset condition includes all.
 fn includes<T: ?Sized>(
     ours: Option<&T>,
     theirs: Option<&T>,

@@ -1,48 +1,47 @@
-//! A request as a policy sees it, and what can be decided about it.
+//! Request as a policy sees it, and the possible decisions.
 
 use std::sync::Arc;
 
 use super::{Action, RateLimiter, Redirect, Refuse, heaven::Heaven};
 
-/// Parts of a request that a decision looks at.
+/// Parts of a request that a decision depends on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Request<'r> {
-    /// Method, in upper case as it came.
+    /// Method as received, in upper case.
     pub method: &'r str,
-    /// `Host` or `:authority`, with its port, if any.
+    /// `Host` or `:authority`, including a port, if any.
     pub host: Option<&'r str>,
     /// Path as received: percent-encoded, without the query.
     pub path: &'r str,
 }
 
-/// Request as rules see it: its path in normal form.
+/// Request with a normalized path, as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NormalizedRequest<'r> {
     pub(super) method: &'r str,
     pub(super) host: Option<&'r str>,
-    /// In normal form.
+    /// Path of the request in normal form.
     pub(super) path: &'r [u8],
-    /// Whether rules without paths of their own are about it.
+    /// Whether rules without their own paths apply to the request.
     pub(super) is_filtered: bool,
 }
 
-/// Two are the same if their conditions are, wherever places are looked up.
 /// Decision about one request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Decision<'p> {
-    /// The request goes on to the application.
+    /// Passes the request to the application.
     Pass(PassReason),
-    /// The robot is sent to heaven.
+    /// Redirects the robot to robot heaven.
     Redirect(&'p Redirect),
-    /// The robot gets the page of this path, in place of the one that it asked for.
+    /// Serves the page at this path instead of the requested one, without a redirect.
     Serve(&'p str),
-    /// The robot gets nothing.
+    /// Refuses the request with a status and a text.
     Refuse(&'p Refuse),
 }
 
 impl Decision<'_> {
-    /// Returns the action that it is.
+    /// Returns the action of the decision.
     #[must_use]
     pub fn action(&self) -> Action {
         match self {
@@ -53,7 +52,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns `true` if another User-Agent might have led to another decision.
+    /// Returns `true` if another User-Agent could lead to a different decision.
     ///
     /// The response to such a request needs `Vary: User-Agent`.
     #[must_use]
@@ -64,7 +63,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns the status of the answer, where the decision says it.
+    /// Returns the status of the response, if the decision determines it.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         match self {
@@ -74,9 +73,9 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns where the robot is sent, or the page that it gets in place.
+    /// Returns the redirect target, or the path of the page that is served instead.
     ///
-    /// It is the start of heaven, or a page of it.
+    /// This is the start page of robot heaven or one of its pages.
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         match self {
@@ -86,7 +85,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns the text of the answer, where a rule says it.
+    /// Returns the text of the response, if a rule specifies one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -95,7 +94,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns why the request passes, if it does.
+    /// Returns the reason why the request passes, if it does.
     #[must_use]
     pub fn pass_reason(&self) -> Option<PassReason> {
         match self {
@@ -104,7 +103,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns `true` if the application answers the request, unless robots.txt forbids it.
+    /// Returns `true` if the application answers the request, unless robots.txt forbids the path.
     pub(crate) fn goes_on(&self) -> bool {
         match self {
             Self::Pass(_) | Self::Serve(_) => true,
@@ -112,22 +111,22 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns what is done, as a sentence; `None` where the request passes as it is.
+    /// Describes the response in a sentence; `None` if the request passes unchanged.
     pub(super) fn sentence(&self) -> Option<String> {
         match self {
             Self::Pass(_) => None,
-            Self::Redirect(Redirect { status, location }) => {
-                Some(format!("The answer is {status} to {location}."))
-            }
-            Self::Serve(page) => Some(format!(
-                "The answer is the page of {page}, in place of the one asked for."
+            Self::Redirect(Redirect { status, location }) => Some(format!(
+                "The response is {status}, a redirect to {location}."
             )),
-            Self::Refuse(refuse) => Some(format!("The answer is {}.", refuse.status)),
+            Self::Serve(page) => Some(format!(
+                "The response is the page {page} instead of the requested one."
+            )),
+            Self::Refuse(refuse) => Some(format!("The response is {}.", refuse.status)),
         }
     }
 }
 
-/// Action of a rule with what it needs.
+/// Action of a rule, with its data.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     Pass,
@@ -138,7 +137,7 @@ pub(super) enum Effect {
 }
 
 impl Effect {
-    /// Returns the action.
+    /// Returns the action of the effect.
     pub(super) fn action(&self) -> Action {
         match self {
             Self::Pass => Action::Pass,
@@ -149,7 +148,7 @@ impl Effect {
         }
     }
 
-    /// Returns the decision of a rule that matches; `None`: the rules after it are asked.
+    /// Returns the decision of a matching rule; `None` if the following rules are evaluated.
     pub(super) fn decision(&self) -> Option<Decision<'_>> {
         match self {
             Self::Pass => Some(Decision::Pass(PassReason::Rule)),
@@ -162,42 +161,42 @@ impl Effect {
 }
 
 crate::words! {
-/// Why a request passes.
+/// Reason why a request passes.
 #[derive(Hash)]
 #[non_exhaustive]
 pub enum PassReason {
-    /// There is no filter pattern, no redirect URL, or nobody to redirect.
+    /// There are no filter patterns, no redirect URL, or no robots to redirect.
     NothingFiltered = "nothing-filtered",
-    /// No filter pattern matches the path, nor does a rule but slow robots down on it, or give
-    /// headers to everybody.
+    /// No filter pattern matches the path. Rules, if any, only slow down robots or add headers for
+    /// all visitors there.
     PathNotFiltered = "path-not-filtered",
-    /// The method is not redirected, nor is a rule about it.
+    /// The method is not redirected, and no rule applies to it.
     Method = "method",
-    /// The path is there for robots, or a setting exempts it.
+    /// The path is intended for robots, or a setting exempts it.
     NeverFiltered = "never-filtered",
-    /// The path is robot heaven itself.
+    /// The path belongs to robot heaven.
     Heaven = "heaven",
     /// The path is a trap, where no rule acts.
     Trap = "trap",
     /// The User-Agent names no known robot.
     NotARobot = "not-a-robot",
-    /// The robot is one of those that always pass.
+    /// The robot is configured to always pass.
     Allowed = "allowed",
     /// A rule lets the robot pass.
     Rule = "rule",
-    /// No rule is about the robot on a path that no filter pattern matches.
+    /// No rule applies to the robot, and no filter pattern matches the path.
     NoRule = "no-rule",
-    /// Robots of this purpose are not redirected.
+    /// Robots with this purpose are not redirected.
     Purpose = "purpose",
-    /// The request has no User-Agent, or an empty one, and no rule names such visitors.
+    /// The request has no User-Agent or an empty one, and no rule names nameless visitors.
     Nameless = "nameless",
-    /// The User-Agent stands for many people, and no rule names such visitors.
+    /// Many visitors share the User-Agent, and no rule names shared User-Agents.
     Shared = "shared",
 }
 }
 
 impl PassReason {
-    /// Returns `true` if the User-Agent was looked at, because some robot might be redirected.
+    /// Returns `true` if the decision considered the User-Agent.
     fn depends_on_user_agent(self) -> bool {
         match self {
             Self::NothingFiltered
@@ -217,10 +216,10 @@ impl PassReason {
     }
 }
 
-/// Characters of a path or a name that a step quotes.
+/// Maximum number of characters of a path or name that a step quotes.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// One step on the way to a decision.
+/// One step in the explanation of a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
@@ -228,16 +227,16 @@ pub struct Step {
     /// "robot", "allow", "deny", "spoofed", "rule", "purpose", "tag", "robots.txt", "mode"
     /// or the word of an [`Action`](super::Action).
     pub name: &'static str,
-    /// What was found, as a sentence.
+    /// Finding of the step, as a sentence.
     pub text: String,
 }
 
-/// Listener to the steps; the texts are made only if it wants them.
+/// Receiver of the steps. Texts are created only if the receiver needs them.
 pub(super) trait Trace {
     fn step(&mut self, name: &'static str, text: impl FnOnce() -> String);
 }
 
-/// Listens to nothing.
+/// Receiver that discards all explanation steps.
 pub(super) struct Silent;
 
 impl Trace for Silent {
@@ -251,7 +250,7 @@ impl Trace for Vec<Step> {
     }
 }
 
-/// Returns bytes from outside as quoted text of limited length, control characters escaped.
+/// Quotes untrusted bytes: the length is limited and control characters are escaped.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.char_indices().nth(MAX_QUOTED_CHARS) {

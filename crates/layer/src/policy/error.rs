@@ -1,78 +1,78 @@
-//! What can be wrong with the settings of a policy.
+//! Errors in the settings of a policy.
 
-/// Error of a setting that makes no policy.
+/// Error in a setting of a policy.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// A filter pattern is no glob of paths (`FilterPattern`).
+    /// A filter pattern is not a valid glob of paths (`FilterPattern`).
     #[error("filter pattern {pattern:?}: {reason}")]
     FilterPattern {
-        /// The pattern as spelled.
+        /// The filter pattern as written in the settings.
         pattern: String,
-        /// Why, and what to write instead.
+        /// Reason why the pattern is invalid, and a correction.
         reason: String,
     },
-    /// The redirect URL leads nowhere robots may be sent (`RedirectURL`).
+    /// The redirect URL is not a valid target for robots (`RedirectURL`).
     #[error("redirect URL {url:?}: {reason}")]
     RedirectUrl {
-        /// The URL as spelled.
+        /// The redirect URL as written in the settings.
         url: String,
-        /// Why, and what to write instead.
+        /// Reason why the URL is invalid, and a correction.
         reason: String,
     },
-    /// The status is none of a redirect.
+    /// The status is not a redirect status.
     #[error("redirect status {0}: use 301, 302, 303, 307 or 308")]
     Status(u16),
-    /// The method is no token of HTTP (RFC 9110 §9.1).
+    /// The method is not an HTTP token (RFC 9110 §9.1).
     #[error("method {0:?} is not an HTTP method name; use names such as GET and HEAD")]
     Method(String),
-    /// A path that is never redirected is no path, or the whole site.
-    #[error("path {path:?} that is never redirected: {reason}")]
+    /// A path to exempt from redirects is not a path, or is the whole site.
+    #[error("path {path:?} exempt from redirects: {reason}")]
     Never {
-        /// The path as spelled.
+        /// The exempt path as written in the settings.
         path: String,
-        /// Why, and what to write instead.
+        /// Reason why the path is invalid, and a correction.
         reason: String,
     },
-    /// A name of this site is no host name.
+    /// A name of this site is not a host name.
     #[error("host {host:?} of this site: {reason}")]
     OwnHost {
-        /// The name as spelled.
+        /// The host name as written in the settings.
         host: String,
-        /// Why, and what to write instead.
+        /// Reason why the host name is invalid, and a correction.
         reason: String,
     },
-    /// Robots are denied, and there is no redirect URL to send them to.
-    #[error("there is nowhere to send the denied robots; set a redirect URL")]
+    /// Robots are denied, but there is no redirect URL.
+    #[error("no redirect target for denied robots; set a redirect URL")]
     NowhereToRedirect,
-    /// Impostors are to be redirected, and there is no redirect URL to send them to.
+    /// Robots with a spoofed claim are to be redirected, but there is no redirect URL.
     #[error(
-        "there is nowhere to send those who are not who they say; set a redirect URL, or refuse them"
+        "no redirect target for robots with a spoofed claim; set a redirect URL, or refuse them"
     )]
     NowhereToRedirectSpoofed,
-    /// A rule about `X-Robots-Tag` headers is wrong.
+    /// A rule for `X-Robots-Tag` headers is invalid.
     #[error("x_robots_tag {number}: {key}: {reason}")]
     Tag {
-        /// Its number, from 1.
+        /// Number of the rule, from 1.
         number: usize,
-        /// The setting that is wrong, as a configuration file spells it.
+        /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Why, and what to write instead.
+        /// Reason why the tag rule is invalid, and a correction.
         reason: String,
     },
-    /// A rule is wrong, or can never match.
+    /// A rule is invalid or can never match.
     #[error("rule {number}: {key}: {reason}")]
     Rule {
-        /// Its number, from 1.
+        /// Number of the rule, from 1.
         number: usize,
-        /// The setting that is wrong, as a configuration file spells it.
+        /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Why, and what to write instead.
+        /// Reason why the rule is invalid, and a correction.
         reason: String,
     },
 }
 
-/// What is wrong with a condition: its key, why, and what to write instead.
+/// Key of an invalid condition, with the reason and the correction.
 pub(super) type InvalidCondition = (&'static str, String);
 
 impl PolicyError {
@@ -85,16 +85,16 @@ impl PolicyError {
     }
 }
 
-/// Robot that a rule or a list names and that the registry does not list.
+/// Robot that a rule or a list names although the registry does not list it.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{by} names the robot {id:?}, which the registry does not list{}", hint(.nearest.as_deref()))]
 #[non_exhaustive]
 pub struct UnknownRobot {
-    /// The rule or the list, such as `rule 2` or `allow_robots`.
+    /// Name of the rule or list, such as `rule 2` or `allow_robots`.
     pub by: String,
-    /// The id as spelled.
+    /// The robot's id as written in the settings.
     pub id: String,
-    /// The id that is spelled most like it, if one comes near.
+    /// The most similar known id, if there is one.
     pub nearest: Option<String>,
 }
 
@@ -102,9 +102,9 @@ pub struct UnknownRobot {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOutRule {
-    /// What reasons would call it.
+    /// Label of the rule, as used in explanations.
     pub label: String,
-    /// Why it is left out.
+    /// Reason why the rule is left out.
     pub reason: String,
 }
 

@@ -1,45 +1,45 @@
-//! What the instances of a fleet tell each other of the pace of a rule.
+//! Data that instances exchange to share the rate limits of rules.
 
 use std::{
     hash::{BuildHasher, DefaultHasher, Hash, Hasher as _, RandomState},
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Fleet whose instances share the pace of rules.
+/// Group of instances that share the rate limits of rules.
 ///
-/// Whoever runs the instances has them all [join](super::RateLimiter::join), and once a second
-/// carries what each [has taken](super::RateLimiter::untold) to the others, to be
-/// [corrected](super::RateLimiter::correct) by the sum. Until then each takes its share alone.
+/// The program that runs the instances calls [`join`](super::RateLimiter::join) on each. Once a
+/// second, it collects what each [has taken](super::RateLimiter::untold) and passes the sums to the
+/// others' [`correct`](super::RateLimiter::correct). In between, each instance uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FleetPace {
-    /// Secret of the fleet, by which all its instances know senders.
+    /// Secret that all instances share, so that their hashes of a sender are equal.
     pub seed: [u64; 2],
-    /// Instances that serve, this one among them.
+    /// Number of serving instances, including this one.
     pub instances: u32,
 }
 
-/// Debt of a bucket: how long it takes to be full again.
+/// Debt of a bucket: the time until the bucket is full.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BucketDebt {
-    /// Hash of the sender.
+    /// Hash that identifies the sender.
     pub key: u64,
-    /// Time, in microseconds.
+    /// Time until the bucket is full, in microseconds.
     pub debt_us: i64,
 }
 
-/// Seed of the hashes of senders, which nobody knows: so nobody chooses whom to meet in a bucket.
+/// Secret seed for the hashes of senders. Clients cannot choose senders that share a bucket.
 #[derive(Debug)]
 pub(super) struct Seed([AtomicU64; 2]);
 
-/// Hashes with a seed.
+/// Hash builder with a seed.
 ///
-/// Two instances that two versions of the compiler built may hash otherwise. Then each of them
-/// gives its share of a pace, and knows nothing of the other's.
+/// Instances that were built by different compiler versions may compute different hashes. Then each
+/// instance enforces its share of a limit without the counts of the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seeded([u64; 2]);
 
 impl FleetPace {
-    /// Returns a hash that is the same on all instances, and that nobody else can tell.
+    /// Returns a hash that is the same on all instances and that clients cannot predict.
     #[must_use]
     pub fn hash(&self, value: &impl Hash) -> u64 {
         Seeded(self.seed).hash_one(value)
@@ -47,16 +47,16 @@ impl FleetPace {
 }
 
 impl Seed {
-    /// Creates one of this process alone.
+    /// Creates a seed for this process alone.
     pub(super) fn random() -> Self {
         let random = RandomState::new();
         Self([0, 1].map(|half| AtomicU64::new(random.hash_one(half))))
     }
 
-    /// Exchanges the seed; returns `true` if it is another one.
+    /// Replaces the seed; returns `true` if it has changed.
     pub(super) fn set(&self, seed: [u64; 2]) -> bool {
         let halves = self.0.iter().zip(seed);
-        // Both are set, whichever is another one.
+        // Both halves are replaced, even if only one differs.
         halves.fold(false, |is_new, (half, new)| {
             half.swap(new, Ordering::Relaxed) != new || is_new
         })

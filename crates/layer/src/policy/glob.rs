@@ -1,12 +1,12 @@
-//! Filter patterns: plain globs over whole paths.
+//! Filter patterns: simple globs that match whole paths.
 
 use std::str::Chars;
 
 use super::path::{PathReading, decode, has_odd_segments, hex_digit};
 
-/// Patterns of one list, at most.
+/// Maximum number of patterns in a list.
 const MAX_PATTERNS: usize = 256;
-/// Bytes of one pattern, at most.
+/// Maximum number of bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 512;
 
 /// Filter pattern: a glob that matches a whole path in normal form.
@@ -17,7 +17,7 @@ pub(super) struct FilterPattern {
 }
 
 impl FilterPattern {
-    /// Reads a pattern; the error says why it is none and what to write.
+    /// Parses a pattern. The error contains the reason and the correction.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         check(pattern)?;
         let tokens = Parser::default().parse(pattern)?;
@@ -27,7 +27,7 @@ impl FilterPattern {
         })
     }
 
-    /// Fits the pattern to paths as a server reads them.
+    /// Adjusts the pattern to the way in which a server reads paths.
     pub(super) fn read_as(&mut self, reading: PathReading) {
         for token in &mut self.tokens {
             match token {
@@ -49,12 +49,12 @@ impl FilterPattern {
         }
     }
 
-    /// Returns the pattern as the settings spell it.
+    /// Returns the pattern as written in the settings.
     pub(super) fn as_str(&self) -> &str {
         &self.spelled
     }
 
-    /// Returns the text that every path matched starts with.
+    /// Returns the literal prefix of all matching paths.
     pub(super) fn literal_start(&self) -> &[u8] {
         match self.tokens.first() {
             Some(Token::Literal(text)) => text,
@@ -62,7 +62,7 @@ impl FilterPattern {
         }
     }
 
-    /// Returns the one path that it matches, if it holds no wildcard.
+    /// Returns the only matching path, if the pattern has no wildcard.
     pub(super) fn only_path(&self) -> Option<&[u8]> {
         match &*self.tokens {
             [Token::Literal(text)] => Some(text),
@@ -72,8 +72,8 @@ impl FilterPattern {
 
     /// Returns `true` if the pattern matches the whole path.
     ///
-    /// Only the last `*` is ever retried, so the time is at most the length of
-    /// the path times that of the pattern.
+    /// Only the last `*` is retried, so the time is at most proportional to the length of the path
+    /// times the length of the pattern.
     pub(super) fn matches(&self, path: &[u8]) -> bool {
         let mut tokens: &[Token] = &self.tokens;
         let mut rest = path;
@@ -99,7 +99,7 @@ impl FilterPattern {
             let Some((after, from)) = retry else {
                 return false;
             };
-            // A star grows by whole characters, so that `?` behind it never takes half of one.
+            // A star grows by whole characters, so that a following `?` never matches half of one.
             let Some((_, behind)) = split_char(from) else {
                 return false;
             };
@@ -110,7 +110,7 @@ impl FilterPattern {
     }
 }
 
-/// Reads lists of patterns; the error is the pattern that is none, and why.
+/// Parses lists of patterns. The error contains the invalid pattern and the reason.
 pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (String, String)> {
     let mut patterns = Vec::new();
     for spelled in items.iter().flat_map(|item| split_csv(item)) {
@@ -118,7 +118,7 @@ pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (St
             FilterPattern::parse(spelled)
         } else {
             Err(format!(
-                "there are more than {MAX_PATTERNS} patterns; join some with *"
+                "there are more than {MAX_PATTERNS} patterns; combine some with *"
             ))
         };
         patterns.push(pattern.map_err(|reason| (spelled.to_owned(), reason))?);
@@ -126,9 +126,9 @@ pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (St
     Ok(patterns)
 }
 
-/// Splits a list at its commas, trims the items and skips the empty ones.
+/// Splits a list at commas, trims the items and skips empty ones.
 ///
-/// A backslash keeps the comma after it.
+/// A backslash escapes the following comma.
 fn split_csv(list: &str) -> impl Iterator<Item = &str> {
     let mut is_escaped = false;
     list.split(move |c| {
@@ -142,13 +142,13 @@ fn split_csv(list: &str) -> impl Iterator<Item = &str> {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Token {
-    /// These bytes.
+    /// Bytes that must match literally.
     Literal(Box<[u8]>),
-    /// `?`: one character, or one byte that is part of none.
+    /// `?`: one character, or one byte of invalid UTF-8.
     AnyChar,
-    /// `*`: any run of bytes, slashes included.
+    /// `*`: any run of bytes, including slashes.
     AnyRun,
-    /// `[…]`: one character inside, or with `!` or `^` outside, of the ranges.
+    /// `[…]`: one character in the ranges, or with `!` or `^` one outside of them.
     Set {
         ranges: Box<[(char, char)]>,
         is_negated: bool,
@@ -156,7 +156,7 @@ enum Token {
 }
 
 impl Token {
-    /// Returns what follows the token at the start of `path`, if it is there.
+    /// Removes a match of the token from the start of `path`. Returns the rest, or `None`.
     fn strip<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         match self {
             Self::Literal(text) => path.strip_prefix(&**text),
@@ -175,13 +175,13 @@ impl Token {
     }
 }
 
-/// Splits off one character, or as `None` one byte that is part of no character.
+/// Splits off one character, or `None` for one byte of invalid UTF-8.
 fn split_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
     let (&first, behind) = bytes.split_first()?;
     if first.is_ascii() {
         return Some((Some(char::from(first)), behind));
     }
-    // No character has more bytes than that (RFC 3629 §3).
+    // No character is longer (RFC 3629 §3).
     let head = bytes.get(..bytes.len().min(4))?;
     let found = head.utf8_chunks().next()?.valid().chars().next();
     let length = found.map_or(1, char::len_utf8);
@@ -194,18 +194,18 @@ fn check(pattern: &str) -> Result<(), String> {
     } else if pattern.starts_with("http://") || pattern.starts_with("https://") {
         "it is a URL; write the path alone, such as /members-only-stuff/*"
     } else if !pattern.starts_with(['/', '*']) {
-        "it starts with neither / nor *, so it matches no path; write it from the root"
+        "it starts with neither / nor *, so it matches no path; write the pattern from the root"
     } else if pattern.chars().any(char::is_control) {
-        "it holds a control character"
+        "it contains a control character"
     } else if names_query(pattern) {
-        "it names a query, but patterns match paths only, so it would match no request; remove ? and what follows, or write \\? for a question mark"
+        "it names a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
     } else {
         return Ok(());
     };
     Err(problem.to_owned())
 }
 
-/// Returns `true` if a `?` ends a pattern, or is followed by the name of a parameter and `=`.
+/// Returns `true` if the pattern ends with `?`, or has a `?` before a parameter name and `=`.
 fn names_query(pattern: &str) -> bool {
     let mut is_escaped = false;
     pattern.char_indices().any(|(at, c)| {
@@ -239,7 +239,7 @@ impl Parser {
                 }
                 '\\' => {
                     let kept = rest.next().ok_or(
-                        "it ends in a lone backslash; write \\\\ for a backslash of the path",
+                        "it ends in a lone backslash; write \\\\ for a backslash in the path",
                     )?;
                     self.literal_char(kept);
                 }
@@ -252,7 +252,7 @@ impl Parser {
         Ok(self.tokens)
     }
 
-    /// Adds a token that is no literal; stars in a row are one.
+    /// Adds a token that is not a literal; consecutive stars become one.
     fn token(&mut self, token: Token) {
         self.end_literal();
         if token != Token::AnyRun || self.tokens.last() != Some(&Token::AnyRun) {
@@ -265,7 +265,7 @@ impl Parser {
             .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
-    /// Decodes an escape, so that a path copied from a browser is a pattern too.
+    /// Decodes an escape, so that a path copied from a browser is a valid pattern.
     fn escape(&mut self, rest: &mut Chars<'_>) {
         let behind = rest.as_str().as_bytes();
         if let [high, low, ..] = behind
@@ -293,14 +293,14 @@ impl Parser {
                 continue;
             };
             let is_last = at + 1 == self.tokens.len();
-            // What follows a wildcard may yet be part of another segment.
+            // The text after the last slash may continue in the next token.
             let whole = match text.iter().rposition(|&byte| byte == b'/') {
                 Some(slash) if !is_last => text.get(..=slash).unwrap_or_default(),
                 _ => text,
             };
             if has_odd_segments(whole) {
                 return Err(
-                    "it holds //, /./ or /../, which paths no longer have when they are compared; leave them out"
+                    "it contains //, /./ or /../, which are removed from paths before the comparison; leave them out"
                         .to_owned(),
                 );
             }
@@ -309,10 +309,10 @@ impl Parser {
     }
 }
 
-/// Reads a set after its `[`. A `]` that comes first stands for itself.
+/// Parses a set after its `[`. A leading `]` is literal.
 fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
     const UNCLOSED: &str =
-        "its [ has no ]; write \\[ for a bracket of the path, and \\, for a comma inside [ ]";
+        "its [ has no ]; write \\[ for a bracket in the path, and \\, for a comma inside [ ]";
     let is_negated = rest.as_str().starts_with(['!', '^']);
     if is_negated {
         rest.next();
@@ -325,11 +325,11 @@ fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
             c => c,
         };
         let mut last = first;
-        // On a copy, as a `-` that begins no range has to be read again.
+        // On a copy, because a `-` that begins no range is read again.
         let mut ahead = rest.clone();
         if ahead.next() == Some('-')
             && !ahead.as_str().is_empty()
-            // A `-` at the end stands for itself, as in POSIX.
+            // A `-` at the end is literal, as in POSIX.
             && ahead.clone().next() != Some(']')
         {
             last = match ahead.next().ok_or(UNCLOSED)? {
@@ -340,7 +340,7 @@ fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
         }
         if first > last {
             return Err(format!(
-                "its range {first}-{last} is upside down; write {last}-{first}"
+                "its range {first}-{last} is reversed; write {last}-{first}"
             ));
         }
         ranges.push((first, last));
@@ -359,7 +359,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a pattern that may end with a question mark, which settings may not.
+    /// Parses a pattern that may end with a question mark, which settings reject.
     fn glob(pattern: &str) -> FilterPattern {
         FilterPattern {
             spelled: pattern.into(),
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_pattern_is_refused_with_a_hint() {
+    fn invalid_patterns_are_rejected_with_a_hint() {
         for (pattern, hint) in [
             ("members/*", "from the root"),
             ("?a", "from the root"),
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_mark_is_one_character_elsewhere() {
+    fn a_question_mark_inside_a_pattern_matches_one_character() {
         for pattern in [
             "/a?b", "/?/a", "/a?b/c=d", "/a?*", "/a\\?b=c", "/a?=b", "/a?b?c",
         ] {
@@ -472,16 +472,13 @@ mod tests {
     fn hostile_path_takes_no_exponential_time() {
         let pattern = FilterPattern::parse(&format!("/{}b", "*a".repeat(100))).unwrap();
         let path = format!("/{}", "a".repeat(4000));
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the time that the machine takes is what is tested"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "the test measures real time")]
         let start = std::time::Instant::now();
         assert!(!pattern.matches(path.as_bytes()));
         assert!(start.elapsed() < Duration::from_secs(5));
     }
 
-    /// The rules again, written so simply that they are evident, and slow.
+    /// Reference implementation of the same rules: obviously correct, and slow.
     fn matches_naively(pattern: &[char], path: &[char]) -> bool {
         match pattern {
             [] => path.is_empty(),
@@ -508,14 +505,14 @@ mod tests {
         }
 
         #[test]
-        fn any_pattern_is_read_or_refused(pattern in ".{0,40}", path in any::<Vec<u8>>()) {
+        fn any_pattern_is_parsed_or_rejected(pattern in ".{0,40}", path in any::<Vec<u8>>()) {
             if let Ok(pattern) = FilterPattern::parse(&pattern) {
                 pattern.matches(&path);
             }
         }
 
         #[test]
-        fn any_set_is_read_or_refused(set in "[\\]\\[a^!\\\\é-]{0,8}", path in "/[a\\]\\[\\\\é-]{0,2}") {
+        fn any_set_is_parsed_or_rejected(set in "[\\]\\[a^!\\\\é-]{0,8}", path in "/[a\\]\\[\\\\é-]{0,2}") {
             if let Ok(pattern) = FilterPattern::parse(&format!("/[{set}")) {
                 pattern.matches(path.as_bytes());
             }

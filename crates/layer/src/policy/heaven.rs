@@ -1,4 +1,4 @@
-//! Where robots are sent, and the guard against loops.
+//! Redirect targets, and the guard against redirect loops.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::{
     redirect::{self, Guard},
 };
 
-/// Where robots are sent.
+/// Redirect target for robots.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
     pub(super) redirect: Redirect,
     guard: Guard,
 }
 
-/// All places where robots are sent; none of them is ever redirected.
+/// All redirect targets. Requests for them are never redirected.
 #[derive(Clone, Debug)]
 pub(super) struct Heavens {
     places: Vec<Arc<Heaven>>,
@@ -32,7 +32,7 @@ impl Heavens {
         }
     }
 
-    /// Adds the place that a redirect URL names; the error says why it names none.
+    /// Adds the target that a redirect URL names. The error contains the reason and the correction.
     pub(super) fn add(
         &mut self,
         url: &str,
@@ -50,7 +50,7 @@ impl Heavens {
         Ok(heaven)
     }
 
-    /// Returns the place that a request is for, if it is for one.
+    /// Returns the target that contains the requested page, if any.
     pub(super) fn covering(&self, host: Option<&str>, path: &[u8]) -> Option<&Heaven> {
         self.places
             .iter()
@@ -58,19 +58,19 @@ impl Heavens {
             .find(|heaven| heaven.guard.covers(host, path))
     }
 
-    /// Returns `true` if a path that starts with `text` may be one of the places, on some host.
+    /// Returns `true` if a path that starts with `text` may belong to a target, on some host.
     pub(super) fn may_cover(&self, text: &[u8]) -> bool {
         self.places
             .iter()
             .any(|heaven| heaven.guard.may_cover(text))
     }
 
-    /// Returns `true` if one of the places is for some hosts alone.
+    /// Returns `true` if a target is limited to certain hosts.
     pub(super) fn have_hosts(&self) -> bool {
         self.places.iter().any(|heaven| heaven.guard.has_host())
     }
 
-    /// Returns a place below which paths lie, if each of them lies below one.
+    /// Returns a target that contains paths of the patterns, if all of them are inside targets.
     pub(super) fn covering_all(&self, patterns: &[FilterPattern]) -> Option<&Heaven> {
         let mut found = None;
         for pattern in patterns {

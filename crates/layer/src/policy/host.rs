@@ -1,21 +1,21 @@
-//! Names of sites: host and port, compared as HTTP does.
+//! Site names: host and port, compared according to HTTP.
 
 use std::{borrow::Cow, net::Ipv6Addr};
 
-/// Longest `Host` that is looked at: a name and a port.
-// 253 octets of a name, a dot at its end, a colon, five digits.
+/// Maximum length of an accepted `Host`: a name and a port.
+// 253 octets of a name, a trailing dot, a colon, five digits.
 const MAX_BYTES: usize = 260;
 
-/// Host and port of a URL or of one's own site.
+/// Host and port of a URL or of this site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Host {
-    /// Lower case, without a dot at the end; IPv6 in brackets.
+    /// Lower case, without a trailing dot; IPv6 in brackets.
     name: Box<str>,
     port: Option<u16>,
 }
 
 impl Host {
-    /// Reads `name` or `name:port`; the error says why it is none.
+    /// Parses `name` or `name:port`. The error contains the reason and the correction.
     pub(super) fn parse(host: &str) -> Result<Self, String> {
         let (name, port) = split(host);
         if host.contains('/') || !is_name(name) {
@@ -44,9 +44,9 @@ impl Host {
         self.port
     }
 
-    /// Returns `true` if a `Host` names this one; without a port it is meant with any.
+    /// Checks whether a `Host` matches this host. Without a port, this host matches every port.
     ///
-    /// Whether `http` or `https` implies the port of a `Host` without one is not known.
+    /// The port of a `Host` without one may be that of `http` or `https`.
     pub(super) fn is_meant_by(&self, host: &str) -> bool {
         let (name, port) = split(host);
         let is_port = self.port.is_none_or(|own| match port {
@@ -56,7 +56,7 @@ impl Host {
         is_port && without_dot(name).eq_ignore_ascii_case(&self.name)
     }
 
-    /// Returns `true` if a `Host` names this one; `default_port` goes without saying.
+    /// Checks whether a `Host` matches this host; a missing port means `default_port`.
     pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
         let (name, port) = split(host);
         let port = match port {
@@ -68,11 +68,11 @@ impl Host {
     }
 }
 
-/// Returns the one spelling of a `Host`, whatever its case and where `http` or
-/// `https` imply its port; nothing for what is no host.
+/// Returns the canonical spelling of a `Host`: lower case, without the default port of `http` or
+/// `https`; `None` for an invalid one.
 ///
-/// Whether a request came by `http` or `https` is often not known here, behind
-/// a server that speaks TLS: both ports go without saying.
+/// Behind a server that handles TLS, the scheme of a request is often unknown, so both ports are
+/// removed.
 pub(super) fn spelling(host: &str) -> Option<Cow<'_, str>> {
     if host.len() > MAX_BYTES {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn spelling(host: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Splits at the colon before the port, not at one of an IPv6 address.
+/// Splits at the colon before the port, not at a colon of an IPv6 address.
 fn split(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
@@ -103,12 +103,12 @@ fn split(host: &str) -> (&str, Option<&str>) {
 }
 
 fn without_dot(name: &str) -> &str {
-    // The dot of the root belongs to the same name (RFC 1034 §3.1), and clients do send it.
+    // The root's dot belongs to the same name (RFC 1034 §3.1), and some clients send it.
     name.strip_suffix('.').unwrap_or(name)
 }
 
 fn parse_port(digits: &str) -> Option<u16> {
-    // `parse` alone would take a sign, too: `+80`.
+    // `parse` alone would accept a sign: `+80`.
     let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
     are_digits.then(|| digits.parse().ok()).flatten()
 }
@@ -125,8 +125,8 @@ fn is_name(name: &str) -> bool {
             !label.is_empty()
                 && label
                     .bytes()
-                    // RFC 1123 §2.1 knows no underscore, but hosts inside of networks have it in
-                    // their names.
+                    // RFC 1123 §2.1 does not allow underscores, but hosts in internal networks have
+                    // them.
                     .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         })
 }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_port_is_meant_with_any() {
+    fn a_name_without_a_port_matches_every_port() {
         for (own, header, is) in [
             ("a.example", "A.example.:8080", true),
             ("a.example", "a.example", true),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_one_spelling() {
+    fn a_host_has_one_canonical_spelling() {
         for (host, spelled) in [
             ("www.example.com", Some("www.example.com")),
             ("WWW.Example.com.", Some("www.example.com")),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_name_is_refused() {
+    fn invalid_names_are_rejected() {
         for host in [
             "",
             ".",

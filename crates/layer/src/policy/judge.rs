@@ -1,4 +1,4 @@
-//! The steps on the way to a decision.
+//! Steps that lead to a decision.
 
 mod lists;
 mod rules;
@@ -15,26 +15,26 @@ use super::{
 };
 use rules::judge_rules;
 
-/// What is known of a request before anybody looks whom it comes from.
+/// Properties of a request that do not depend on the visitor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     /// Whether a filter pattern matches the path.
     is_filtered: bool,
-    /// Whether robots are redirected there that no rule is about.
+    /// Whether robots are redirected if no rule applies to them.
     pub(super) by_default: bool,
     reading: PathReading,
     reach: Reach,
 }
 
 impl Policy {
-    /// Decides step by step, beginning with those that cost least and let most requests pass.
+    /// Evaluates the steps in order, starting with the cheapest ones that let most requests pass.
     pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,
         visitor: Option<Visitor<'_>>,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
-        // Before the settings are looked at: impostors are refused where nothing is filtered, too.
+        // Before the settings are considered: impostors are refused even if nothing is filtered.
         if let Some(refused) = self.refuse_spoofed(request, visitor, trace) {
             refused.tell(trace);
             return refused;
@@ -58,13 +58,13 @@ impl Policy {
         judgement.within(site.reach)
     }
 
-    /// Returns what is known of a request on which robots may get something else.
+    /// Returns the properties of a request, if robots may be treated differently.
     pub(super) fn site(&self, request: &Request<'_>) -> Option<Site> {
         let is_redirected = self.judge_method(request.method, &mut Silent).ok()?;
         self.judge_site(request, is_redirected, &mut Silent).ok()
     }
 
-    /// Returns `true` if a rule lets a visitor pass, also where no rule does anything else to anybody.
+    /// Returns `true` if a rule lets a visitor pass, even if no rule does anything else.
     #[must_use]
     pub fn lets_pass(&self, request: &Request<'_>, visitor: Visitor<'_>) -> bool {
         let site = Site {
@@ -78,7 +78,7 @@ impl Policy {
         decided.is_some_and(|judgement| judgement.decision.pass_reason().is_some())
     }
 
-    /// Returns `true` if a path is exempt, all that the pattern matches.
+    /// Returns `true` if all paths that the pattern matches are exempt.
     pub(super) fn is_never(&self, pattern: &FilterPattern) -> bool {
         pattern.only_path().is_some_and(|path| self.is_exempt(path))
             || self
@@ -87,7 +87,7 @@ impl Policy {
                 .any(|subtree| subtree.contains_all(pattern.literal_start()))
     }
 
-    /// Returns whether the method is redirected, of one on which robots may get something else.
+    /// Checks the method. Returns whether it is redirected, or an error if nothing applies to it.
     fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<bool, PassReason> {
         let is_redirected = self.methods.iter().any(|redirected| redirected == method);
         let may = |rule: &Rule| rule.does_anything() && rule.scope.has_method(method);
@@ -97,17 +97,17 @@ impl Policy {
             let not = if is_redirected { "" } else { "not " };
             let methods = self.methods.join(", ");
             let but = if has_rule {
-                ", but a rule may be about it"
+                ", but a rule may apply to it"
             } else {
                 ""
             };
-            format!("The method {method} is {not}one of those redirected: {methods}{but}.")
+            format!("The method {method} is {not}one of the redirected methods {methods}{but}.")
         });
         require(is_redirected || has_rule, PassReason::Method)?;
         Ok(is_redirected)
     }
 
-    /// Returns what is known of a request on which robots may get something else.
+    /// Returns the properties of a request, if robots may be treated differently.
     fn judge_site(
         &self,
         request: &Request<'_>,
@@ -136,10 +136,10 @@ impl Policy {
         })
     }
 
-    /// Returns the place of the first filter pattern that matches.
+    /// Returns the index of the first matching filter pattern.
     fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> Option<usize> {
         let matches = |pattern: &FilterPattern| pattern.matches(path);
-        // A request that names no path is for no page, though a lone `*` would match it.
+        // A request without a path requests no page, although a lone `*` would match it.
         let at = if path.is_empty() {
             None
         } else {
@@ -151,7 +151,7 @@ impl Policy {
                 quoted(path),
                 pattern.as_str()
             ),
-            None if path.is_empty() => "The request names no path.".to_owned(),
+            None if path.is_empty() => "The request has no path.".to_owned(),
             None => format!(
                 "The path, read as {}, matches no filter pattern.",
                 quoted(path)
@@ -169,9 +169,9 @@ impl Policy {
         let is_exempt = !is_plain && self.is_exempt(path);
         trace.step("never", || {
             if is_exempt {
-                "The path is one that is never redirected.".to_owned()
+                "The path is never redirected.".to_owned()
             } else {
-                "The path is none of those that are never redirected.".to_owned()
+                "The path is not exempt from redirects.".to_owned()
             }
         });
         require(!is_exempt, PassReason::NeverFiltered)
@@ -192,18 +192,18 @@ impl Policy {
         trace.step("heaven", || {
             if let Some(heaven) = covering {
                 let location = &heaven.redirect.location;
-                format!("The path is part of robot heaven, {location}.")
+                format!("The path belongs to robot heaven, {location}.")
             } else {
                 let locations = self.heavens.redirects();
                 let locations: Vec<_> = locations.map(|redirect| &*redirect.location).collect();
                 let locations = locations.join(", ");
-                format!("The path is not part of robot heaven, {locations}.")
+                format!("The path does not belong to robot heaven, {locations}.")
             }
         });
         require(covering.is_none(), PassReason::Heaven)
     }
 
-    /// Asks the lists, the rules in their order, and the default purposes.
+    /// Evaluates the overlay, the lists, the rules and the default purposes, in this order.
     fn judge_visitor(
         &self,
         visitor: Visitor<'_>,
@@ -235,8 +235,10 @@ impl Policy {
             _ if visitor.claims_nothing() => {
                 let kind = visitor.claim.kind();
                 trace.step("rule", || match kind {
-                    Kind::Person => "No rule is about this person there.".to_owned(),
-                    _ => format!("No rule names {kind} visitors there, so it passes."),
+                    Kind::Person => "No rule on this path applies to the person.".to_owned(),
+                    _ => format!(
+                        "No rule on this path names {kind} visitors, so the request passes."
+                    ),
                 });
                 Judgement::pass(match kind {
                     Kind::Person => PassReason::NotARobot,
@@ -250,7 +252,7 @@ impl Policy {
             },
             _ => {
                 trace.step("rule", || {
-                    "No rule is about the robot there, so it passes.".to_owned()
+                    "No rule on this path applies to the robot, so the request passes.".to_owned()
                 });
                 Judgement::pass(PassReason::NoRule)
             }
@@ -286,11 +288,11 @@ fn judge_robot<'v>(
             }
             Some((claim @ Claim::Shared(shared), _)) => {
                 let name = quoted(shared.robot.name.as_bytes());
-                format!("The User-Agent stands for many people, those of {name}, by the {claim}.")
+                format!("Many visitors share the User-Agent of {name}, by the {claim}.")
             }
             Some((claim, Some(robot))) if claim.pattern().is_none() => {
                 let id = quoted(robot.id.as_bytes());
-                format!("The request is signed, and its Signature-Agent is the robot {id}'s.")
+                format!("The request is signed, with the Signature-Agent of the robot {id}.")
             }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
@@ -299,12 +301,12 @@ fn judge_robot<'v>(
             Some((Claim::Signed(signed), None)) => match &signed.signer {
                 Some(signer) => {
                     let name = quoted(signer.as_str().as_bytes());
-                    format!("The request is signed by {name}, which no registry lists: the robot is unlisted.")
+                    format!("The request is signed by {name}, which the registry does not list: the robot is unlisted.")
                 }
-                None => "The request is signed, by nobody whom a registry lists and with nothing proven: the robot is unlisted.".to_owned(),
+                None => "The request is signed, but the signature proves no robot of the registry: the robot is unlisted.".to_owned(),
             },
             Some((claim, None)) => {
-                format!("The User-Agent is that of an unlisted robot by its {claim}.")
+                format!("The User-Agent belongs to an unlisted robot, by its {claim}.")
             }
         }
     });

@@ -1,61 +1,60 @@
-//! A decision, and what led to it.
+//! Decision about a request, with the rules that led to it.
 
 use super::{
     Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::named,
 };
 
-/// Decision about one request, and what led to it.
+/// Decision about one request, with the rules that led to it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Judgement<'p> {
-    /// What to do, unless the robot comes too fast.
+    /// The decision, unless the robot exceeds a rate limit.
     pub decision: Decision<'p>,
-    /// The rule that decided, if one did.
+    /// The rule that decided, if a rule did.
     pub rule: Option<&'p Rule>,
-    /// The rule that slows the robot down, if one does; its
-    /// [rate limiter](Rule::rate_limiter) is asked before anything else is done.
+    /// The rule that limits the robot's requests, if any; its [rate limiter](Rule::rate_limiter) is
+    /// checked before the decision is carried out.
     pub slowed_by: Option<&'p Rule>,
-    /// The rule that does so by the errors that it has met, if one does; its rate limiter is asked
-    /// likewise.
+    /// The rule that limits the robot's errors, if any; its rate limiter is checked likewise.
     pub errors_by: Option<&'p Rule>,
-    /// The rule that would do something, were it [confirmed](super::RuleBuilder::people).
+    /// The rule that would act if it were [confirmed](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
-    /// Word for what decided, where neither a rule did nor a reason to pass.
+    /// Word for the cause, if neither a rule nor a reason to pass decided.
     pub(super) word: &'static str,
 }
 
-/// Decision with the reason of each step.
+/// Decision with the steps that led to it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation<'p> {
-    /// Steps in the order in which they were taken; the last one but those of tags decided.
+    /// Steps in order. The last step before those of tags decided.
     pub steps: Vec<Step>,
-    /// What [`Policy::decide`](super::Policy::decide) says of the same request.
+    /// Result of [`Policy::decide`](super::Policy::decide) for the same request.
     pub decision: Decision<'p>,
-    /// What [`Policy::judge`](super::Policy::judge) says of it.
+    /// Result of [`Policy::judge`](super::Policy::judge) for the same request.
     pub judgement: Judgement<'p>,
 }
 
-/// What rules and lists may do to robots on a request.
+/// Possible effect of rules and lists on a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
-    /// Some robot may get something else.
+    /// Some robots may get a different response.
     Acts,
-    /// Whoever passes gets the same, and robots may be slowed down.
+    /// All passing requests get the same response, but robots may be slowed down.
     Alike,
 }
 
-/// Rules that matched and decided nothing.
+/// Rules that matched a request without deciding about it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Aside<'p> {
     pub(super) slowed_by: Option<&'p Rule>,
     pub(super) errors_by: Option<&'p Rule>,
-    /// The first of those that only note what they would do.
+    /// The first rule that only reports its action.
     pub(super) noted: Option<&'p Rule>,
 }
 
 impl<'p> Aside<'p> {
-    /// Returns the place of the first rule that counts what this one does, if it slows down.
+    /// Returns the slot for the first rate-limiting rule of the same type (requests or errors).
     pub(super) fn first_like(&mut self, rule: &Rule) -> Option<&mut Option<&'p Rule>> {
         let limiter = rule.rate_limiter()?;
         Some(match limiter.errors() {
@@ -77,7 +76,7 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Returns `true` if the robot gets something else than a person, or may.
+    /// Returns `true` if the robot's response may differ from a human visitor's.
     pub(super) fn is_felt(&self) -> bool {
         self.paced_by().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
@@ -86,7 +85,7 @@ impl<'p> Judgement<'p> {
         Self::new(Decision::Pass(reason))
     }
 
-    /// Decides by the list of denied robots.
+    /// Creates the decision of the list of denied robots.
     pub(super) fn deny(redirect: &'p Redirect) -> Self {
         Self {
             word: "deny",
@@ -108,7 +107,7 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Returns the word for what decided: "rule", "deny", "spoofed", "purpose" or why it passes.
+    /// Returns the cause: "rule", "deny", "spoofed", "purpose" or the reason to pass.
     #[must_use]
     pub fn cause(&self) -> &'static str {
         match self.decision {
@@ -118,8 +117,8 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Where rules do no more than slow robots down, or give the same headers to everybody, the page
-    /// is the same for all.
+    /// If rules only slow down robots or add the same headers for all visitors, the page is the
+    /// same for all.
     pub(super) fn within(mut self, reach: Reach) -> Self {
         if let (Decision::Pass(_), Reach::Alike) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
@@ -127,7 +126,7 @@ impl<'p> Judgement<'p> {
         self
     }
 
-    /// Adds the rules that matched before it.
+    /// Adds the rules that matched before.
     pub(super) fn beside(mut self, aside: Aside<'p>) -> Self {
         let Aside {
             slowed_by,
@@ -138,7 +137,7 @@ impl<'p> Judgement<'p> {
         self
     }
 
-    /// Returns `true` unless the page is one that is made for robots to find.
+    /// Returns `true` unless the page is intended for robots.
     #[must_use]
     pub fn is_for_application(&self) -> bool {
         let made = [
@@ -151,18 +150,18 @@ impl<'p> Judgement<'p> {
             .is_none_or(|reason| !made.contains(&reason))
     }
 
-    /// Returns the rules whose rate limiters are asked.
+    /// Returns the rules whose rate limiters are checked.
     pub fn paced_by(&self) -> impl Iterator<Item = &'p Rule> + use<'p> {
         [self.slowed_by, self.errors_by].into_iter().flatten()
     }
 
-    /// Returns a step for each header that its rules give.
+    /// Returns a step for each header that the rules add.
     pub(super) fn header_steps(&self) -> impl Iterator<Item = Step> {
-        let slowed = self.slowed_by.map(|rule| (rule, "The 429 has"));
+        let slowed = self.slowed_by.map(|rule| (rule, "The 429 response has"));
         let whose = if self.decision.goes_on() {
             "The response gets"
         } else {
-            "The answer has"
+            "The response has"
         };
         let decided = self.rule.map(|rule| (rule, whose));
         let rules = slowed.into_iter().chain(decided);
@@ -175,7 +174,7 @@ impl<'p> Judgement<'p> {
         })
     }
 
-    /// Adds the steps that say what is done.
+    /// Adds the steps that describe the action.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
         for limiter in self.paced_by().filter_map(Rule::rate_limiter) {
             trace.step(Action::Slow.as_str(), || limiter.sentence());
@@ -188,10 +187,10 @@ impl<'p> Judgement<'p> {
 }
 
 impl Explanation<'_> {
-    /// Lets a request pass after all: robots.txt names the page.
+    /// Lets a request pass because robots.txt names the page.
     pub(super) fn pass_named(&mut self) {
         let name = "never";
-        let text = "But /robots.txt names the page for robots, so that it passes.".to_owned();
+        let text = "But /robots.txt names the page for robots, so the request passes.".to_owned();
         self.steps.push(Step { name, text });
         self.judgement = Judgement::pass(PassReason::NeverFiltered);
         self.decision = self.judgement.decision;

@@ -1,4 +1,4 @@
-//! Token buckets of very many senders, in memory that has an end.
+//! Token buckets of a large number of senders, in bounded memory.
 
 use std::{
     collections::BTreeMap,
@@ -15,42 +15,42 @@ use super::{
     fleet_pace::BucketDebt,
 };
 
-/// Parts of the table, each with a lock of its own.
+/// Number of shards of the table, each with a separate lock.
 const SHARDS: usize = 64;
 
-/// Bits of a key that name its shard.
+/// Number of bits of a key that select its shard.
 const SHARD_BITS: u32 = SHARDS.ilog2();
 
-/// Buckets that one place has room for.
+/// Number of buckets in a set.
 const WAYS: usize = 16;
 
-/// Places of a shard as soon as it has any.
+/// Initial number of sets in a shard.
 const MIN_SETS: usize = 4;
 
-/// Places of a shard at most: 31 MiB of all shards, two million buckets.
+/// Maximum number of sets in a shard: 31 MiB in all shards, two million buckets.
 pub(super) const MAX_SETS: usize = 1_984;
 
-/// Buckets of a shard that the other instances have not been told of, at most.
+/// Maximum number of a shard's buckets that are still to be sent to the other instances.
 ///
-/// Of all shards they are told within some seconds; who comes beyond that is known to one instance.
+/// All shards are sent within a few seconds. Debts beyond the limit remain local.
 const MAX_UNTOLD: usize = 1_024;
 
-/// Token buckets of one rate by keys, which are hashes with a seed that nobody knows.
+/// Token buckets with one rate, by keys that are hashes with a secret seed.
 ///
-/// A bucket that is full again needs no memory. Each key has one place, which holds 16 buckets;
-/// where they are all in debt the shard grows, and where it has its full size the
-/// bucket goes that would be full first. So who is in debt to his whole depth stays until 16 others
-/// at his place are deeper in debt, and nobody knows who they would have to be.
+/// A full bucket needs no memory. Each key belongs to one set of 16 buckets. If all of them are in
+/// debt, the shard grows; at its maximum size, the bucket that would be full first is evicted. A
+/// sender with the maximum debt is therefore kept until 16 others in the same set have a deeper
+/// debt, and clients cannot know which senders these would be.
 #[derive(Debug)]
 pub(super) struct KeyTable {
     rate: Rate,
     max_sets: usize,
-    /// Instances that take from the same buckets, this one among them.
+    /// Number of instances that share the buckets, including this one.
     sharers: AtomicU32,
     shards: Box<[Shard; SHARDS]>,
 }
 
-/// Aligned so that no two cores that ask two shards write to one line of a cache.
+/// Aligned so that two cores that use two shards do not write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Shard(Mutex<Places>);
@@ -58,12 +58,12 @@ struct Shard(Mutex<Places>);
 #[derive(Debug, Default)]
 struct Places {
     sets: Vec<[Entry; WAYS]>,
-    /// Debts that the other instances do not know of, in microseconds; none where there are no
-    /// others.
+    /// Debts that the other instances do not know yet, in microseconds; empty without other
+    /// instances.
     untold: BTreeMap<u64, i64>,
 }
 
-/// Bucket of a key, 16 bytes; one of zeros has been full since 1970.
+/// Bucket of a key, 16 bytes. All zeros: a bucket that has been full since 1970.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     key: u64,
@@ -71,7 +71,7 @@ struct Entry {
 }
 
 impl KeyTable {
-    /// Creates a table whose shards have so many places at most.
+    /// Creates a table with at most `max_sets` sets per shard.
     pub(super) fn new(rate: Rate, max_sets: usize) -> Self {
         Self {
             rate,
@@ -81,9 +81,9 @@ impl KeyTable {
         }
     }
 
-    /// Takes a token of a key; where there is none, returns how long to wait for one.
+    /// Takes a token of a key. If the bucket is empty, returns the time until the next token.
     ///
-    /// Who comes too soon does not put off the next.
+    /// A request that comes too early does not delay the next one.
     pub(super) fn take(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let mut places = self.places(key);
@@ -99,14 +99,14 @@ impl KeyTable {
         Ok(())
     }
 
-    /// Finds what [`take`](Self::take) would, and takes nothing.
+    /// Returns the result of [`take`](Self::take) without taking a token.
     pub(super) fn peek(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
         let full_us = self.places(key).find(key).map(|entry| entry.full_us);
         let full_us = full_us.unwrap_or(i64::MIN);
         refilled(full_us, micros(now_ms), self.rate()).map(drop)
     }
 
-    /// Gives the token back that was taken last.
+    /// Puts back the last token that was taken.
     pub(super) fn give_back(&self, key: u64) {
         let rate = self.rate();
         let mut places = self.places(key);
@@ -118,14 +118,14 @@ impl KeyTable {
         }
     }
 
-    /// Forgets all buckets.
+    /// Removes all buckets from the table.
     pub(super) fn clear(&self) {
         for shard in self.shards.iter() {
             *shard.places() = Places::NONE;
         }
     }
 
-    /// Sets how many instances take from the same buckets, at least this one.
+    /// Sets the number of instances that share the buckets, at least 1.
     pub(super) fn set_sharers(&self, sharers: u32, now_ms: i64) {
         let before = self.sharers.swap(sharers.max(1), Ordering::Relaxed);
         let now_us = micros(now_ms);
@@ -133,13 +133,13 @@ impl KeyTable {
             let mut places = shard.places();
             places.untold.clear();
             if sharers > 1 {
-                // What was taken alone is news to the others.
+                // Tokens taken before are unknown to the new instances.
                 places.note_debts(now_us, self.rate());
             }
         }
     }
 
-    /// Takes out what the other instances do not know of, the deepest debts first.
+    /// Removes and returns the debts that the other instances do not know yet, deepest first.
     pub(super) fn untold(&self, most: usize) -> Vec<BucketDebt> {
         let all = self
             .shards
@@ -154,14 +154,14 @@ impl KeyTable {
         all
     }
 
-    /// Notes what the other instances still do not know of.
+    /// Adds debts that the other instances do not know yet.
     pub(super) fn note(&self, debts: &[BucketDebt]) {
         for debt in debts {
             self.places(debt.key).note(debt.key, debt.debt_us);
         }
     }
 
-    /// Sets buckets to what all instances together have taken, as far as they have told.
+    /// Sets buckets to the total of all instances, as far as they have reported it.
     pub(super) fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let sharers = i64::from(self.sharers.load(Ordering::Relaxed));
@@ -177,7 +177,7 @@ impl KeyTable {
         }
     }
 
-    /// Returns the memory that it has, in bytes.
+    /// Returns the memory in use, in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
         let places = self.shards.iter().map(|shard| shard.0.lock().unwrap());
@@ -188,13 +188,13 @@ impl KeyTable {
     }
 
     fn rate(&self) -> Rate {
-        // A number alone: no other memory hangs on it.
+        // A single number, on which no other memory depends.
         self.rate.shared_by(self.sharers.load(Ordering::Relaxed))
     }
 
     #[expect(
         clippy::indexing_slicing,
-        reason = "these bits name one of as many shards"
+        reason = "the bits select one of exactly as many shards"
     )]
     fn places(&self, key: u64) -> MutexGuard<'_, Places> {
         let shard = usize::try_from(key >> (u64::BITS - SHARD_BITS)).unwrap_or_default();
@@ -204,7 +204,7 @@ impl KeyTable {
 
 impl Shard {
     fn places(&self) -> MutexGuard<'_, Places> {
-        // What a panic left half way are buckets still.
+        // Buckets that a panic left half updated are still usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -250,7 +250,7 @@ impl Places {
         self.set(key).is_some_and(|set| set.iter().any(is_full))
     }
 
-    /// Puts a bucket in the place of the one at its place that has the least debt.
+    /// Replaces the bucket with the least debt in the set.
     fn put(&mut self, entry: Entry, now_us: i64, rate: Rate) {
         let set = self.set(entry.key).into_iter().flatten();
         if let Some(least) = set.min_by_key(|entry| entry.debt_us(now_us, rate)) {
@@ -269,7 +269,7 @@ impl Places {
     }
 
     fn set(&mut self, key: u64) -> Option<&mut [Entry; WAYS]> {
-        // The 32 bits behind those of the shard, as a fraction of all places.
+        // The 32 bits after the shard's bits, as a fraction of all sets.
         let fraction = key << SHARD_BITS >> 32;
         let at = (fraction * self.sets.len() as u64) >> 32;
         self.sets.get_mut(usize::try_from(at).ok()?)
@@ -277,10 +277,10 @@ impl Places {
 }
 
 impl Entry {
-    /// Returns how long it is until the bucket is full; 0: it is as good as a new one.
+    /// Returns the time until the bucket is full; 0 if it equals a new one.
     fn debt_us(self, now_us: i64, rate: Rate) -> i64 {
         let debt_us = self.full_us.saturating_sub(now_us);
-        // Farther ahead than a bucket is deep: the clock was set back.
+        // More than the depth of a bucket: the clock was set back.
         if debt_us > rate.most_debt_us() {
             0
         } else {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_addresses_have_buckets_of_their_own_in_32_mib() {
+    fn a_million_addresses_have_separate_buckets_in_32_mib() {
         let (table, hasher) = (KeyTable::new(rate(), MAX_SETS), RandomState::new());
         let keys = || (0..1_000_000_u32).map(|address| hasher.hash_one(address));
         let empty = table.bytes();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_senders_take_little_memory_and_those_who_are_full_again_none() {
+    fn few_senders_need_little_memory_and_full_buckets_none() {
         let (table, hasher) = (KeyTable::new(rate(), MAX_SETS), RandomState::new());
         for hour in 0..100 {
             for sender in 0..100 {
@@ -341,13 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn many_who_ask_once_free_nobody_who_is_spent() {
+    fn many_single_requests_do_not_evict_an_exhausted_bucket() {
         let (table, hasher) = (KeyTable::new(rate(), MAX_SETS), RandomState::new());
         let spent: Vec<_> = (0..100).map(|n| hasher.hash_one(("spent", n))).collect();
         for &key in spent.iter().chain(&spent) {
             table.take(key, 0).unwrap();
         }
-        // More than there is room for, so that some of them go.
+        // More than the table can hold, so some are evicted.
         for address in 0..4_000_000_u32 {
             table.take(hasher.hash_one(address), 1).unwrap();
         }
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_from_many_threads_gets_no_more() {
+    fn requests_from_many_threads_share_one_limit() {
         let table = KeyTable::new(Rate::new(1_000, Duration::from_hours(1), 1_000), MAX_SETS);
         let served = || (0..1_000).filter(|_| is_served(&table, 7, 0)).count();
         let all: usize = thread::scope(|scope| {
@@ -376,21 +376,21 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_locks_nobody_out() {
+    fn a_clock_set_back_blocks_no_request() {
         let table = KeyTable::new(rate(), MAX_SETS);
         for now_ms in [i64::MAX, i64::MAX, 1_000_000_000_000, i64::MIN, -5, 0] {
             assert!(is_served(&table, 7, now_ms), "{now_ms}");
         }
     }
 
-    /// A bucket as one would explain it: tokens that come back with time.
+    /// Reference implementation of a bucket, with tokens that return over time.
     struct Tokens {
-        /// In microseconds of the time that one takes to come back.
+        /// In microseconds until a token returns.
         level_us: i64,
         at_ms: i64,
     }
 
-    /// What instances have told each other: when each bucket is full.
+    /// Data that the instances have exchanged: the time when each bucket is full.
     #[derive(Default)]
     struct Told(HashMap<u64, i64>);
 
@@ -411,7 +411,7 @@ mod tests {
         }
     }
 
-    /// Creates what so many instances keep of two an hour, both at once, that count together.
+    /// Creates the tables of `instances` instances that share a rate.
     fn fleet(rate: Rate, instances: usize) -> Vec<KeyTable> {
         let tables: Vec<_> = (0..instances)
             .map(|_| KeyTable::new(rate, MAX_SETS))
@@ -423,12 +423,12 @@ mod tests {
     }
 
     #[test]
-    fn what_one_instance_has_served_the_others_do_not_serve_again() {
+    fn tokens_taken_on_one_instance_are_missing_on_the_others() {
         let hour = Duration::from_hours(1);
         let tables = fleet(Rate::new(30, hour, 30), 3);
         let mut told = Told::default();
         let served = |table: &KeyTable| (0..100).filter(|_| is_served(table, 7, 0)).count();
-        // A third is his who knows nothing of the others.
+        // An instance without the others' counts serves a third.
         assert_eq!(served(&tables[0]), 10);
         for left in [20, 13, 8] {
             for table in &tables {
@@ -440,12 +440,12 @@ mod tests {
             let share = usize::div_ceil(left, 3);
             assert_eq!(served(&tables[0]), share, "{left}");
         }
-        // Whom nobody told anything gives his share, and no more.
+        // An instance without news serves its share, and no more.
         assert_eq!((served(&tables[1]), served(&tables[2])), (3, 3));
     }
 
     #[test]
-    fn what_one_has_served_alone_is_news_to_the_second() {
+    fn tokens_taken_alone_are_reported_to_a_second_instance() {
         let tables = [0; 2].map(|_| KeyTable::new(rate(), MAX_SETS));
         assert!(is_served(&tables[0], 7, 0) && is_served(&tables[0], 7, 0));
         for table in &tables {
@@ -455,13 +455,13 @@ mod tests {
         told.add(&tables[0], 1);
         told.tell(&tables[1], 1);
         assert!(!is_served(&tables[1], 7, 2));
-        // Alone again, one has no more to tell.
+        // A single instance has nothing to report.
         tables[0].set_sharers(1, 3);
         assert!(tables[0].untold(9).is_empty());
     }
 
     #[test]
-    fn the_deepest_debts_are_told_first_and_the_others_later() {
+    fn the_deepest_debts_are_reported_first() {
         let table = &fleet(Rate::new(100, Duration::from_hours(1), 100), 2)[0];
         let hasher = RandomState::new();
         let key = |n: u32| hasher.hash_one(n);
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_be_told_has_an_end() {
+    fn unreported_debts_are_limited() {
         let table = &fleet(rate(), 2)[0];
         let hasher = RandomState::new();
         for address in 0..500_000_u32 {
@@ -498,7 +498,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_key_gets_what_its_own_bucket_would_give(
+        fn each_key_gets_the_tokens_of_its_own_bucket(
             requests in 1..50_u32,
             per_ms in 100..100_000_i64,
             burst in 1..10_u32,
@@ -526,7 +526,7 @@ mod tests {
                 let found = is_served(&table, hasher.hash_one(key), now_ms);
                 prop_assert_eq!(found, expected, "{} at {}", key, now_ms);
             }
-            // Over any time: no more than the burst and what came back since.
+            // In any period: no more than the burst and the tokens returned since.
             for times in served.values() {
                 for (at, first) in times.iter().enumerate() {
                     for (count, last) in times.iter().skip(at).zip(1_i64..).map(|(t, n)| (n, t)) {
@@ -537,9 +537,9 @@ mod tests {
             }
         }
 
-        /// Nobody knows what the others have taken since they told it last.
+        /// The tokens that the others took since the last exchange are unknown.
         #[test]
-        fn a_fleet_serves_half_a_burst_too_much_at_most_and_two_for_each_other_instance(
+        fn instances_exceed_a_limit_by_at_most_half_a_burst_and_two_per_other_instance(
             instances in 1..6_usize,
             requests in 1..50_u32,
             per_ms in 1_000..60_000_i64,

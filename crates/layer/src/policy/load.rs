@@ -1,4 +1,4 @@
-//! The load of a site, and rules that act only under it.
+//! Load of a site, and rules that act only under load.
 
 use std::{
     fmt,
@@ -8,47 +8,47 @@ use std::{
     },
 };
 
-/// Seconds that have to be below before a rule acts no more.
+/// Number of seconds that the load must stay below the threshold before a rule stops acting.
 ///
-/// Without them one that keeps the load down would end its own reason, and begin again.
+/// Otherwise a rule that reduces the load would switch itself off and on.
 const HOLD_SECONDS: i64 = 10;
 
-/// Answers that the mean of their times is of, where a second has fewer.
+/// Minimum number of responses in the mean response time.
 const MEAN_OF: u64 = 16;
 
-/// Load at which a rule begins to act: at one of these, where it names both.
+/// Load at which a rule starts to act. If both values are set, one of them is enough.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct LoadThreshold {
     pub(super) requests_per_second: Option<u32>,
     pub(super) upstream_milliseconds: Option<u32>,
 }
 
-/// Whether a rule acts by the load of its site, judged once a second.
+/// State of a rule that acts under load, updated once per second.
 #[derive(Debug)]
 pub(super) struct LoadGate {
     threshold: LoadThreshold,
     is_open: AtomicBool,
-    /// The second before which it stays open.
+    /// The second at which the rule stops acting.
     until: AtomicI64,
-    /// What was measured last; nothing was before the first request.
+    /// Whether the load was measured; the values below are the latest ones.
     is_measured: AtomicBool,
     requests: AtomicU64,
     upstream_ms: AtomicU64,
 }
 
-/// Load of a site, measured second by second without a lock.
+/// Load of a site, measured per second without a lock.
 #[derive(Debug, Default)]
 pub(super) struct SiteLoad {
-    /// The second that is counted now.
+    /// Current second, in seconds since 1970.
     second: AtomicI64,
     requests: AtomicU64,
     answers: AtomicU64,
     answers_ms: AtomicU64,
-    /// Mean of the times until answers begin; in microseconds, so that many small steps are not lost.
+    /// Mean time to the start of a response, in microseconds so that small changes add up.
     mean_us: AtomicU64,
 }
 
-/// Load of the last whole second.
+/// Load of the last full second.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Load {
     second: i64,
@@ -56,7 +56,7 @@ pub(super) struct Load {
     upstream_ms: u64,
 }
 
-/// Measurement of the time until a request is answered.
+/// Running measurement of a response time.
 #[derive(Debug)]
 pub struct AnswerTime {
     load: Arc<SiteLoad>,
@@ -64,7 +64,7 @@ pub struct AnswerTime {
 }
 
 impl LoadThreshold {
-    /// Returns it, if it names anything.
+    /// Returns the threshold, if it sets a value.
     pub(super) fn some(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
@@ -78,13 +78,13 @@ impl LoadThreshold {
     }
 }
 
-/// Shows it as "50 requests a second or 800 ms of the upstream".
+/// Formats as "50 requests per second or 800 ms upstream response time".
 impl fmt::Display for LoadThreshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let requests = self.requests_per_second;
-        let requests = requests.map(|number| format!("{number} requests a second"));
+        let requests = requests.map(|number| format!("{number} requests per second"));
         let upstream = self.upstream_milliseconds;
-        let upstream = upstream.map(|number| format!("{number} ms of the upstream"));
+        let upstream = upstream.map(|number| format!("{number} ms upstream response time"));
         let both: Vec<_> = requests.into_iter().chain(upstream).collect();
         f.write_str(&both.join(" or "))
     }
@@ -106,14 +106,14 @@ impl LoadGate {
         self.is_open.load(Relaxed)
     }
 
-    /// Judges the load of another second.
+    /// Updates the state with the load of the last second.
     pub(super) fn judge(&self, load: Load) {
         if self.threshold.is_reached(load) {
             let until = load.second.saturating_add(HOLD_SECONDS);
             self.until.store(until, Relaxed);
         }
         let until = self.until.load(Relaxed);
-        // Farther ahead than it is held: the clock was set back.
+        // The end is further ahead than possible: the clock was set back.
         let is_open = load.second < until && until - load.second <= HOLD_SECONDS;
         self.is_open.store(is_open, Relaxed);
         self.requests.store(load.requests, Relaxed);
@@ -121,30 +121,30 @@ impl LoadGate {
         self.is_measured.store(true, Relaxed);
     }
 
-    /// Returns why the rule does or does not act now.
+    /// Returns the reason why the rule acts or does not act, as a clause.
     pub(super) fn reason(&self) -> String {
         let threshold = self.threshold;
         if !self.is_measured.load(Relaxed) {
             return format!(
-                "it depends on the load, which only a server measures: it acts from {threshold} on"
+                "the rule acts at a load of {threshold}, which only a running server measures"
             );
         }
         let (requests, ms) = (self.requests.load(Relaxed), self.upstream_ms.load(Relaxed));
-        let now = format!("{requests} requests a second and {ms} ms of the upstream");
+        let now = format!("{requests} requests per second and {ms} ms upstream response time");
         if self.is_open() {
-            format!("the load is {now}, and was {threshold} or more within {HOLD_SECONDS} s")
+            format!("the load is {now}, and reached {threshold} in the last {HOLD_SECONDS} s")
         } else {
-            format!("the load is {now}, and it acts from {threshold} on")
+            format!("the load is {now}, and the rule acts at {threshold}")
         }
     }
 }
 
 impl SiteLoad {
-    /// Counts a request; returns the load as it was when it is the first one of a second.
+    /// Counts a request. For the first request of a second, returns the previous second's load.
     pub(super) fn count(&self, now_ms: i64) -> Option<Load> {
         let second = now_ms.div_euclid(1_000);
         let before = self.second.load(Relaxed);
-        // Of several threads at the turn of a second one makes it.
+        // At the turn of a second, one of several threads updates the load.
         let has_turned = second != before
             && self
                 .second
@@ -155,7 +155,7 @@ impl SiteLoad {
         load
     }
 
-    /// Begins to measure the time until a request is answered.
+    /// Starts to measure the time until a request is answered.
     pub(super) fn begin(self: &Arc<Self>, now_ms: i64) -> AnswerTime {
         AnswerTime {
             load: Arc::clone(self),
@@ -168,7 +168,7 @@ impl SiteLoad {
         let answers = self.answers.swap(0, Relaxed);
         let answers_ms = self.answers_ms.swap(0, Relaxed);
         let gone = second.saturating_sub(before);
-        // Nobody has asked for whole seconds: what was counted is longer ago.
+        // After seconds without requests, the counted requests are older.
         let requests = if gone == 1 { counted } else { 0 };
         let is_recent = (0..=HOLD_SECONDS).contains(&gone);
         let mean_us = if is_recent {
@@ -176,7 +176,7 @@ impl SiteLoad {
         } else {
             0
         };
-        // Where an upstream hangs no answer comes, and the mean stays.
+        // If an upstream hangs, there are no responses, and the mean is unchanged.
         let mean_us = moved(mean_us, answers, answers_ms);
         self.mean_us.store(mean_us, Relaxed);
         Load {
@@ -187,7 +187,7 @@ impl SiteLoad {
     }
 }
 
-/// Returns the mean with further answers in it; few of them move it little.
+/// Returns the mean including further responses. A few responses change the mean little.
 fn moved(mean_us: u64, answers: u64, answers_ms: u64) -> u64 {
     let Some(new_us) = answers_ms.saturating_mul(1_000).checked_div(answers) else {
         return mean_us;
@@ -198,7 +198,7 @@ fn moved(mean_us: u64, answers: u64, answers_ms: u64) -> u64 {
 }
 
 impl AnswerTime {
-    /// Ends the measurement: the answer begins, or nobody waits for it any more.
+    /// Ends the measurement when the response starts or the client disconnects.
     pub fn end(self, now_ms: i64) {
         let gone_ms = now_ms.saturating_sub(self.begun_ms);
         let gone_ms = u64::try_from(gone_ms).unwrap_or_default();
@@ -220,7 +220,7 @@ mod tests {
         })
     }
 
-    /// Site whose load a gate judges, second by second.
+    /// Simulates a site, and updates a gate every second.
     struct Site {
         load: Arc<SiteLoad>,
         gate: LoadGate,
@@ -237,8 +237,8 @@ mod tests {
             }
         }
 
-        /// Has so many requests in a second, each answered in that time; returns whether the rule
-        /// acts on the last of them.
+        /// Simulates a second of requests with a fixed response time. Returns whether the rule acts
+        /// on the last one.
         fn second(&mut self, requests: usize, answer_ms: i64) -> bool {
             for _ in 0..requests {
                 if let Some(load) = self.load.count(self.now_ms) {
@@ -253,26 +253,26 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_acts_after_a_second_over_and_until_ten_were_below() {
+    fn a_rule_acts_after_a_second_of_load_until_ten_seconds_without() {
         let mut site = Site::new(gate(Some(5), None));
         let seconds = [4, 5, 1].map(|requests| site.second(requests, 0));
         assert_eq!(seconds, [false, false, true]);
         let below: Vec<_> = (0..10).map(|_| site.second(1, 0)).collect();
         assert_eq!(below, [vec![true; 9], vec![false]].concat());
         assert!(!site.second(5, 0) && site.second(4, 0));
-        // One second over in ten is enough to go on.
+        // One second above the threshold in ten is enough to continue.
         let on = (0..50).map(|second| site.second(if second % 9 == 0 { 5 } else { 1 }, 0));
         assert_eq!(on.collect::<Vec<_>>(), [true; 50]);
     }
 
     #[test]
-    fn a_pause_ends_it() {
+    fn a_pause_ends_the_load() {
         let mut site = Site::new(gate(Some(5), Some(5_000)));
         site.second(20, 9_000);
         assert!(site.second(1, 0));
         site.now_ms += 60_000;
         assert!(!site.second(1, 0));
-        // What was counted before the pause is none of the second before.
+        // Requests before the pause do not count for the last second.
         site.second(20, 0);
         site.now_ms += 60_000;
         assert!(!site.second(1, 0));
@@ -288,15 +288,19 @@ mod tests {
         assert!(!site.second(20, 100));
         site.second(20, 1_500);
         assert!(site.second(20, 100));
-        assert!(site.gate.reason().contains("1500 ms of the upstream"));
+        assert!(
+            site.gate
+                .reason()
+                .contains("1500 ms upstream response time")
+        );
     }
 
     #[test]
-    fn what_hangs_is_not_forgotten_at_once() {
+    fn a_hanging_upstream_keeps_the_mean() {
         let mut site = Site::new(gate(None, Some(1_000)));
         site.second(20, 3_000);
         for _ in 0..30 {
-            // They come, and none of them is answered.
+            // These requests get no response.
             if let Some(load) = site.load.count(site.now_ms) {
                 site.gate.judge(load);
             }
@@ -317,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_holds_nothing_for_ever() {
+    fn a_clock_set_back_does_not_keep_a_rule_acting() {
         let mut site = Site::new(gate(Some(5), None));
         site.second(9, 0);
         assert!(site.second(1, 0));
@@ -330,16 +334,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_measured_is_told_so() {
+    fn a_missing_measurement_is_reported() {
         let gate = gate(Some(50), Some(800));
-        let told = "it depends on the load, which only a server measures: it acts from \
-            50 requests a second or 800 ms of the upstream on";
+        let told = "the rule acts at a load of 50 requests per second or 800 ms \
+            upstream response time, which only a running server measures";
         assert_eq!(gate.reason(), told);
     }
 
     proptest! {
         #[test]
-        fn it_acts_where_one_of_the_last_ten_seconds_was_over(
+        fn a_rule_acts_if_one_of_the_last_ten_seconds_was_above(
             seconds in proptest::collection::vec(1..9_usize, 1..60),
         ) {
             let mut site = Site::new(gate(Some(5), None));

@@ -1,173 +1,164 @@
-//! What to do with a request, and why.
+//! Decisions about requests, with their reasons.
 //!
-//! A [`Policy`] is plain data and plain functions: filter patterns, the
-//! redirect target, the paths that are never redirected, and rules.
+//! A [`Policy`] is immutable data without I/O: filter patterns, the redirect target, the paths that
+//! are never redirected, and rules.
 //!
 //! # Filter patterns
 //!
-//! A filter pattern is a glob that has to match a path as a whole:
+//! A filter pattern is a glob that must match the whole path:
 //!
 //! | pattern | matches |
 //! | --- | --- |
-//! | `*` | any run of characters, slashes included, or nothing |
+//! | `*` | any run of characters, including slashes, or nothing |
 //! | `?` | one character |
-//! | `[abc]`, `[a-z]` | one of these characters; `]` as itself comes first, `-` first or last |
-//! | `[!abc]`, `[^abc]` | one character that is none of these |
+//! | `[abc]`, `[a-z]` | one of these characters; place `]` first and `-` first or last |
+//! | `[!abc]`, `[^abc]` | one character except these |
 //! | `\*` | the character after the backslash; in a list `\,` is a comma |
-//! | `%C3%A9` | the bytes that the escapes stand for, so that a copied path is a pattern |
-//! | anything else | itself; upper and lower case are different |
+//! | `%C3%A9` | the decoded bytes, so that a copied path is a valid pattern |
+//! | anything else | itself; patterns are case-sensitive |
 //!
-//! The path is compared without its query, percent-decoded once (`%2F` is a
-//! slash then), with doubled slashes merged and `.` and `..` resolved: what
-//! `/a/%2e%2e/b` and `//b` name is `/b`. A backslash is a character like others.
+//! Patterns are compared with the path without its query, percent-decoded once (`%2F` becomes
+//! a slash), with doubled slashes merged and `.` and `..` resolved: `/a/%2e%2e/b` and `//b`
+//! both become `/b`. A backslash is an ordinary character.
 //!
-//! `/members-only-stuff/*` does not match `/members-only-stuff`, which has no
-//! slash at the end; `/members-only-stuff*` does, and matches
-//! `/members-only-stuffing` too. Name both paths where that matters.
+//! `/members-only-stuff/*` does not match `/members-only-stuff`, which has no trailing slash;
+//! `/members-only-stuff*` does, but also matches `/members-only-stuffing`. List both paths where
+//! this matters.
 //!
 //! # Robot heaven
 //!
-//! A request for the redirect URL is never redirected, nor is one for a path
-//! below it: `/robot-heaven/` covers `/robot-heaven` and `/robot-heaven/a/b`,
-//! not `/robot-heavenly`. A page such as `/heaven/index.html` covers itself, not its
-//! directory; where heaven has more pages under a pattern, name the directory.
-//! The root `/` covers the root page alone.
+//! A request for the redirect URL or a path below it is never redirected: `/robot-heaven/` covers
+//! `/robot-heaven` and `/robot-heaven/a/b`, but not `/robot-heavenly`. A page such as
+//! `/heaven/index.html` covers itself, not its directory; if heaven has more pages that match a
+//! filter pattern, use the directory. The root `/` covers only the root page.
 //!
-//! An absolute URL covers these paths on its own host, ports and case compared
-//! as HTTP does, and on every host if its host is one of
-//! [`own_hosts`](PolicyBuilder::own_hosts).
+//! An absolute URL covers these paths on its own host (compared with port and in any case, as HTTP
+//! does), and on every host if its host is one of [`own_hosts`](PolicyBuilder::own_hosts).
 //!
-//! Never redirected are also `/robots.txt`, sitemaps at the root, `/.well-known/`,
-//! `/llms.txt`, `/ai.txt`, `/ads.txt`, `/app-ads.txt`, `/security.txt`, `/favicon.ico`,
-//! and what [`never`](PolicyBuilder::never) adds; nor is what the `Sitemap` and `License`
-//! lines of the robots.txt in force name, each by its very path and query.
+//! `/robots.txt`, sitemaps at the root, `/.well-known/`, `/llms.txt`, `/ai.txt`, `/ads.txt`,
+//! `/app-ads.txt`, `/security.txt`, `/favicon.ico` and paths added by
+//! [`never`](PolicyBuilder::never) are never redirected either, nor are the exact URLs in the
+//! `Sitemap` and `License` lines of the active robots.txt.
 //!
 //! # Rules
 //!
-//! Rules say what is done with which robots, and on which paths. A person passes, unless a
-//! rule names [people](crate::detect::Kind::PEOPLE). For a robot the first of these that
-//! applies decides:
+//! Rules determine the action for certain robots on certain paths. Human visitors pass, unless a
+//! rule names [people](crate::detect::Kind::PEOPLE). For a robot, the first applicable step
+//! decides:
 //!
-//! 1. paths that are never redirected, and robot heaven: the robot passes;
-//! 2. the rules of the [overlay](Overlay), which are made while the policy is in force;
-//! 3. [`allow_robots`](PolicyBuilder::allow_robots): it passes, unless its claim is spoofed;
-//! 4. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
-//!    patterns: it is redirected;
-//! 5. on the same paths, whether impostors are [redirected](PolicyBuilder::spoofed);
-//! 6. the [rules](PolicyBuilder::rule) in their order: the first whose
-//!    conditions all hold decides, unless it slows down;
-//! 7. on paths of the filter patterns, its purpose: whether it is one of those
-//!    [redirected](PolicyBuilder::purposes).
+//! 1. Paths that are never redirected, and robot heaven: the robot passes.
+//! 2. The rules of the [overlay](Overlay), which are added at run time.
+//! 3. [`allow_robots`](PolicyBuilder::allow_robots): the robot passes, unless its claim is spoofed.
+//! 4. [`deny_robots`](PolicyBuilder::deny_robots), on filtered paths: the robot is redirected.
+//! 5. On filtered paths, robots with a spoofed claim may be [redirected](PolicyBuilder::spoofed).
+//! 6. The [rules](PolicyBuilder::rule) in order: the first rule whose conditions all hold decides,
+//!    unless its action is to slow down.
+//! 7. On filtered paths, the robot is redirected if its purpose is one of the
+//!    [redirected purposes](PolicyBuilder::purposes).
 //!
-//! A [`Rule`] without paths applies to those of the filter patterns; one with
-//! paths applies to these alone, whether a filter pattern matches them or not. The
-//! target of a rule's redirect counts as heaven for all rules: no robot is redirected
-//! from there. Rules do not apply to paths that are never redirected.
+//! A [`Rule`] without paths applies to filtered paths. A rule with paths applies to these paths
+//! only, filtered or not. The redirect target of a rule counts as heaven for all rules: robots are
+//! not redirected from there. Rules do not apply to paths that are never redirected.
 //!
-//! [`Action`] lists what a rule can do, and to which methods it applies without some of
-//! its own. The lists and the purposes apply to the methods redirected alone.
+//! [`Action`] lists the actions, and the methods that a rule without methods applies to. The lists
+//! and purposes apply to the redirected methods only.
 //!
-//! Whoever sends no User-Agent, or an empty one, is [nameless](crate::detect::Kind::Nameless):
-//! it passes, unless a list or a rule names it. A rule about every robot does not. Whoever
-//! sends a User-Agent that many people [share](crate::detect::Kind::Shared) passes likewise,
-//! unless a rule names such visitors; no list does.
+//! A request without a User-Agent is [nameless](crate::detect::Kind::Nameless) and passes, unless a
+//! list or a rule names `nameless`; a rule for all robots does not. A User-Agent that many visitors
+//! [share](crate::detect::Kind::Shared) passes too, unless a rule names `shared`.
 //!
-//! A rule may ask where a request comes from as well: for [addresses](RuleBuilder::addresses),
-//! [autonomous systems](RuleBuilder::asns), [countries](RuleBuilder::countries),
-//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). One that is
-//! about people only notes what it would do, until it is [confirmed](RuleBuilder::people).
+//! Rules may also have conditions on the sender: [addresses](RuleBuilder::addresses), [autonomous
+//! systems](RuleBuilder::asns), [countries](RuleBuilder::countries),
+//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). A rule for people
+//! reports its action without acting until it is [confirmed](RuleBuilder::people).
 //!
-//! A rule that slows down sets a rate limit and decides nothing else: within the limit,
-//! the rules after it are asked. The first such rule that matches sets the limit, of those that
-//! count requests and of those that count [errors](RuleBuilder::errors); a rule
-//! before it that lets the robot pass exempts it. Each robot has a
-//! [limit of its own](RateLimiter), or by [`RateKey`] each address and the like. A page that passes is the same for all, so a rate
+//! A rule with the action [`Slow`](Action::Slow) only sets a rate limit: within the limit, the
+//! following rules are evaluated. The first such rule that matches sets the limit for requests, and
+//! the first with [errors](RuleBuilder::errors) the limit for errors; an earlier rule that lets the
+//! robot pass exempts it. Each robot (or each address, network, etc. according to [`RateKey`]) has
+//! a [separate limit](RateLimiter). A page that passes is the same for all visitors, so a rate
 //! limit adds no `Vary`.
 //!
 //! # Verdicts
 //!
-//! A User-Agent is a claim. Where claims are verified, each has a
-//! [`Verdict`](crate::detect::Verdict), which its [`Visitor`] carries; elsewhere all are
-//! unverifiable. By default a verdict changes nothing: a verified search
-//! engine passes wherever people may go, and is redirected on the filter patterns as ever.
+//! A User-Agent is a claim. If claims are verified, each has a [`Verdict`](crate::detect::Verdict),
+//! which the [`Visitor`] contains; otherwise all are unverifiable. By default a verdict changes
+//! nothing: a verified search engine passes where human visitors do, and is redirected on filtered
+//! paths.
 //!
-//! Rules and headers may name [verdicts](When::verdicts): so that only the verified pass, or
-//! the unverifiable are slowed down. What is done with impostors, whose claims are
-//! spoofed, is one [setting](PolicyBuilder::spoofed):
+//! Rules and headers may name [verdicts](When::verdicts), for example to let only verified robots
+//! pass, or to slow down unverifiable ones. A [setting](PolicyBuilder::spoofed) determines the
+//! action for impostors, which are robots with a spoofed claim:
 //!
-//! | [`Spoofed`] | the impostor |
+//! | [`Spoofed`] | An impostor |
 //! | --- | --- |
-//! | `Report` | is treated like the robot that it claims to be; rules may do more |
-//! | `Redirect` | is redirected on the filter patterns, whatever its purpose |
-//! | `Refuse` | gets 403 everywhere, heaven included, but on the paths that are never redirected |
+//! | `Report` | is treated like the claimed robot; rules may do more |
+//! | `Redirect` | is redirected on filtered paths, regardless of its purpose |
+//! | `Refuse` | gets 403 everywhere, including heaven, except on paths that are never redirected |
 //!
-//! `Redirect` and `Refuse` come before the rules: to decide rule by rule, leave the
-//! setting at `Report` and name `spoofed` in a rule.
+//! `Redirect` and `Refuse` are evaluated before the rules. To decide by rules, leave the setting at
+//! `Report` and name `spoofed` in a rule.
 //!
-//! Whatever the setting, an impostor gains nothing by the name that it took. It does not
-//! count among `allow_robots`, not for robots.txt either. A rule that lets robots pass and
-//! has conditions on the robot, but not on verdicts, does not apply to it; one that lets
-//! every robot pass does, and so does one that names the verdict. It has a rate limit of
-//! its own under each `Slow` rule and each `Crawl-delay`, so that it cannot use up the
-//! robot's.
+//! Regardless of the setting, a spoofed claim gives an impostor no advantage. `allow_robots` does not
+//! apply to impostors, also regarding robots.txt. A rule that lets robots pass and has conditions
+//! on the robot but not on verdicts does not apply either; one that lets every robot pass or names
+//! the verdict does. Impostors have a separate rate limit under each `Slow` rule and each
+//! `Crawl-delay`, so they cannot use up the robot's limit.
 //!
-//! A proof may take a while, and until it ends the verdict is pending: the first request
-//! from an address does not wait, unless a rule [asks it to](RuleBuilder::wait). Caches know
-//! nothing of verdicts: a page that passes is the one that people get, and what an
-//! impostor gets in its place is never stored.
+//! Verification may take a while, during which the verdict is pending: the first request from an
+//! address does not wait, unless a rule [waits](RuleBuilder::wait). Caches do not consider
+//! verdicts: a page that passes is the same as for human visitors, and an impostor's response is
+//! never stored.
 //!
 //! # Dry run
 //!
-//! In a [dry run](PolicyBuilder::dry_run) all of this is decided and reported, and
-//! everybody gets what a person gets. So it is while an overlay [pauses](Overlay::paused)
-//! enforcement.
+//! In a [dry run](PolicyBuilder::dry_run), all decisions are made and reported, but every request
+//! passes. The same applies while an overlay [pauses](Overlay::paused) enforcement.
 //!
 //! # robots.txt
 //!
-//! An [`Enforcer`] holds robots to the robots.txt in force on the host. It is asked
-//! last, about what would pass: a robot that the steps above send to heaven is sent there,
-//! whatever robots.txt says. For a page that is served in place it checks the URL that
-//! the robot requested. Of what would pass, this is never refused:
+//! An [`Enforcer`] enforces the active robots.txt of the host. It is called last, for requests that
+//! would pass: a robot that the steps above redirect to heaven is redirected, regardless of
+//! robots.txt. If a page is served directly, without a redirect, the requested URL is checked.
+//! Never refused are:
 //!
-//! - anything to people or nameless visitors;
-//! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
-//!   robots have to read to keep to it;
-//! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots) that is no impostor.
+//! - requests from people or nameless visitors;
+//! - heaven, and the paths that are never redirected, in particular `/robots.txt`, which robots
+//!   must read to obey it;
+//! - requests from an [allowed](PolicyBuilder::allow_robots) robot, unless its claim is spoofed.
 //!
-//! A rule that lets a robot pass exempts it from redirects; it does not lift
-//! robots.txt. All methods count. The URL is compared as the robot sent it, query
-//! included, and as a server resolves it, as filter patterns see it: what the file
-//! forbids in either spelling is forbidden. Parameters (`;v=1`) are part of a name in
-//! both, unless the [reading](PolicyBuilder::path_reading) removes them. A path with empty or dot segments is none of those that are never refused.
+//! A rule that lets a robot pass exempts the robot from redirects, not from robots.txt. All methods
+//! count. The URL is compared both as received, including the query, and as a server resolves it
+//! (like for filter patterns); it is disallowed if either form is. Parameters (`;v=1`) are part of
+//! a name in both, unless the [reading](PolicyBuilder::path_reading) removes them. A path with
+//! empty or dot segments is never exempt.
 //!
-//! A listed robot is looked up in the file by its product token; one without a
-//! token by its name, its id and the tokens of its patterns, of which the first
-//! that the file names counts. Robots that the site refuses by purpose or id
-//! ([`RefusedRobots`]) are refused by whatever name the file has for them, if any. For an
-//! unlisted robot the names of the file are looked for in its User-Agent. A robot that the
-//! file does not name has the rules of `*`.
+//! A listed robot is looked up in the file by its product token. Without a token, the first of its
+//! name, its id and the tokens of its patterns that the file names counts. Robots that the site
+//! refuses by purpose or id ([`RefusedRobots`]) are refused regardless of the file. For an unlisted
+//! robot, the names in the file are searched in its User-Agent. The group `*` applies to robots
+//! that the file does not name.
 //!
-//! `Crawl-delay` is held against a robot, not an address: a fleet shares one limit, on
-//! all hosts that share a file; an unlisted robot by its name, in which no number counts,
-//! and by its network (/24 of IPv4, /48 of IPv6). Two requests at once after a pause are
-//! no violation; delays beyond a day count as a day. Requests that are redirected, exempt
-//! or disallowed do not count.
+//! `Crawl-delay` applies to a robot, not an address: all addresses of a robot share one limit, on
+//! all hosts that share a file. An unlisted robot is identified by its name without numbers, and by
+//! its network (/24 for IPv4, /48 for IPv6). Two requests at once after a pause are allowed; delays
+//! of more than a day count as a day. Redirected, exempt and disallowed requests do not count.
 //!
-//! Violations are counted in memory, until a restart: by robot, host and rule, the
-//! last thousand; the outcome of each request tells its own. A response that passes carries no `Vary` on account of robots.txt;
-//! refusals are never stored, so a cache in front may give a robot a person's page, not
-//! the other way round.
+//! Violations are counted in memory until a restart, by robot, host and rule, up to a thousand; the
+//! outcome of each request contains its violation. A response that passes has no `Vary` because of
+//! robots.txt; refusals are never stored. A cache may therefore serve a human visitor's page to a
+//! robot, but not the other way round.
 //!
 //! # Headers
 //!
-//! The rule that decides gives its [headers](RuleBuilder::response_header): to the answer, where
-//! it redirects, refuses or slows down, else to the response of the application or of heaven.
-//! `Link`, `WWW-Authenticate` and `X-Robots-Tag` are added to those of the application, any other
-//! header replaces its own ([`ResponseHeaders`]). A page that passes with headers needs `Vary`,
-//! unless everybody gets them.
+//! The deciding rule adds its [headers](RuleBuilder::response_header) to the response that
+//! redirects, refuses or slows down, or else to the response of the application or heaven. `Link`,
+//! `WWW-Authenticate` and `X-Robots-Tag` are added to the application's; other headers replace them
+//! ([`ResponseHeaders`]). A page that passes with headers needs `Vary`, unless all visitors get
+//! them.
 //!
-//! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and, if
-//! wanted, by robot; it neither redirects nor lets pass.
+//! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and optionally by robot; it
+//! does not affect the decision.
 //!
 //! # Example
 //!
@@ -216,10 +207,7 @@ mod key_table;
 mod load;
 mod named_pages;
 mod path;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for the type, beside its rules and their judge"
-)]
+#[expect(clippy::module_inception, reason = "the file is named after the type")]
 mod policy;
 mod rate_key;
 mod rate_limiter;

@@ -1,4 +1,4 @@
-//! Pages that a robots.txt names for robots to fetch.
+//! Pages that a robots.txt names for robots.
 
 use robot_detection_robots_txt::RobotsTxt;
 
@@ -7,17 +7,17 @@ use super::{
     path::{is_odd, normal_path, path_of, with_normal_path},
 };
 
-/// Pages of one file that are never refused, at most.
+/// Maximum number of exempt pages of one file.
 ///
-/// An upstream may write the file: what it names is no way to open a whole site.
+/// An upstream may write the file, and must not be able to exempt the whole site.
 const MAX_NAMED: usize = 100;
 
-/// Bytes of a URL that is looked at, at most.
+/// Maximum number of bytes of a URL that is considered.
 const MAX_URL_BYTES: usize = 2048;
 
-/// Pages that a robots.txt names for robots: its sitemaps, and its licence (RSL 1.0 §4.1).
+/// Pages that a robots.txt names for robots: sitemaps and licenses (RSL 1.0 §4.1).
 ///
-/// Each is one page, with the query that is named: nothing below it, nothing beside it.
+/// Each entry is exactly one page, compared with its query.
 #[derive(Debug, Default)]
 pub(super) struct NamedPages {
     pages: Box<[Page]>,
@@ -25,16 +25,16 @@ pub(super) struct NamedPages {
 
 #[derive(Debug)]
 struct Page {
-    /// `None`: the file names it by its path alone.
+    /// `None` if the file names the page without a host.
     host: Option<Host>,
-    /// In normal form.
+    /// Path of the page in normal form.
     pub path: Box<[u8]>,
     query: Option<Box<str>>,
 }
 
 impl NamedPages {
     pub(super) fn new(file: &RobotsTxt) -> Self {
-        // Licenses first: a file may name more sitemaps than are kept.
+        // Licenses first, because a file may name more sitemaps than are kept.
         let named = file.licenses().chain(file.sitemaps());
         let pages = named.filter_map(|url| Page::parse(url.trim()));
         Self {
@@ -42,13 +42,13 @@ impl NamedPages {
         }
     }
 
-    /// Returns `true` if a request, by its path and query as received, is for one of them.
+    /// Checks whether a request's path and query, as received, match one of the pages.
     pub(super) fn contains(&self, host: Option<&str>, target: &str) -> bool {
         if self.pages.is_empty() {
             return false;
         }
         let query = query_of(target);
-        // A server may take an odd target for another page than the one that is named.
+        // A server may read an odd target as a page other than the named one.
         with_normal_path(target, |path| {
             self.pages.iter().any(|page| {
                 *page.path == *path && page.query.as_deref() == query && page.is_on(host)
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_what_is_named_is_named() {
+    fn only_the_exact_pages_match() {
         let named = named(
             "Sitemap: https://www.example.com/members/map.xml\nlicense: /terms/l.xml\n\
              Sitemap: /index.php?map=1\nSitemap: https://cdn.example/a.xml\n\
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_has_an_end() {
+    fn the_number_of_named_pages_is_limited() {
         let lines = (0..1_000).map(|number| format!("Sitemap: /{number}.xml\n"));
         let named = named(&lines.collect::<String>());
         assert!(named.contains(None, "/99.xml") && !named.contains(None, "/100.xml"));

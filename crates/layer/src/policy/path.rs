@@ -1,34 +1,33 @@
-//! Paths as patterns see them: decoded once, without dots and doubled slashes.
+//! Normalized paths: decoded once, without dot segments and doubled slashes.
 
 use std::{borrow::Cow, fmt::Write as _, slice};
 
-/// Paths up to this length are rewritten without an allocation.
+/// Maximum length of a path that is rewritten without an allocation.
 const STACK_BYTES: usize = 1024;
 
-/// Calls `look` with the normal form of the path that a request names.
+/// Calls `look` with the normal form of a request's path.
 ///
-/// `%XX` is decoded once (an escape that is none stays as it is), empty and
-/// dot segments are resolved as RFC 3986 §5.2.4 says, and a query or fragment
-/// is cut off. A target in absolute form counts with its path; one that names
-/// no path (`*`, an authority) comes as an empty slice.
+/// `%XX` is decoded once (invalid escapes are unchanged), empty and dot segments are resolved
+/// according to RFC 3986 §5.2.4, and a query or fragment is removed. Of a target in absolute form,
+/// the path is used; for a target without a path (`*`, an authority), `look` gets an empty slice.
 pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     PathReading::default().with_path(target, look)
 }
 
-/// How the server of a site reads paths; by default as RFC 3986 does.
+/// How the site's server reads paths; by default according to RFC 3986.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PathReading {
-    /// Whether `;` and what follows it in a segment belong to no name, as servlet containers read it.
+    /// Whether `;` and the text after it in a segment are ignored, as in servlet containers.
     pub parameters: bool,
-    /// Whether letter case makes no difference, as for IIS on Windows.
+    /// Whether paths are case-insensitive, as with IIS on Windows.
     pub ignore_case: bool,
 }
 
 impl PathReading {
-    /// Calls `look` with the normal form of the path that a request names.
+    /// Calls `look` with the normal form of a request's path.
     ///
-    /// In addition to [`with_normal_path`], parameters are removed and letters are lower case if
-    /// the reading specifies that. Either setting reads a backslash as a slash.
+    /// In addition to [`with_normal_path`], removes parameters and converts letters to lower case,
+    /// if the settings specify so. With either setting, a backslash becomes a slash.
     #[doc(hidden)]
     pub fn with_path<T>(self, target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
         let target = target.as_bytes();
@@ -52,7 +51,7 @@ impl PathReading {
         }
     }
 
-    /// Returns a text of a setting as paths are compared with it.
+    /// Returns a text from the settings in the form in which paths are compared.
     pub(super) fn folded(self, text: &[u8]) -> Cow<'_, [u8]> {
         if self.ignore_case {
             Cow::Owned(text.to_ascii_lowercase())
@@ -62,7 +61,7 @@ impl PathReading {
     }
 }
 
-/// Returns `true` if a path is `prefix` or below it.
+/// Returns `true` if a path equals `prefix` or is below it.
 #[must_use]
 pub fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     let rest = path.strip_prefix(prefix);
@@ -70,9 +69,9 @@ pub fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
-/// Returns `true` if a path is that of a page of the program, or below it.
+/// Returns `true` if a path equals the path of a built-in page or is below it.
 ///
-/// A path that contains `..` is never one: proxies and applications resolve it in different ways.
+/// Paths with `..` never match, because proxies and applications resolve them differently.
 #[must_use]
 pub fn is_own_path(path: &str, own: &str) -> bool {
     let is_below = |path: &[u8]| is_below(path, own.as_bytes());
@@ -85,7 +84,7 @@ pub fn is_own_path(path: &str, own: &str) -> bool {
     is_below(path.as_bytes()) && with_normal_path(path, is_below) && !goes_up()
 }
 
-/// Returns the normal form of a path that a setting names.
+/// Returns the normal form of a path in the settings.
 pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
     let mut room = vec![0; path.len().max(1)];
     let length = rewrite(path, PathReading::default(), &mut room).len();
@@ -93,12 +92,12 @@ pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
     room
 }
 
-/// Returns the bytes with each `%XX` decoded.
+/// Returns an iterator over the bytes with each `%XX` decoded.
 pub(super) fn decode(bytes: &[u8]) -> Decoded<'_> {
     Decoded { rest: bytes.iter() }
 }
 
-/// Returns `true` if a decoded path has empty or dot segments, which never arrive at a pattern.
+/// Returns `true` if a decoded path has empty or dot segments, which normal paths do not have.
 pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     let mut segments = path.split(|&byte| byte == b'/').skip(1).peekable();
     while let Some(segment) = segments.next() {
@@ -110,10 +109,10 @@ pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     false
 }
 
-/// Returns `true` if a path that a request names has empty or dot segments, escaped or not.
+/// Returns `true` if a request's path has empty or dot segments, escaped or not.
 ///
-/// A server may resolve them, or take them for names: one that asks so may get
-/// something else than what the normal form names.
+/// Some servers resolve these segments, others use them as names. Such a request may therefore get
+/// a page other than the one that the normal form names.
 pub(super) fn is_odd(target: &str) -> bool {
     if is_normal(target.as_bytes()) {
         return false;
@@ -143,10 +142,10 @@ pub(super) fn is_odd(target: &str) -> bool {
     ended(segment)
 }
 
-/// Returns a path and its query with the path resolved, where that reads as another.
+/// Returns path and query with the path resolved, if the result differs for robots.txt.
 ///
-/// Escapes stay of what would not be itself otherwise. `None`: to whoever reads
-/// robots.txt (RFC 9309 §2.2.2) it is the same.
+/// Characters with a special meaning remain escaped. Returns `None` if robots.txt matching (RFC
+/// 9309 §2.2.2) gives the same result for both.
 pub(super) fn resolved(target: &str, reading: PathReading) -> Option<String> {
     if reading.is_plain() && is_normal(target.as_bytes()) {
         return None;
@@ -172,8 +171,8 @@ pub(super) fn resolved(target: &str, reading: PathReading) -> Option<String> {
     Some(text)
 }
 
-/// Returns `true` if a sign is escaped that is no letter, digit or the like: it is another
-/// than the escape to whoever reads robots.txt, and the same to many a server.
+/// Returns `true` if a punctuation character is escaped. In robots.txt, the escaped form differs
+/// from the character, but many servers treat both as equal.
 fn has_escaped_sign(path: &[u8]) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_punctuation() && !b"%?#-._~*$".contains(&byte);
     path.windows(3).any(|window| match window {
@@ -185,14 +184,14 @@ fn has_escaped_sign(path: &[u8]) -> bool {
     })
 }
 
-/// What a segment is made of.
+/// Characters that a path segment consists of.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Segment {
     dots: usize,
     others: bool,
 }
 
-/// Iterator that decodes each `%XX`, once.
+/// Iterator that decodes each `%XX` once.
 pub(super) struct Decoded<'b> {
     rest: slice::Iter<'b, u8>,
 }
@@ -223,24 +222,24 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Returns `true` if nothing needs rewriting; may say no where nothing does.
+/// Returns `true` if a target needs no rewriting. A `false` may be wrong.
 ///
-/// It is asked of every request, so eight bytes are looked at together.
+/// This runs for every request, so it compares eight bytes at a time.
 fn is_normal(target: &[u8]) -> bool {
     let (words, rest) = target.as_chunks::<8>();
     let mut slash_before = 0;
     for word in words {
         let word = u64::from_le_bytes(*word);
         let slashes = places(word, b'/');
-        // A dot differs from a slash by the lowest bit.
+        // A dot differs from a slash in the lowest bit only.
         let segments = places(word | EACH, b'/');
         let rewritten = places(word, b'%') | places(word, b'?') | places(word, b'#');
-        // A slash or a dot right behind a slash: the shift moves the mark of each slash to the next
+        // A slash or dot directly after a slash: the shift moves the mark of each slash to the next
         // byte.
         if (rewritten | (segments & ((slashes << 8) | slash_before))) != 0 {
             return false;
         }
-        // The mark of the last byte is carried to the first one of the next word.
+        // The mark of the last byte carries over to the first byte of the next word.
         slash_before = slashes >> 56;
     }
     let mut previous = if slash_before == 0 { b'a' } else { b'/' };
@@ -261,13 +260,13 @@ fn is_normal(target: &[u8]) -> bool {
 /// The lowest bit of each of eight bytes.
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 
-/// Sets the highest bit of each byte that is `byte`, and perhaps some above one that is.
+/// Sets the highest bit of each byte that equals `byte`, and possibly of some bytes above one.
 fn places(word: u64, byte: u8) -> u64 {
     let differs = word ^ (EACH * u64::from(byte));
     differs.wrapping_sub(EACH) & !differs & (EACH << 7)
 }
 
-/// Returns the path of a request-target (RFC 9112 §3.2), empty if it has none.
+/// Returns the path of a request-target (RFC 9112 §3.2), empty if there is none.
 pub(super) fn path_of(target: &[u8]) -> &[u8] {
     let target = target
         .split(|byte| matches!(byte, b'?' | b'#'))
@@ -306,7 +305,7 @@ fn with_rewritten<T>(path: &[u8], reading: PathReading, look: impl FnOnce(&[u8])
     }
 }
 
-/// Writes the normal form into `room`, which is as long as the path at least.
+/// Writes the normal form to `room`, which is at least as long as the path.
 fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8] {
     let mut writer = Writer {
         room,
@@ -333,7 +332,7 @@ fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8
 struct Writer<'r> {
     room: &'r mut [u8],
     written: usize,
-    /// Where the segment being written starts.
+    /// Index where the current segment starts.
     segment: usize,
 }
 
@@ -353,7 +352,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Removes a dot segment, and with two dots the segment before it.
+    /// Removes a dot segment, and for `..` also the segment before it.
     fn end_segment(&mut self) {
         match self.room.get(self.segment..self.written) {
             Some(b".") => self.written = self.segment,
@@ -362,7 +361,7 @@ impl Writer<'_> {
                     .room
                     .get(..self.segment.saturating_sub(1))
                     .and_then(|above| above.iter().rposition(|&byte| byte == b'/'))
-                    // Above the root it stays at the root (RFC 3986 §5.2.4).
+                    // Above the root, the result is the root (RFC 3986 §5.2.4).
                     .map_or(1, |slash| slash + 1);
                 self.written = parent;
                 self.segment = parent;
@@ -379,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_is_said_to_be_normal_is_not_rewritten() {
+    fn a_path_reported_as_normal_equals_its_normal_form() {
         let signs = b"/.%?#0an\x80\xaf";
         let mut said = 0;
         for start in [
@@ -446,14 +445,14 @@ mod tests {
     }
 
     #[test]
-    fn long_path_is_rewritten_too() {
+    fn long_paths_are_rewritten_too() {
         let long = format!("/{}//b/../c", "a/".repeat(40_000));
         let normal = format!("/{}c", "a/".repeat(40_000));
         assert_eq!(with_normal_path(&long, <[u8]>::to_vec), normal.as_bytes());
     }
 
     #[test]
-    fn odd_paths_are_told() {
+    fn odd_paths_are_detected() {
         for path in [
             "//p",
             "/p//q",
@@ -488,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_resolved_reads_as_another_path() {
+    fn a_resolved_path_differs_from_the_received_one() {
         for (target, expected) in [
             ("//p?a=%2e/", Some("/p?a=%2e/")),
             ("/x/../p", Some("/p")),
@@ -549,7 +548,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_survived(target in ".{0,60}") {
+        fn any_text_is_handled_without_a_panic(target in ".{0,60}") {
             let normal = with_normal_path(&target, <[u8]>::to_vec);
             prop_assert!(normal.is_empty() || normal.starts_with(b"/"));
         }

@@ -1,4 +1,4 @@
-//! What to do with a request, and why.
+//! Policy: decides about requests and explains the decisions.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -19,14 +19,14 @@ use super::{
     subtree::Subtree,
 };
 
-/// Policy that says which requests of robots are redirected, and where.
+/// Policy that decides which requests of robots are redirected, and where to.
 ///
-/// It is plain data: [`decide`](Self::decide) does no I/O and takes no lock,
-/// and allocates only for a path of more than 1 KiB that needs rewriting.
+/// A policy is immutable data: [`decide`](Self::decide) does no I/O, takes no lock, and allocates
+/// only to rewrite a path of more than 1 KiB.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is found out once, so that no request has to"
+    reason = "computed once instead of for each request"
 )]
 pub struct Policy {
     pub(super) patterns: Vec<FilterPattern>,
@@ -34,39 +34,39 @@ pub struct Policy {
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) never: Vec<Subtree>,
-    /// Every place where robots are sent, the rules' too.
+    /// All redirect targets, including those of rules.
     pub(super) heavens: Heavens,
-    /// Where robots are sent unless a rule says otherwise.
+    /// Redirect target for robots, unless a rule names another one.
     pub(super) heaven: Option<Arc<Heaven>>,
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
-    /// Those of the overlay first.
+    /// Rules, beginning with those of the overlay.
     pub(super) rules: Vec<Rule>,
-    /// How many of the rules are the overlay's.
+    /// Number of rules from the overlay.
     pub(super) overlaid: usize,
     pub(super) left_out: Vec<LeftOutRule>,
     pub(super) tag_rules: Vec<TagRule>,
     pub(super) spoofed: Spoofed,
     pub(super) spoofed_refusal: Refuse,
-    /// Whether decisions are only noted.
+    /// Whether decisions are only reported.
     pub(super) is_dry_run: bool,
-    /// Whether that is so as the overlay pauses enforcement.
+    /// Whether the dry run is due to a pause by the overlay.
     pub(super) is_paused: bool,
-    /// Why nothing is ever redirected, if nothing is.
+    /// Reason why nothing is ever redirected, if so.
     pub(super) idle: Option<&'static str>,
-    /// For each pattern, whether none of its paths is exempt or part of a heaven.
+    /// For each filter pattern, whether all its paths are outside of heavens and exempt paths.
     pub(super) plain: Box<[bool]>,
-    /// Whether anything hangs on the host of a request.
+    /// Whether decisions depend on the host of a request.
     pub(super) asks_for_host: bool,
-    /// Whether a rule is about people.
+    /// Whether a rule applies to people.
     pub(super) judges_people: bool,
     pub(super) places: Places,
-    /// Load of the site, where a rule asks for it.
+    /// Load of the site, if a rule depends on the load.
     pub(super) load: Option<Arc<SiteLoad>>,
 }
 
 impl Policy {
-    /// Decides about a request of a robot, or of somebody who does not claim to be one.
+    /// Decides about a request; `visitor` is `None` for a human visitor.
     ///
     /// # Example
     ///
@@ -83,16 +83,15 @@ impl Policy {
         self.judge(request, visitor).decision
     }
 
-    /// Decides as [`decide`](Self::decide) does, and says by which rule.
+    /// Decides like [`decide`](Self::decide), and returns the rule that decided.
     ///
-    /// How fast the robot comes is not looked at: that is for
-    /// [`slowed_by`](Judgement::slowed_by).
+    /// Rate limits are not checked; see [`slowed_by`](Judgement::slowed_by).
     #[must_use]
     pub fn judge(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Judgement<'_> {
         self.judge_traced(request, visitor, &mut Silent)
     }
 
-    /// Decides as [`judge`](Self::judge) does, and says why at each step.
+    /// Decides like [`judge`](Self::judge), and returns the reason for each step.
     #[must_use]
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
@@ -100,7 +99,7 @@ impl Policy {
         if !self.is_dry_run {
             steps.extend(judgement.header_steps());
         }
-        // An answer that is given here has no response of the site that could carry tags.
+        // A response created here carries no tags.
         if judgement.decision.goes_on() && !self.is_dry_run {
             steps.extend(self.explain_tags(request, visitor));
         }
@@ -111,42 +110,42 @@ impl Policy {
         }
     }
 
-    /// Returns `true` if decisions are only noted, and every request passes.
+    /// Returns `true` if decisions are only reported and every request passes.
     ///
-    /// What decides says what would be done, then; whoever carries it out does not.
-    /// No header is added to responses either.
+    /// Decisions are made as usual; the caller must not carry them out. No headers are added to
+    /// responses either.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
     }
 
-    /// Returns `true` if any decision, or tag, hangs on the host of a request.
+    /// Returns `true` if any decision or tag depends on the host of a request.
     ///
-    /// Where none does, a [`Request`] may as well name no host.
+    /// Otherwise, a [`Request`] need not contain the host.
     #[must_use]
     pub fn asks_for_host(&self) -> bool {
         self.asks_for_host
     }
 
-    /// Returns `true` if a rule is about people.
+    /// Returns `true` if a rule applies to people.
     ///
-    /// Where none is, a person need not be [made a visitor](Visitor::person).
+    /// Otherwise, human visitors need no [`Visitor::person`].
     #[must_use]
     pub fn judges_people(&self) -> bool {
         self.judges_people
     }
 
-    /// Returns `true` if every robot always gets what a person gets.
+    /// Returns `true` if every robot always gets the same response as a human visitor.
     ///
-    /// So it is without patterns, without a redirect URL, and when no method
-    /// or no purpose is to be redirected, unless a rule does something else than
-    /// let pass, the list of denied robots redirects, or impostors are refused.
+    /// This is the case without filter patterns, without a redirect URL, and if no method or no
+    /// purpose is redirected, unless a rule has an action other than to pass, the list of denied
+    /// robots redirects, or impostors are refused.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.idle.is_some() && self.spoofed != Spoofed::Refuse
     }
 
-    /// Returns the filter patterns as the settings spell them.
+    /// Returns the filter patterns as written in the settings.
     pub fn filter_patterns(&self) -> impl Iterator<Item = &str> {
         self.patterns.iter().map(FilterPattern::as_str)
     }
@@ -169,33 +168,33 @@ impl Policy {
         self.reading.with_path(path, is_any)
     }
 
-    /// Returns where robots are sent that no rule sends elsewhere, if anywhere.
+    /// Returns the default redirect, if there is one.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
         self.heaven.as_ref().map(|heaven| &heaven.redirect)
     }
 
-    /// Returns every place where robots are sent, each once.
+    /// Returns all redirects of the policy and its rules, without duplicates.
     ///
-    /// The redirect of a decision is one of these very objects.
+    /// The redirect of a decision is a reference to one of these objects.
     pub fn redirects(&self) -> impl Iterator<Item = &Redirect> {
         self.heavens.redirects()
     }
 
-    /// Returns the rules, in the order in which they are asked.
+    /// Returns the rules in the order of evaluation.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter()
     }
 
-    /// Returns `true` if a rule lets certain addresses pass, and this is one of them.
+    /// Returns `true` if a rule that lets certain addresses pass contains the address.
     ///
-    /// Perhaps only on some paths, or only some visitors: somebody has named it as a friend.
+    /// The rule may be limited to some paths or visitors; the address is trusted nevertheless.
     #[must_use]
     pub fn passes_address(&self, address: IpAddr) -> bool {
         self.rules.iter().any(|rule| rule.passes_address(address))
     }
 
-    /// Returns the rules that never decide, each with the earlier one that always does.
+    /// Returns the rules that never decide, each with the earlier rule that always decides first.
     pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
         self.rules.iter().enumerate().filter_map(|(index, rule)| {
             let mut earlier = self.rules.iter().take(index);
@@ -213,24 +212,24 @@ impl Policy {
         self.purposes.iter().copied()
     }
 
-    /// Returns what is done with a request whose claim is spoofed.
+    /// Returns the action for a request with a spoofed claim.
     #[must_use]
     pub fn spoofed(&self) -> Spoofed {
         self.spoofed
     }
 
-    /// Returns what an impostor is told where it is refused.
+    /// Returns the refusal for requests with a spoofed claim.
     ///
-    /// The refusal of a decision that no rule made is this very object.
+    /// If no rule refused, the refusal of a decision is a reference to this object.
     #[must_use]
     pub fn spoofed_refusal(&self) -> &Refuse {
         &self.spoofed_refusal
     }
 
-    /// Counts a request of the site, where a rule acts by its load.
+    /// Counts a request of the site, if a rule depends on the load.
     ///
-    /// It comes before the decision, and is told its end when the request is answered; where no
-    /// rule asks it does nothing.
+    /// Call this before the decision, and [`AnswerTime::end`] when the request is answered. Does
+    /// nothing if no rule depends on the load.
     #[must_use]
     pub fn measure(&self, now_ms: impl FnOnce() -> i64) -> Option<AnswerTime> {
         let site = self.load.as_ref()?;
@@ -243,7 +242,7 @@ impl Policy {
         Some(site.begin(now_ms))
     }
 
-    /// Returns the robots that rules and lists name and that a detector does not know.
+    /// Returns the robots in rules and lists that a detector does not know.
     pub fn unknown_robots(&self, detector: &Detector) -> impl Iterator<Item = UnknownRobot> {
         let ids = || detector.robots().iter().map(|robot| robot.id.as_str());
         let lists = [

@@ -1,4 +1,4 @@
-//! What a rate limit counts by.
+//! Keys by which rate limits count.
 
 use std::{
     hash::BuildHasher,
@@ -8,40 +8,40 @@ use std::{
 use super::{Places, unlisted_name::UnlistedName};
 
 crate::words! {
-/// What a rate limit counts by: whom it tells apart.
+/// Key by which a rate limit counts: all requests with the same key share a limit.
 #[derive(Default, Hash)]
 #[non_exhaustive]
 pub enum RateKey {
-    /// Robots by id or name; [`RateLimiter`](super::RateLimiter) says how.
+    /// Robots by id or name; see [`RateLimiter`](super::RateLimiter).
     #[default]
     Robot = "robot",
-    /// Addresses: of IPv6 the /64, all of which one sender has.
+    /// Addresses; for IPv6 the /64, which belongs to a single sender.
     Address = "address",
-    /// Networks: /24 of IPv4, /48 of IPv6.
+    /// Networks: /24 for IPv4, /48 for IPv6.
     Network = "network",
-    /// Autonomous systems; an address of which none is known counts by its network.
+    /// Autonomous systems; an address without a known one counts by its network.
     Asn = "asn",
-    /// User-Agents by their letters alone, in any case.
+    /// User-Agents by their letters, ignoring case and numbers.
     UserAgent = "user-agent",
-    /// Nobody: all requests of a rule count together.
+    /// The whole site: all requests that match the rule count together.
     Site = "site",
 }
 }
 
 impl RateKey {
-    /// Returns whom a limit is for, behind what it is: ", for each address"; nothing for robots.
+    /// Returns the key as a suffix of a limit, such as ", per address"; empty for robots.
     pub(super) const fn whom(self) -> &'static str {
         match self {
             Self::Robot => "",
-            Self::Address => ", for each address (of IPv6 the /64)",
-            Self::Network => ", for each network (/24, /48)",
-            Self::Asn => ", for each autonomous system",
-            Self::UserAgent => ", for each User-Agent, numbers aside",
-            Self::Site => ", for all together",
+            Self::Address => ", per address (IPv6: per /64)",
+            Self::Network => ", per network (/24, /48)",
+            Self::Asn => ", per autonomous system",
+            Self::UserAgent => ", per User-Agent without numbers",
+            Self::Site => ", in total",
         }
     }
 
-    /// Returns the bucket of a sender, where it has one; robots and the site have none here.
+    /// Returns the bucket of a sender, if any; `Robot` and `Site` have none here.
     pub(super) fn bucket(
         self,
         hasher: &impl BuildHasher,
@@ -62,10 +62,10 @@ impl RateKey {
     }
 }
 
-/// Returns what of an address nobody but its sender has: all of IPv4, the /64 of IPv6.
+/// Returns the part of an address that identifies a sender: all of IPv4, the /64 of IPv6.
 ///
-/// The rest of an IPv6 address identifies an interface (RFC 4291 §2.5.1), and a host may choose
-/// that freely. IPv4 in IPv6 is IPv4, which would else share its /64 with all of IPv4.
+/// The rest of an IPv6 address identifies an interface (RFC 4291 §2.5.1), which a host may choose
+/// freely. IPv4-mapped addresses count as IPv4; otherwise all of IPv4 would share one /64.
 #[doc(hidden)]
 #[must_use]
 pub fn one_sender(client: IpAddr) -> IpAddr {
@@ -75,12 +75,12 @@ pub fn one_sender(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the network of an address: what one sender has at its disposal, as a rule.
+/// Returns the network of an address, which usually belongs to a single sender.
 pub(super) fn network(client: IpAddr) -> [u8; 6] {
     match client.to_canonical() {
         IpAddr::V4(address) => {
             let [a, b, c, _] = address.octets();
-            // No IPv6 network begins so.
+            // No IPv6 network starts with these bytes.
             [0, 0, 0, a, b, c]
         }
         IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_names_its_key() {
+    fn every_word_parses_to_its_key() {
         for &key in RateKey::ALL {
             assert_eq!(RateKey::from_word(key.as_str()), Some(key));
         }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_apart_as_far_as_senders_have_them() {
+    fn addresses_are_distinguished_by_sender() {
         use RateKey::{Address, Asn, Network};
         for (key, one, other, are_one) in [
             (Address, "192.0.2.1", "192.0.2.2", false),
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn whose_address_nobody_knows_has_no_bucket() {
+    fn an_unknown_address_has_no_bucket() {
         for key in [RateKey::Address, RateKey::Network, RateKey::Asn] {
             assert_eq!(bucket(key, "x", None), None);
         }
         assert!(bucket(RateKey::UserAgent, "", None).is_some());
     }
 
-    /// Spellings of one IPv6 address.
+    /// Returns several spellings of one IPv6 address.
     fn spellings(address: Ipv6Addr) -> [String; 4] {
         let groups = address.segments();
         let long = groups.map(|group| format!("{group:04x}")).join(":");
@@ -177,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_spelling_of_an_address_buys_a_second_bucket(
+        fn all_spellings_of_an_address_share_a_bucket(
             bits: u128,
             host: u64,
             short: u32,
@@ -201,7 +201,7 @@ mod tests {
         }
 
         #[test]
-        fn no_number_and_no_case_in_a_user_agent_buys_a_second_bucket(
+        fn user_agents_share_a_bucket_regardless_of_numbers_and_case(
             name in "[A-Za-zäöé]{0,300}",
             numbers in proptest::collection::vec((0..300_usize, "[0-9 ./;()_-]{1,40}"), 0..20),
         ) {

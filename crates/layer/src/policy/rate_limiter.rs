@@ -1,4 +1,4 @@
-//! Rate limits of rules that slow down: so many requests, or errors, in so much time.
+//! Rate limiters of rules that slow down: a number of requests or errors per period.
 
 use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc, time::Duration};
 
@@ -11,34 +11,33 @@ use super::{
     load::{LoadGate, LoadThreshold},
 };
 
-/// Places of a shard of a rule that counts robots: 65,536 of them, in 1 MiB.
+/// Sets per shard of a rule that counts robots: 65,536 buckets in total, in 1 MiB.
 ///
-/// There are few robots, and many such rules.
+/// There are few robots, but many such rules.
 const MAX_ROBOT_SETS: usize = 64;
 
-/// Statuses that count as errors: what is forbidden, not there, or gone.
+/// Statuses that count as errors: forbidden, not found, gone.
 ///
-/// Who looks for holes meets these. 400, 401 and 422 are not among them: people who mistype a form
-/// or a password meet those.
+/// Scans for vulnerabilities cause these. 400, 401 and 422 are not included: human visitors who
+/// mistype a form or a password cause those.
 const ERRORS: [u16; 3] = [403, 404, 410];
 
-/// Rate limiter of a rule that slows down, with the requests that it has counted.
+/// Rate limiter of a rule that slows down, with the requests counted so far.
 ///
-/// By [`RateKey`] it counts robots, or addresses and the like. It counts their requests, or of these
-/// those that are answered with an [error](super::RuleBuilder::errors).
+/// [`RateKey`] selects whether it counts by robot, address, etc. It counts requests, or only
+/// requests that are answered with an [error](super::RuleBuilder::errors).
 ///
-/// Each robot has a limit of its own: a listed one by its id, wherever it comes
-/// from. One that is verified does not share it with those that only say that they are
-/// the same. An unlisted one has that of its name, in which no number counts, and that
-/// of its network besides (/24 of IPv4, /48 of IPv6): a request has to keep both; one whose
-/// signature holds has that of its host alone. A
-/// nameless visitor has that of its network, and so have people who share a User-Agent: where
-/// no address is known they are not slowed at all.
+/// Each robot has a separate limit. A listed robot is identified by its id, regardless of its
+/// address; verified requests do not share a limit with unverified ones. An unlisted robot must
+/// respect the limit of its name (ignoring numbers) and also the limit of its network (/24 for
+/// IPv4, /48 for IPv6); if its signature is valid, only the limit of its host. Nameless visitors
+/// and visitors that share a User-Agent have the limit of their network; the latter are not limited
+/// without a known address.
 ///
-/// Of robots, names and networks 65,536 are told apart at the same time, in at most 1 MiB; of
-/// addresses, networks, autonomous systems and User-Agents, where these are counted by, two million,
-/// in at most 31 MiB. Beyond them those are forgotten first whose limit would be whole
-/// again first. Where no address is known, nobody is slowed by one.
+/// At most 65,536 robots, names and networks are distinguished, in at most 1 MiB. With a limit by
+/// address, network, autonomous system or User-Agent, the maximum is two million, in at most 31
+/// MiB. Beyond that, the buckets that would be full first are evicted. Without a known address, a
+/// limit by address does not apply.
 ///
 /// The instances of a [fleet](FleetPace) share limits.
 pub struct RateLimiter {
@@ -49,36 +48,36 @@ pub struct RateLimiter {
     gate: Option<LoadGate>,
 }
 
-/// What the settings of a rule say of its rate limit.
+/// Settings of a rule's rate limit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Pace {
     pub(super) count: u32,
-    /// Whether these are errors, and no requests.
+    /// Whether errors are counted instead of requests.
     pub(super) is_of_errors: bool,
     pub(super) period: Duration,
     pub(super) burst: u32,
     pub(super) key: RateKey,
     pub(super) text: Option<String>,
-    /// The load from which on it acts; `None`: always.
+    /// Load at which the limit applies; `None` for always.
     pub(super) load: Option<LoadThreshold>,
 }
 
-/// Rate limit of a rule, and the one whose request it counts.
+/// Rate limit of a rule, for one request.
 #[derive(Clone, Copy, Debug)]
 pub struct PacedRequest<'p> {
     limiter: &'p Arc<RateLimiter>,
     keys: BucketKeys,
 }
 
-/// Counter of the errors that a request is answered with.
+/// Counter of the errors in the response to a request.
 #[derive(Clone, Debug)]
 pub struct ErrorCounter {
     limiter: Arc<RateLimiter>,
     keys: BucketKeys,
 }
 
-/// Buckets of one whose request it is, all of which must have room; none: one that cannot be told
-/// from others, and is not to be slowed for them.
+/// Keys of the request's buckets, all of which must have a token. Without keys, the sender cannot
+/// be distinguished from others and is not limited.
 type BucketKeys = [Option<u64>; 2];
 
 impl RateLimiter {
@@ -97,60 +96,60 @@ impl RateLimiter {
         }
     }
 
-    /// Returns how many requests are served in a period, where it counts these.
+    /// Returns the number of requests per period, if requests are counted.
     #[must_use]
     pub fn requests(&self) -> Option<u32> {
         (!self.pace.is_of_errors).then_some(self.pace.count)
     }
 
-    /// Returns how many errors are served in a period, where it counts these.
+    /// Returns the number of errors per period, if errors are counted.
     #[must_use]
     pub fn errors(&self) -> Option<u32> {
         self.pace.is_of_errors.then_some(self.pace.count)
     }
 
-    /// Returns the period.
+    /// Returns the period of the rate limit.
     #[must_use]
     pub fn per(&self) -> Duration {
         self.pace.period
     }
 
-    /// Returns how many are served at once after a pause.
+    /// Returns the number of requests or errors that may come at once after a pause.
     #[must_use]
     pub fn burst(&self) -> u32 {
         self.pace.burst
     }
 
-    /// Returns what it counts by.
+    /// Returns the key by which the limit counts.
     #[must_use]
     pub fn key(&self) -> RateKey {
         self.pace.key
     }
 
-    /// Returns the text for whom comes too fast.
+    /// Returns the text of the 429 response.
     #[must_use]
     pub fn text(&self) -> String {
         match (&self.pace.text, self.pace.key) {
             (Some(text), _) => text.clone(),
             (None, _) if self.pace.is_of_errors => {
-                format!("Too many requests have led nowhere. Served are {self}.\n")
+                format!("Too many requests have failed. The limit allows {self}.\n")
             }
             (None, RateKey::Robot) => {
-                format!("This robot comes too fast. Served are {self}.\n")
+                format!("This robot sends too many requests. The limit allows {self}.\n")
             }
-            (None, _) => format!("Requests come too fast. Served are {self}.\n"),
+            (None, _) => format!("Too many requests. The limit allows {self}.\n"),
         }
     }
 
-    /// Returns what opens it under load, if it is not for ever.
+    /// Returns the load condition of the limit, if any.
     pub(super) fn gate(&self) -> Option<&LoadGate> {
         self.gate.as_ref()
     }
 
     /// Returns the rate limit for one request.
     ///
-    /// `client` is the address that it comes from, where that is known and stands for its own
-    /// network; `places` finds where it is.
+    /// `client` is the client address, if it is known and not shared by a proxy; `places` finds its
+    /// autonomous system.
     pub(super) fn of<'p>(
         self: &'p Arc<Self>,
         visitor: Visitor<'_>,
@@ -177,9 +176,9 @@ impl RateLimiter {
         }
     }
 
-    /// Counts with the other instances of a fleet from now on.
+    /// Starts to share the limit with the other instances of a fleet.
     ///
-    /// Another seed makes every limit whole.
+    /// A new seed resets all buckets.
     pub fn join(&self, fleet: FleetPace, now_ms: i64) {
         if self.seed.set(fleet.seed) {
             self.buckets.clear();
@@ -187,30 +186,30 @@ impl RateLimiter {
         self.buckets.set_sharers(fleet.instances, now_ms);
     }
 
-    /// Takes out what the other instances are to be told, the most important first.
+    /// Removes and returns up to `most` debts unknown to the other instances, largest first.
     ///
-    /// What they could not be told is to be [given back](Self::give_back).
+    /// Debts that could not be sent must be [given back](Self::give_back).
     #[must_use]
     pub fn untold(&self, most: usize) -> Vec<BucketDebt> {
         self.buckets.untold(most)
     }
 
-    /// Keeps what the other instances could not be told.
+    /// Stores debts that could not be sent to the other instances.
     pub fn give_back(&self, untold: &[BucketDebt]) {
         self.buckets.note(untold);
     }
 
-    /// Sets what all instances together have told of senders.
+    /// Sets the buckets of senders to the totals of all instances.
     pub fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
         self.buckets.correct(debts, now_ms);
     }
 
-    /// Returns `true` if the same is counted under both.
+    /// Returns `true` if both limits have the same settings.
     pub(super) fn has_pace_of(&self, other: &Self) -> bool {
         self.pace == other.pace
     }
 
-    /// Finds what [`take`](Self::take) would, and takes nothing.
+    /// Returns the result of [`take`](Self::take) without taking tokens.
     fn peek(&self, keys: BucketKeys, now_ms: i64) -> Result<(), Duration> {
         let keys = keys.into_iter().flatten();
         let waits = keys.filter_map(|key| self.buckets.peek(key, now_ms).err());
@@ -218,12 +217,12 @@ impl RateLimiter {
         waits.max().map_or(Ok(()), Err)
     }
 
-    /// Returns the sentence that says what is served.
+    /// Describes the limit in a sentence.
     pub(super) fn sentence(&self) -> String {
         if self.pace.is_of_errors {
-            format!("Served are {self}; whoever has had them gets 429.")
+            format!("The limit allows {self}; further requests get 429.")
         } else {
-            format!("Served are {self}; others get 429.")
+            format!("The limit allows {self}; further requests get 429.")
         }
     }
 
@@ -235,7 +234,7 @@ impl RateLimiter {
         self.peek(keys, now_ms)?;
         self.buckets.take(first, now_ms)?;
         let second = self.buckets.take(second, now_ms);
-        // Another request has taken the last one meanwhile.
+        // Another request has taken the last token in the meantime.
         second.inspect_err(|_| self.buckets.give_back(first))
     }
 }
@@ -243,12 +242,12 @@ impl RateLimiter {
 impl PacedRequest<'_> {
     /// Counts the request at a time in milliseconds since 1970.
     ///
-    /// Where errors are counted, it only looks whether there were too many.
+    /// If errors are counted, only checks whether there were too many.
     ///
     /// # Errors
     ///
-    /// Fails with the time to wait when it comes too fast. Such a request does not put off the
-    /// next.
+    /// Returns the time to wait if the limit is exceeded. Such a request does not delay the next
+    /// one.
     pub fn check(&self, now_ms: i64) -> Result<(), Duration> {
         let Self { limiter, keys } = self;
         if limiter.pace.is_of_errors {
@@ -258,7 +257,7 @@ impl PacedRequest<'_> {
         }
     }
 
-    /// Returns what is to be told of the answer, where errors are counted.
+    /// Returns the counter for the response, if errors are counted.
     #[must_use]
     pub fn error_counter(&self) -> Option<ErrorCounter> {
         self.limiter.pace.is_of_errors.then(|| ErrorCounter {
@@ -269,16 +268,16 @@ impl PacedRequest<'_> {
 }
 
 impl ErrorCounter {
-    /// Counts an answer by its status, if that is an error.
+    /// Counts a response if its status is an error.
     pub fn answered(&self, status: u16, now_ms: i64) {
         if ERRORS.contains(&status) {
-            // Several that were under way at once may bring more than there is room for.
+            // Concurrent requests may cause more errors than the bucket has tokens.
             let _ = self.limiter.take(self.keys, now_ms);
         }
     }
 }
 
-/// Shows the limit as "at most 10 requests in 60 s, 5 at once, for each network (/24, /48)".
+/// Formats as "at most 10 requests in 60 s, 5 at once, per network (/24, /48)".
 impl fmt::Display for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Pace {
@@ -293,7 +292,7 @@ impl fmt::Display for RateLimiter {
         let seconds = period.as_secs_f64();
         let whom = key.whom();
         let (what, which) = if *is_of_errors {
-            ("answer", " 403, 404 or 410")
+            ("response", " with 403, 404 or 410")
         } else {
             ("request", "")
         };
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn each_robot_has_a_pace_of_its_own() {
+    fn each_robot_has_a_separate_limit() {
         let limiter = rate_limiter();
         let (a, b) = (robot("a"), robot("b"));
         for (robot, in_time) in [(&a, true), (&a, true), (&a, false), (&b, true)] {
@@ -383,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn impostors_use_up_no_pace_but_their_own() {
+    fn impostors_do_not_use_up_the_limit_of_the_robot() {
         let limiter = rate_limiter();
         let a = robot("a");
         let claim = claim(&a);
@@ -395,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn unlisted_robots_are_told_apart_by_their_names() {
+    fn unlisted_robots_are_distinguished_by_name() {
         let limiter = rate_limiter();
         for (user_agent, in_time) in [("x", true), ("x/1", true), ("x/2", false), ("y", true)] {
             let visitor = Visitor::from(&UNLISTED);
@@ -405,9 +404,8 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_is_told_in_words() {
-        let expected =
-            "This robot comes too fast. Served are at most 2 requests in 60 s, 2 at once.\n";
+    fn the_limit_is_described_in_words() {
+        let expected = "This robot sends too many requests. The limit allows at most 2 requests in 60 s, 2 at once.\n";
         assert_eq!(rate_limiter().text(), expected);
         let one = RateLimiter::new(Pace {
             count: 1,
@@ -421,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_shares_the_pace_of_the_site() {
+    fn all_visitors_share_the_limit_of_the_site() {
         let limiter = Arc::new(RateLimiter::new(pace(RateKey::Site)));
         let (a, b) = (robot("a"), robot("b"));
         let mut asked = [(&a, 0), (&b, 0), (&a, 0), (&b, 30_000)].into_iter();
@@ -429,12 +427,12 @@ mod tests {
             check(&limiter, Visitor::from(&claim(robot)), &robot.id, now_ms).is_ok()
         });
         assert_eq!(in_time.collect::<Vec<_>>(), [true, true, false, true]);
-        let told = "at most 2 requests in 60 s, 2 at once, for all together";
+        let told = "at most 2 requests in 60 s, 2 at once, in total";
         assert_eq!(limiter.to_string(), told);
     }
 
     #[test]
-    fn one_address_has_one_pace_whoever_it_says_it_is() {
+    fn one_address_has_one_limit_regardless_of_the_user_agent() {
         let limiter = Arc::new(RateLimiter::new(pace(RateKey::Address)));
         let (a, places) = (robot("a"), Places::default());
         let claims = [claim(&a), UNLISTED, Claim::Person, Claim::Nameless];
@@ -445,12 +443,12 @@ mod tests {
         let in_time = claims.each_ref().map(|claim| ask(claim, "192.0.2.1"));
         assert_eq!(in_time, [true, true, false, false]);
         assert!(ask(&claims[0], "192.0.2.2"));
-        // Nobody is slowed for others from whom it cannot be told.
+        // A visitor that cannot be distinguished from others is not limited.
         assert!((0..9).all(|_| ask(&claims[2], "")));
     }
 
     #[test]
-    fn errors_are_counted_by_their_answers_for_every_key() {
+    fn errors_are_counted_from_responses_for_every_key() {
         let a = robot("a");
         let claims = [claim(&a), UNLISTED, Claim::Nameless];
         for (&key, claim) in RateKey::ALL
@@ -473,7 +471,7 @@ mod tests {
                 counter.answered(status, 0);
             }
             assert_eq!(paced.check(0), Err(Duration::from_secs(30)), "{key}");
-            // Who is answered with more of them than there is room for waits no longer.
+            // Errors beyond the limit do not extend the wait.
             assert_eq!(paced.check(10_000), Err(Duration::from_secs(20)));
             assert!(paced.check(30_000).is_ok());
         }

@@ -1,4 +1,4 @@
-//! Whether a request may end otherwise for robots than for people.
+//! Requests whose response may differ between robots and human visitors.
 
 use crate::detect::Kind;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl Policy {
-    /// Finds out once whether any robot ever gets something else.
+    /// Determines once whether any robot may ever get a different response.
     pub(super) fn with_idle(mut self) -> Self {
         let has_patterns = !self.patterns.is_empty();
         let reaches =
@@ -43,7 +43,7 @@ impl Policy {
         self
     }
 
-    /// Fits all patterns to paths as the server of the site reads them.
+    /// Adjusts all patterns to the way in which the site's server reads paths.
     pub(super) fn with_reading(mut self) -> Self {
         let scopes = self.rules.iter_mut().map(|rule| &mut rule.scope);
         let tags = self.tag_rules.iter_mut().map(TagRule::scope_mut);
@@ -57,10 +57,10 @@ impl Policy {
         self
     }
 
-    /// Finds out once which patterns match nothing that is exempt or part of a heaven.
+    /// Determines once which patterns match neither exempt paths nor heavens.
     pub(super) fn with_plain(mut self) -> Self {
         let starts = self.patterns.iter().map(FilterPattern::literal_start);
-        // Asked once here, so that requests on most patterns need not go through all exemptions.
+        // Computed once here, so that requests for most patterns skip all exemptions.
         let plain = starts.map(|start| {
             let is_exempt = self.never.iter().any(|subtree| subtree.may_contain(start));
             !is_exempt && !may_be_for_robots(start) && !self.heavens.may_cover(start)
@@ -69,7 +69,7 @@ impl Policy {
         self
     }
 
-    /// Finds out once whether anything hangs on the host of a request.
+    /// Determines once whether anything depends on the host of a request.
     pub(super) fn with_hosts(mut self) -> Self {
         let rules = self.rules.iter().map(|rule| &rule.scope);
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
@@ -80,7 +80,7 @@ impl Policy {
         self
     }
 
-    /// Finds out what rules may do to robots on a request; `Err`: nothing.
+    /// Returns the possible effect of the rules on a request; `Err` if there is none.
     pub(super) fn judge_reach(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -95,14 +95,14 @@ impl Policy {
         }
         let mut limiter = None;
         let mut decisive: Option<&Rule> = None;
-        // The rule whose headers some get, and others do not.
+        // Rule that adds headers for some visitors only.
         let mut marks: Option<&Rule> = None;
         for rule in &self.rules {
-            // What decides about every robot does not about those who claim nothing.
+            // A rule that decides for all robots does not decide for visitors without a claim.
             if decisive.is_some() && !rule.is_about_claimless() {
                 continue;
             }
-            // The paths come last, as they cost most and everybody's requests come by here.
+            // Paths are checked last: they cost most, and every request comes through here.
             match rule.effect {
                 Effect::Slow(_) if limiter.is_some() => {}
                 Effect::Slow(_) if rule.scope.is_about(asked) => limiter = Some(rule),
@@ -117,7 +117,7 @@ impl Policy {
                     decisive = decisive.or(Some(rule));
                     break;
                 }
-                // It lets certain robots pass: about all others the next rules decide.
+                // The rule lets certain robots pass; the next rules decide about all others.
                 Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
                 _ if rule.scope.is_about(asked) => decisive = Some(rule),
                 _ => {}
@@ -133,7 +133,10 @@ impl Policy {
         let gives = decisive.filter(|rule| !rule.acts() && rule.headers.is_some());
         let gives = marks.or(gives);
         trace.step("rules", || match gives {
-            Some(rule) => format!("There, {} may give headers to what passes.", named(rule)),
+            Some(rule) => format!(
+                "On this path, {} may add headers to passing responses.",
+                named(rule)
+            ),
             None => told(decisive, limiter, acts),
         });
         match limiter.or(gives) {
@@ -143,22 +146,22 @@ impl Policy {
         }
     }
 
-    /// Returns why a rule never matches, where all of its paths are open to every robot.
+    /// Returns the reason why a rule never matches, if all its paths are exempt or in heaven.
     pub(super) fn never_matches(&self, rule: &Rule) -> Option<String> {
         let paths = rule.scope.paths.as_ref()?;
         let reason = if let Some(heaven) = self.heavens.covering_all(paths) {
             let location = &heaven.redirect.location;
-            format!("all of it lies below the redirect URL {location}, where all robots pass")
+            format!("all its paths are below the redirect URL {location}, where all robots pass")
         } else if paths.iter().all(|path| self.is_never(path)) {
-            "all of it is never redirected".to_owned()
+            "all its paths are exempt from redirects".to_owned()
         } else {
             return None;
         };
-        let end = "so that the rule never matches; name another place";
+        let end = "so the rule never matches; use other paths";
         Some(format!("{reason}, {end}"))
     }
 
-    /// Returns `true` if the denied are redirected, or impostors, whatever their purpose.
+    /// Returns `true` if denied robots or impostors are redirected regardless of their purpose.
     fn redirects_listed(&self) -> bool {
         !self.denied.is_empty() || self.redirects_spoofed()
     }
@@ -171,11 +174,19 @@ impl Policy {
 fn told(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -> String {
     match (decisive, limiter) {
         (Some(rule), _) if acts => {
-            format!("There, {} may {}.", named(rule), rule.action().words().may)
+            format!(
+                "On this path, {} may {}.",
+                named(rule),
+                rule.action().words().may
+            )
         }
-        (None, _) if acts => "There, robots are redirected by their purpose.".to_owned(),
-        (_, Some(rule)) => format!("There, {} may {}.", named(rule), rule.action().words().may),
-        (Some(rule), None) => format!("There, {} lets every robot pass.", named(rule)),
-        (None, None) => "No rule redirects robots there.".to_owned(),
+        (None, _) if acts => "On this path, robots are redirected by their purpose.".to_owned(),
+        (_, Some(rule)) => format!(
+            "On this path, {} may {}.",
+            named(rule),
+            rule.action().words().may
+        ),
+        (Some(rule), None) => format!("On this path, {} lets every robot pass.", named(rule)),
+        (None, None) => "No rule redirects robots on this path.".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! The redirect URL, and the heaven that it leads to.
+//! Redirect URL, and the pages of heaven that it covers.
 
 use std::fmt::Write;
 
@@ -8,27 +8,27 @@ use super::{
     subtree::Subtree,
 };
 
-/// Bytes of a redirect URL, at most.
+/// Maximum number of bytes of a redirect URL.
 const MAX_URL_BYTES: usize = 2048;
 
-/// Where a redirect leads, and with which status.
+/// Target and status of a redirect.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Redirect {
-    /// 301, 302, 303, 307 or 308.
+    /// Status of the response: 301, 302, 303, 307 or 308.
     pub status: u16,
-    /// Value of `Location`: visible ASCII; a path with one leading slash, or an http(s) URL.
+    /// Value of `Location` in visible ASCII: a path with one leading slash, or an http(s) URL.
     pub location: String,
 }
 
-/// Reads a redirect URL: the `Location`, and the guard that knows its pages.
+/// Parses a redirect URL into the `Location` and the guard that recognizes its pages.
 ///
-/// The error says why it is none and what to write.
+/// The error contains the reason and the correction.
 pub(super) fn parse(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), String> {
     check_characters(url)?;
     if url.starts_with("//") {
         return Err(
-            "with two leading slashes it names another site; write one slash, or https:// and the host"
+            "two leading slashes refer to another site; write one slash, or https:// and the host"
                 .to_owned(),
         );
     }
@@ -45,7 +45,7 @@ fn parse_absolute(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), Stri
     let path_start = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(path_start).unwrap_or((rest, ""));
     if authority.contains('@') {
-        return Err("it holds a user name; leave out what stands before the @".to_owned());
+        return Err("it contains a user name; remove everything before the @".to_owned());
     }
     let host = Host::parse(authority)?;
     let slash = if path.starts_with('/') { "" } else { "/" };
@@ -65,7 +65,7 @@ fn parse_absolute(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), Stri
     Ok((format!("{scheme}://{authority}{path}"), guard))
 }
 
-/// Guard against redirect loops: knows the pages of heaven.
+/// Guard against redirect loops, which recognizes the pages of heaven.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     site: Option<Site>,
@@ -77,7 +77,7 @@ pub(super) struct Guard {
 struct Site {
     host: Host,
     default_port: u16,
-    /// One of the names under which this site is reached.
+    /// Whether the host is one of this site's own hosts.
     is_own: bool,
 }
 
@@ -86,37 +86,36 @@ impl Guard {
         self.pages.read_as(reading);
     }
 
-    /// Returns `true` if a request is for heaven already.
+    /// Returns `true` if a request is already for a page of heaven.
     ///
-    /// Of an absolute redirect URL that is so on its own host; a request that
-    /// names no host might be for it, and counts.
+    /// For an absolute redirect URL, the host must match too; a request without a host matches.
     pub(super) fn covers(&self, host: Option<&str>, path: &[u8]) -> bool {
         self.pages.contains(path)
             && self.site.as_ref().is_none_or(|site| {
-                // A request without a `Host` may be one for heaven: to let it pass is better than a
-                // circle.
+                // A request without a `Host` may be for heaven: letting it pass is better than a
+                // redirect loop.
                 site.is_own || host.is_none_or(|host| site.host.is(host, site.default_port))
             })
     }
 
-    /// Returns `true` if a path that starts with `text` may be heaven, on some host.
+    /// Returns `true` if a path that starts with `text` may be in heaven, on some host.
     pub(super) fn may_cover(&self, text: &[u8]) -> bool {
         self.pages.may_contain(text)
     }
 
-    /// Returns `true` if it is for some hosts alone.
+    /// Returns `true` if the guard is limited to certain hosts.
     pub(super) fn has_host(&self) -> bool {
         self.site.as_ref().is_some_and(|site| !site.is_own)
     }
 
-    /// Returns `true` if every path that starts with `text` is heaven, on whatever host is ours.
+    /// Returns `true` if all paths that start with `text` are in heaven, on all hosts of this site.
     pub(super) fn covers_all(&self, text: &[u8]) -> bool {
         let is_here = self.site.as_ref().is_none_or(|site| site.is_own);
         is_here && self.pages.contains_all(text)
     }
 }
 
-/// Returns `true` if one's own name stands for the URL's host; without a port, for every port.
+/// Compares an own host with the URL's host; without a port, it matches every port.
 fn is_same_site(own: &Host, host: &Host, default_port: u16) -> bool {
     own.name() == host.name()
         && own
@@ -128,20 +127,20 @@ fn check_characters(url: &str) -> Result<(), String> {
     let problem = if url.len() > MAX_URL_BYTES {
         return Err(format!("it is longer than {MAX_URL_BYTES} bytes"));
     } else if url.chars().any(char::is_control) {
-        "it holds a control character"
+        "it contains a control character"
     } else if url.chars().any(char::is_whitespace) {
-        "it holds a blank; write %20"
+        "it contains a space; write %20"
     } else if url.contains('\\') {
-        "it holds a backslash, which browsers read as a slash; write / or %5C"
+        "it contains a backslash, which browsers read as a slash; write / or %5C"
     } else if url.contains('#') {
-        "it holds a fragment, which robots drop; leave out the # and what follows"
+        "it contains a fragment, which robots ignore; remove the # and the text after it"
     } else {
         return Ok(());
     };
     Err(problem.to_owned())
 }
 
-/// Splits off the scheme; returns it in lower case with its default port.
+/// Splits off the scheme. Returns the scheme in lower case with its default port, and the rest.
 fn split_scheme(url: &str) -> Result<(&'static str, u16, &str), String> {
     for (scheme, default_port) in [("http", 80), ("https", 443)] {
         if let Some((start, rest)) = url.split_once("://")
@@ -156,16 +155,16 @@ fn split_scheme(url: &str) -> Result<(&'static str, u16, &str), String> {
     )
 }
 
-/// Returns the path and query with everything encoded that has no place in a header.
+/// Returns path and query with all characters encoded that a header cannot contain.
 fn encode(path: &str) -> Result<String, String> {
     let mut encoded = String::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {
         rest = behind;
         if byte == b'%' && !starts_with_two_digits(behind) {
-            return Err("it holds a % that starts no escape; write %25".to_owned());
+            return Err("it contains a % that is not an escape; write %25".to_owned());
         }
-        // These are graphic, but no characters of a URI (RFC 3986 §2).
+        // These are graphic characters, but not allowed in a URI (RFC 3986 §2).
         if byte.is_ascii_graphic() && !b"\"<>^`{|}".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
@@ -184,7 +183,7 @@ fn pages(path_and_query: &str) -> Result<Subtree, String> {
     let path = path_and_query.split('?').next().unwrap_or_default();
     let decoded: Vec<u8> = decode(path.as_bytes()).collect();
     if has_odd_segments(&decoded) {
-        return Err("its path holds //, /./ or /../; write the path that is meant".to_owned());
+        return Err("its path contains //, /./ or /../; write the resulting path".to_owned());
     }
     Ok(Subtree::new(path.as_bytes()))
 }
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn url_of_an_own_host_is_covered_on_every_host() {
+    fn a_url_on_an_own_host_is_covered_on_every_host() {
         for (own, url, covers) in [
             ("a.example", "https://a.example/heaven/", true),
             ("A.Example.", "http://a.example:8080/heaven/", true),
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_url_is_refused_with_a_hint() {
+    fn invalid_urls_are_rejected_with_a_hint() {
         for (url, hint) in [
             ("//evil.example/", "one slash"),
             ("///a", "one slash"),
@@ -273,10 +272,10 @@ mod tests {
             ("/a\u{a0}b", "%20"),
             ("/a#b", "fragment"),
             ("/a%zz", "%25"),
-            ("/a/../b", "that is meant"),
-            ("/a//b", "that is meant"),
-            ("/%2e%2e/b", "that is meant"),
-            ("/%2fevil.example", "that is meant"),
+            ("/a/../b", "the resulting path"),
+            ("/a//b", "the resulting path"),
+            ("/%2e%2e/b", "the resulting path"),
+            ("/%2fevil.example", "the resulting path"),
             ("javascript:alert(1)", "neither"),
             ("JAVASCRIPT://a/%0aalert(1)", "neither"),
             ("data:text/html,a", "neither"),

@@ -1,23 +1,23 @@
-//! What a refused robot is told.
+//! Refusals: status and text of the response.
 
-/// Statuses that a refusal may have: those that say no without asking for more.
+/// HTTP statuses that are allowed for a refusal.
 const STATUSES: [u16; 11] = [400, 401, 402, 403, 404, 406, 410, 418, 429, 451, 503];
 
-/// Bytes of a text for robots, at most.
+/// Maximum number of bytes of a text for robots.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Refusal of a rule: the status and a text, for whom it is about.
+/// Refusal by a rule: status and text of the response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refuse {
-    /// 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
+    /// Status of the response: 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
     pub status: u16,
-    /// Text of the response; it ends with a line feed.
+    /// Text of the response, with a final line feed.
     pub text: String,
 }
 
 impl Refuse {
-    /// Creates the refusal of settings; the error is a key, and what is wrong with it.
+    /// Creates a refusal from settings. The error contains a key and the reason.
     pub(super) fn new(
         status: Option<u16>,
         text: Option<&str>,
@@ -27,57 +27,57 @@ impl Refuse {
             let known = STATUSES.map(|status| status.to_string()).join(", ");
             return Err((
                 "status",
-                format!("{status} refuses nobody; use one of {known}"),
+                format!("{status} is not allowed for a refusal; use one of {known}"),
             ));
         }
         let text = match text {
             Some(text) => told(text)?,
-            None => "Robots get nothing here.\n".to_owned(),
+            None => "Robots are not allowed here.\n".to_owned(),
         };
         Ok(Self { status, text })
     }
 }
 
-/// Returns a text for robots with a line feed at its end.
+/// Returns a text for robots with a final line feed.
 pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
     let text = text.trim_end();
-    // Not even as long, since a line break is added.
+    // The limit includes the added line feed.
     let reason = if text.len() >= MAX_TEXT_BYTES {
         format!("it is longer than {MAX_TEXT_BYTES} bytes")
     } else if text
         .chars()
         .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
     {
-        "it holds a control character".to_owned()
+        "it contains a control character".to_owned()
     } else {
         return Ok(format!("{text}\n"));
     };
     Err(("text", reason))
 }
 
-/// Text for whom is refused as an impostor.
-const TEXT: &str = "This request does not come from the robot that it names.\n";
+/// Text of the refusal for a spoofed claim.
+const TEXT: &str = "This request does not come from the robot that its User-Agent claims.\n";
 
 crate::words! {
-    /// What is done with a request whose claim is spoofed.
+    /// Action for requests with a spoofed claim.
     ///
-    /// Whatever it is, an impostor gains nothing by the name: neither the list of
-    /// [allowed](super::PolicyBuilder::allow_robots) robots nor a rule that lets
-    /// certain robots pass is about it, unless the rule names the verdict.
+    /// With every value, a spoofed claim gives an impostor no advantage: neither the list of
+    /// [allowed](super::PolicyBuilder::allow_robots) robots nor a rule that lets certain robots
+    /// pass applies, unless the rule names the verdict.
 #[derive(Default, Hash)]
     #[non_exhaustive]
     pub enum Spoofed {
-        /// It is told and counted, and treated like the robot that it claims to be.
+        /// Requests are reported and counted, and treated like those of the claimed robot.
         #[default]
         Report = "report",
-        /// It is redirected on every filtered path, whatever its purpose.
+        /// Requests are redirected on every filtered path, regardless of the purpose.
         Redirect = "redirect",
-        /// It gets 403 everywhere but on the paths that are never redirected.
+        /// Requests get 403 on all paths except those that are never redirected.
         Refuse = "refuse",
     }
 }
 
-/// Returns what an impostor is told.
+/// Returns the refusal for a spoofed claim.
 pub(super) fn spoofed() -> Refuse {
     Refuse {
         status: 403,
@@ -90,22 +90,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_says_no_in_its_own_words() {
+    fn a_refusal_has_its_own_status_and_text() {
         let refuse = Refuse::new(None, None).unwrap();
         assert_eq!(
             (refuse.status, &*refuse.text),
-            (403, "Robots get nothing here.\n")
+            (403, "Robots are not allowed here.\n")
         );
         let refuse = Refuse::new(Some(451), Some("Gone.\nFor ever.\n\n")).unwrap();
         assert_eq!((refuse.status, &*refuse.text), (451, "Gone.\nFor ever.\n"));
     }
 
     #[test]
-    fn what_is_no_refusal_is_refused() {
+    fn invalid_refusals_are_rejected() {
         for (status, text, key, hint) in [
             (Some(200), None, "status", "use one of 400, 401"),
-            (Some(302), None, "status", "302 refuses nobody"),
-            (Some(407), None, "status", "407 refuses nobody"),
+            (Some(302), None, "status", "302 is not allowed"),
+            (Some(407), None, "status", "407 is not allowed"),
             (None, Some("a\u{1b}[2J"), "text", "control character"),
             (None, Some("a\rb"), "text", "control character"),
         ] {

@@ -1,13 +1,13 @@
-//! Robots that are refused everything, whatever robots.txt calls them.
+//! Robots that a site refuses completely, regardless of robots.txt.
 
 use std::{collections::BTreeSet, fmt};
 
 use crate::registry::{Purpose, Robot};
 
-/// Robots that a site refuses everything, by their purposes or ids.
+/// Robots that a site refuses completely, by purpose or id.
 ///
-/// A robots.txt can ask only those away that it can name; all are refused where robots
-/// are held to it.
+/// A robots.txt can only exclude robots by name. Where robots.txt is enforced, these robots are
+/// refused even if the file does not name them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct RefusedRobots {
@@ -15,41 +15,41 @@ pub struct RefusedRobots {
     ids: BTreeSet<String>,
 }
 
-/// What a robot is refused for.
+/// Reason why a robot is refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RefusedFor {
-    /// The site refuses all robots of this purpose.
+    /// The site refuses all robots with this purpose.
     Purpose(Purpose),
-    /// The site refuses this robot.
+    /// The site refuses this robot by its id.
     Itself,
 }
 
 impl RefusedRobots {
-    /// Creates a set of none.
+    /// Creates an empty set of refused robots.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the purposes whose robots are refused.
+    /// Sets the purposes of the refused robots.
     pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
         self.purposes = purposes.into_iter().collect();
         self
     }
 
-    /// Sets the ids of robots that are refused.
+    /// Sets the ids of the refused robots.
     pub fn ids<S: Into<String>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.ids = ids.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Returns `true` if nobody is refused.
+    /// Returns `true` if no robots are refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.purposes.is_empty() && self.ids.is_empty()
     }
 
-    /// Returns what a robot is refused for, if it is.
+    /// Returns the reason why a robot is refused, if it is.
     #[must_use]
     pub fn reason(&self, robot: &Robot) -> Option<RefusedFor> {
         if self.ids.contains(&robot.id) {
@@ -60,7 +60,7 @@ impl RefusedRobots {
     }
 }
 
-/// Writes the setting that refuses it.
+/// Formats as the setting that refuses the robot.
 impl fmt::Display for RefusedFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What a request gets, rules and robots.txt taken together.
+//! Explanation of the response to a request, by rules and robots.txt together.
 
 use std::fmt;
 
@@ -10,47 +10,46 @@ use super::{
     Step, Visitor,
 };
 
-/// What a robot's or a person's request gets, with the reason of each step.
+/// Explanation of the response to a request, with the reason for each step.
 ///
-/// How fast the robot comes is not looked at.
+/// Rate limits are not checked.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestExplanation<'p> {
-    /// Steps in the order in which they were taken; about a robot the verdict comes first.
+    /// Explanation steps in order; for a robot, the verdict comes first.
     pub steps: Vec<Step>,
-    /// The verdict on the claim; neither people nor a nameless visitor make one.
+    /// The verdict on the claim; `None` for people and nameless visitors, which have no claim.
     pub verdict: Option<Verdict>,
-    /// What is done, or in a [dry run](Self::is_dry_run) would be.
+    /// The decided action, which a [dry run](Self::is_dry_run) does not carry out.
     pub action: Action,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
-    /// Where it is redirected to, or which page is served in its place.
+    /// Redirect target, or path of the page that is served instead.
     pub location: Option<String>,
-    /// Why it passes, where it does.
+    /// Reason why the request passes, if it does.
     pub pass_reason: Option<PassReason>,
-    /// The rule that decided, if one did.
+    /// The rule that decided, if a rule did.
     pub rule: Option<&'p Rule>,
-    /// The rule that slows the robot down, if one does.
+    /// The rule that limits the robot's requests, if any.
     pub slowed_by: Option<&'p Rule>,
-    /// The rule that does so by the errors that it has met, if one does.
+    /// The rule that limits the robot's errors, if any.
     pub errors_by: Option<&'p Rule>,
-    /// The rule that would do something, were it [confirmed](super::RuleBuilder::people).
+    /// The rule that would act if it were [confirmed](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
-    /// Whether the request passes, whatever was decided.
+    /// Whether the request passes regardless of the decision.
     pub is_dry_run: bool,
-    /// Whether that is so as enforcement is paused.
+    /// Whether the dry run is due to a pause of enforcement.
     pub is_paused: bool,
-    /// Why the visitor is suspect; none where it is not.
+    /// Reasons why the visitor is a suspect; empty if not.
     pub reasons: Reasons,
-    /// Whether the location is the start of heaven, in whose place a page's own may be.
+    /// Whether the location is the start page of heaven, which may be replaced by a specific page.
     leads_to_heaven: bool,
 }
 
 impl Enforcer {
-    /// Explains what a request gets: asks the policy, then robots.txt; nothing is counted.
+    /// Explains the response to a request, by the policy and then robots.txt. Nothing is counted.
     ///
-    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with
-    /// its query.
+    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with its query.
     #[must_use]
     pub fn explain_all<'p>(
         &self,
@@ -101,7 +100,7 @@ impl Enforcer {
 }
 
 impl RequestExplanation<'_> {
-    /// Adds what led to the verdict, a sentence each, after it.
+    /// Adds the evidence for the verdict, one sentence per step, after the verdict.
     #[must_use]
     pub fn evidence(mut self, texts: impl IntoIterator<Item = String>) -> Self {
         let is_verdict = |step: &Step| step.name == "verdict";
@@ -113,7 +112,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Adds why the robot is sent to a page's canonical URL, or is not.
+    /// Adds the reason why the robot is redirected to a page's canonical URL, or not.
     #[must_use]
     pub fn canonical(mut self, text: String, location: Option<String>) -> Self {
         let name = "canonical";
@@ -127,7 +126,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Replaces the decision by the refusal of every request of this kind, whatever the policy.
+    /// Replaces the decision by a refusal that is independent of the policy.
     #[must_use]
     pub fn refused(mut self, status: u16, text: &str) -> Self {
         let (name, text) = (Action::Refuse.as_str(), text.to_owned());
@@ -139,24 +138,26 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Adds what was found of the browser that the visitor names, behind what it says it is.
+    /// Adds the findings about the claimed browser, after the step for the User-Agent.
     #[must_use]
     pub fn suspicion(mut self, findings: &Findings) -> Self {
         let reasons = findings.reasons;
         let named = match &findings.browser {
-            Some(browser) => format!("The User-Agent is that of {browser}. What else came"),
+            Some(browser) => {
+                format!("The User-Agent claims to be {browser}. The request's suspicion weight is")
+            }
             None if reasons.is_empty() => return self,
-            None => "What is known of the User-Agent".to_owned(),
+            None => "The suspicion weight of the User-Agent is".to_owned(),
         };
         let mark = if !reasons.are_suspect() {
-            "nobody is suspect by that"
+            "the visitor is not a suspect"
         } else if self.reasons.is_empty() {
-            "a rule lets the visitor pass, who is no suspect therefore"
+            "a rule lets the visitor pass, so the visitor is not a suspect"
         } else {
-            "the visitor is suspect"
+            "the visitor is a suspect"
         };
         let text = format!(
-            "{named} weighs {} of {SUSPECT_WEIGHT}: {mark}.",
+            "{named} {} (threshold {SUSPECT_WEIGHT}): {mark}.",
             reasons.weight()
         );
         let step = |name, text| Step { name, text };
@@ -164,7 +165,7 @@ impl RequestExplanation<'_> {
             let (weight, sentence) = (reason.weight(), reason.sentence());
             step(
                 "reason",
-                format!("{reason} ({weight}): {sentence}. It has {seen}."),
+                format!("{reason} ({weight}): {sentence}. The request has {seen}."),
             )
         });
         let steps: Vec<_> = [step("suspect", text)].into_iter().chain(found).collect();
@@ -175,10 +176,10 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Replaces the start of heaven with the page of heaven that is made from the one asked for.
+    /// Replaces the start page of heaven by the page made from the requested one.
     ///
-    /// `find` returns it for the location that was decided, if there is one. Whom
-    /// robots.txt sends to heaven goes to its start.
+    /// `find` returns this page for the decided location, if it exists. A redirect because of
+    /// robots.txt keeps the start page.
     #[must_use]
     pub fn own_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
         let start = self.location.as_deref().filter(|_| self.leads_to_heaven);
@@ -189,26 +190,32 @@ impl RequestExplanation<'_> {
         if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
             step.text = match self.status {
                 Some(status) => {
-                    format!("The answer is {status} to {page}, the page that heaven has of it.")
+                    format!(
+                        "The response is {status}, a redirect to {page}, heaven's version of the page."
+                    )
                 }
-                None => format!("The answer is {page}, the page that heaven has of it."),
+                None => format!("The response is {page}, heaven's version of the page."),
             };
         }
         self.location = Some(page);
         self
     }
 
-    /// Adds what comes of the copy of a page that a suspect is to get: `refusal` is why there is none.
+    /// Explains whether a suspect is served heaven's copy of the page, or the reason if not.
     #[must_use]
     pub fn copy(mut self, refusal: Option<&str>) -> Self {
         if self.reasons.is_empty() || self.action != Action::Serve {
             return self;
         }
         let text = match refusal {
-            Some(why) => format!("The visitor gets no copy of heaven, as {why}: the request passes."),
-            None => "The answer is the copy that heaven has of the page, at the same URL, with a button \
-                     for people."
-                .to_owned(),
+            Some(why) => {
+                format!("The visitor is not served heaven's copy ({why}): the request passes.")
+            }
+            None => {
+                "The response is heaven's copy of the page, at the same URL, with a button for \
+                     human visitors."
+                    .to_owned()
+            }
         };
         let is_answer = |step: &&mut Step| step.name == Action::Serve.as_str();
         if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
@@ -221,7 +228,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Returns how much is served to the visitor, if a rule slows it down.
+    /// Returns the rate limits for the visitor, if any.
     #[must_use]
     pub fn slowed(&self) -> Option<String> {
         let rules = [self.slowed_by, self.errors_by].into_iter().flatten();
@@ -238,7 +245,7 @@ impl RequestExplanation<'_> {
         self.is_dry_run || self.action == Action::Pass
     }
 
-    /// Returns whether robots.txt is to be asked too.
+    /// Returns `true` if robots.txt must be checked too.
     fn add_decision(&mut self, decision: Decision<'_>) -> bool {
         self.pass_reason = decision.pass_reason();
         self.status = decision.status();
@@ -249,7 +256,7 @@ impl RequestExplanation<'_> {
 
     fn add_finding(&mut self, policy: &Policy, finding: Finding) {
         if finding.answer.is_refusal() {
-            // What was decided before does not come.
+            // The steps of the earlier decision no longer apply.
             self.steps.retain(|step| step.name != self.action.as_str());
         }
         self.steps.extend(finding.steps);
@@ -283,8 +290,8 @@ impl RequestExplanation<'_> {
                 "The mode is report"
             };
             let text = match self.action {
-                Action::Pass => format!("{why}: nothing is done to anybody."),
-                _ => format!("{why}: this is only noted, and the request passes."),
+                Action::Pass => format!("{why}: no action is taken."),
+                _ => format!("{why}: this is only reported, and the request passes."),
             };
             self.steps.push(Step { name: "mode", text });
         }
@@ -293,15 +300,15 @@ impl RequestExplanation<'_> {
 
 fn verdict_step(visitor: Visitor<'_>) -> Step {
     let text = match visitor.verdict {
-        Verdict::Verified => "The claim is verified: the robot is who it says.",
+        Verdict::Verified => "The claim is verified: the request comes from the claimed robot.",
         Verdict::Spoofed => {
-            "The claim is spoofed: what the robot's operator publishes contradicts it."
+            "The claim is spoofed: the data that the robot's operator publishes contradicts it."
         }
         Verdict::Unverifiable if is_signed(visitor.claim) => {
-            "The claim is unverifiable: the signature holds, and no registry says whose it is."
+            "The claim is unverifiable: the signature is valid, but the registry does not list the signer."
         }
-        Verdict::Unverifiable => "The claim is unverifiable: nothing proves it here.",
-        Verdict::Pending => "The claim is pending: its proof is under way.",
+        Verdict::Unverifiable => "The claim is unverifiable: there is no way to verify it here.",
+        Verdict::Pending => "The claim is pending: verification is in progress.",
     };
     Step {
         name: "verdict",
@@ -309,12 +316,12 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
     }
 }
 
-/// Returns `true` if it is known which host has signed.
+/// Returns `true` if the signing host is known.
 fn is_signed(claim: &Claim<'_>) -> bool {
     matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }
 
-/// Shows what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
+/// Formats as "pass", "redirect 302 /robot-heaven/", "refuse 403" or "serve /robot-heaven/".
 impl fmt::Display for RequestExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.action.fmt(f)?;

@@ -1,4 +1,4 @@
-//! Headers that a rule gives to responses.
+//! Headers that a rule adds to responses.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -8,25 +8,25 @@ use robot_detection_robots_txt::{meta::XRobotsTag, preference_list};
 
 use super::{Action, error::InvalidCondition};
 
-/// Header that tells robots what to do with a page.
+/// Header with a page's directives for robots.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Header that tells robots what content may be used for (draft-ietf-aipref-attach).
+/// Header with the allowed uses of a page's content (draft-ietf-aipref-attach).
 const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 
-/// Key of the settings that errors name.
+/// Settings key that errors about response headers name.
 const KEY: &str = "headers";
 
-/// Lines of one rule, at most.
+/// Maximum number of header lines of a rule.
 const MAX_LINES: usize = 16;
 
-/// Bytes of a value, at most.
+/// Maximum number of bytes of a value.
 const MAX_VALUE_BYTES: usize = 2048;
 
-/// Headers whose lines are one list: what the site sends stays beside what a rule adds.
+/// Headers with list values: a rule adds to them instead of replacing the site's.
 const LISTS: [HeaderName; 3] = [LINK, WWW_AUTHENTICATE, X_ROBOTS_TAG];
 
-/// Headers that no rule may give, by the reason.
+/// Headers that no rule may set, grouped by reason.
 const REFUSED: [(&[&str], &str); 5] = [
     (
         &[
@@ -47,7 +47,7 @@ const REFUSED: [(&[&str], &str); 5] = [
             "upgrade",
             "via",
         ],
-        "says how a message travels, which is the server's to say",
+        "belongs to the transfer of messages, which only the server controls",
     ),
     (
         &[
@@ -59,36 +59,36 @@ const REFUSED: [(&[&str], &str); 5] = [
             "etag",
             "last-modified",
         ],
-        "describes the body, which the rule does not make",
+        "describes the body, which the rule does not create",
     ),
     (
         &["age", "cache-control", "expires", "pragma", "vary"],
-        "says what caches may keep: robot-detection says it itself of what it answers, the site of its pages",
+        "controls caches: robot-detection sets it for its own responses, the site for its pages",
     ),
     (
         &["location", "refresh"],
-        "leads elsewhere, for which there is redirect_url",
+        "redirects to another page (use redirect_url)",
     ),
     (
         &["accept-signature", "authorization", "cookie", "set-cookie"],
-        "is about one visitor, and a rule gives the same to all",
+        "is specific to one visitor, but a rule sets the same value for all",
     ),
 ];
 
-/// Headers that a rule gives to the responses that it is about.
+/// Headers that a rule adds to the responses to matching requests.
 ///
-/// `Link`, `WWW-Authenticate` and `X-Robots-Tag` are lists: they are added to those of the
-/// site, and a rule may give several. Any other header replaces the site's.
+/// `Link`, `WWW-Authenticate` and `X-Robots-Tag` are lists: they are added to the site's headers,
+/// and a rule may set several. Other headers replace the site's.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ResponseHeaders {
     lines: Vec<(HeaderName, HeaderValue)>,
-    /// Words of `X-Robots-Tag` that robots are not known to read, each with what was probably
-    /// meant.
+    /// Directives of `X-Robots-Tag` that robots are not known to support, each with the probably
+    /// intended one.
     unknown: Vec<(String, Option<&'static str>)>,
 }
 
 impl ResponseHeaders {
-    /// Reads the headers of a rule; the error is a key, and what is wrong with it.
+    /// Creates the headers of a rule from settings. The error contains a key and the reason.
     pub(super) fn new(
         action: Action,
         lines: &[(String, String)],
@@ -101,32 +101,31 @@ impl ResponseHeaders {
         if headers.lines.len() > MAX_LINES {
             return Err((
                 KEY,
-                format!("there are more than {MAX_LINES}; leave some out"),
+                format!("there are more than {MAX_LINES} headers; remove some"),
             ));
         }
         Ok((!headers.lines.is_empty()).then_some(headers))
     }
 
-    /// Creates the `X-Robots-Tag` header of a value; the error says what is wrong with it.
+    /// Creates an `X-Robots-Tag` header from a value. The error contains the reason.
     pub(super) fn tag(value: &str) -> Result<Self, String> {
         let mut headers = Self::default();
         headers.add_tag(value)?;
         Ok(headers)
     }
 
-    /// Returns `true` if the lines of a header are added to those of the site, and do not replace
-    /// them.
+    /// Returns `true` if a header is added to the site's instead of replacing it.
     #[must_use]
     pub fn is_list(name: &HeaderName) -> bool {
         LISTS.contains(name)
     }
 
-    /// Returns each line.
+    /// Returns all headers that the rule adds.
     pub fn iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.lines.iter().map(|(name, value)| (name, value))
     }
 
-    /// Returns each line for people to read: visible ASCII and blanks.
+    /// Returns all header lines as text in visible ASCII and spaces.
     pub fn shown(&self) -> impl Iterator<Item = String> {
         self.iter().map(|(name, value)| {
             let value = value.to_str().unwrap_or_default();
@@ -134,13 +133,13 @@ impl ResponseHeaders {
         })
     }
 
-    /// Returns `true` if there is a line of that name.
+    /// Returns `true` if a header with this name is set.
     #[must_use]
     pub fn has(&self, name: &HeaderName) -> bool {
         self.iter().any(|(ours, _)| ours == name)
     }
 
-    /// Gives the headers to a response.
+    /// Adds the headers to a response.
     pub fn give(&self, headers: &mut HeaderMap) {
         for (name, value) in self.iter() {
             if Self::is_list(name) {
@@ -151,7 +150,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the value of its first line: visible ASCII and blanks.
+    /// Returns the value of the first header, in visible ASCII and spaces.
     pub(super) fn first(&self) -> &str {
         let first = self
             .lines
@@ -160,8 +159,8 @@ impl ResponseHeaders {
         first.unwrap_or_default()
     }
 
-    /// Returns the words of its `X-Robots-Tag` that robots are not known to read, each with what
-    /// was probably meant.
+    /// Returns the directives of `X-Robots-Tag` that robots are not known to support, each with the
+    /// probably intended one.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
         let unknown = self.unknown.iter();
         unknown.map(|(word, meant)| (word.as_str(), *meant))
@@ -170,14 +169,14 @@ impl ResponseHeaders {
     fn add(&mut self, action: Action, name: &str, value: &str) -> Result<(), String> {
         let header = header_name(name)?;
         if let Some(reason) = refused(action, &header) {
-            return Err(format!("it {reason}; leave it out"));
+            return Err(format!("the header {reason}; remove it"));
         }
         if value.is_empty() {
-            return Err("a header without a value says nothing; leave it out".to_owned());
+            return Err("a header without a value has no effect; remove it".to_owned());
         }
         if self.has(&header) && !Self::is_list(&header) {
             let lists = LISTS.map(|name| spelled(&name)).join(", ");
-            return Err(format!("it has several values, as only {lists} may have"));
+            return Err(format!("only {lists} may have several values"));
         }
         if header == X_ROBOTS_TAG {
             return self.add_tag(value);
@@ -206,7 +205,7 @@ impl ResponseHeaders {
 
 fn header_name(name: &str) -> Result<HeaderName, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let wrong = || "it is no name of a header; use letters, digits and -".to_owned();
+    let wrong = || "it is not a header name; use letters, digits and -".to_owned();
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
         return Err(wrong());
     }
@@ -217,30 +216,31 @@ fn header_value(value: &str) -> Result<HeaderValue, String> {
     if value.len() > MAX_VALUE_BYTES {
         return Err(format!("its value is longer than {MAX_VALUE_BYTES} bytes"));
     }
-    // Not what HTTP would let through beside it: proxies and robots read octets above ASCII in
-    // several ways.
+    // Stricter than HTTP: proxies and robots interpret octets above ASCII differently.
     let is_visible = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let value = HeaderValue::from_str(value).ok().filter(|_| is_visible);
     value.ok_or_else(|| {
-        "its value has a character that no header may hold; use visible ASCII on one line"
+        "its value contains a character that is not allowed in headers; use visible ASCII on one line"
             .to_owned()
     })
 }
 
-/// Returns why no rule of an action may give a header, if none may.
+/// Returns the reason why no rule with an action may set a header, if so.
 fn refused(action: Action, name: &HeaderName) -> Option<&'static str> {
     if name.as_str().starts_with("x-robot-detection") {
-        return Some("is one by which robot-detection and proxies speak with each other");
+        return Some("is used between robot-detection and front proxies");
     }
     if *name == RETRY_AFTER && action != Action::Refuse {
-        return Some("is said by a rule that slows down itself, and by one that refuses alone");
+        return Some(
+            "is set automatically by rules that slow down, and otherwise allowed only for rules that refuse",
+        );
     }
     let mut groups = REFUSED.iter();
     let group = groups.find(|(names, _)| names.contains(&name.as_str()));
     group.map(|(_, reason)| *reason)
 }
 
-/// Returns a name as people write it: `content-usage` is `Content-Usage`.
+/// Returns a name in its usual spelling: `content-usage` becomes `Content-Usage`.
 fn spelled(name: &HeaderName) -> String {
     let words = name.as_str().split('-').map(|word| {
         if word == "www" {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_added_to_and_everything_else_is_replaced() {
+    fn list_headers_are_added_and_others_are_replaced() {
         let given = read(
             Action::Pass,
             &[
@@ -310,30 +310,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_of_a_rule_is_refused_with_the_reason() {
+    fn headers_that_no_rule_may_set_are_rejected_with_the_reason() {
         for (name, value, hint) in [
-            ("Content-Length", "5", "how a message travels"),
-            ("transfer-encoding", "chunked", "how a message travels"),
+            ("Content-Length", "5", "the transfer of messages"),
+            ("transfer-encoding", "chunked", "the transfer of messages"),
             ("Content-Type", "text/html", "describes the body"),
-            ("Cache-Control", "max-age=9", "what caches may keep"),
-            ("VARY", "Accept", "what caches may keep"),
+            ("Cache-Control", "max-age=9", "controls caches"),
+            ("VARY", "Accept", "controls caches"),
             ("Location", "/a", "redirect_url"),
-            ("Set-Cookie", "a=b", "about one visitor"),
+            ("Set-Cookie", "a=b", "specific to one visitor"),
             (
                 "X-Robot-Detection-Decision",
                 "pass",
-                "speak with each other",
+                "between robot-detection and front proxies",
             ),
-            ("Retry-After", "5", "slows down"),
-            ("A B", "x", "no name of a header"),
-            ("", "x", "no name of a header"),
-            ("X-Ä", "x", "no name of a header"),
-            ("$x", "x", "no name of a header"),
-            (":status", "200", "no name of a header"),
+            ("Retry-After", "5", "slow down"),
+            ("A B", "x", "not a header name"),
+            ("", "x", "not a header name"),
+            ("X-Ä", "x", "not a header name"),
+            ("$x", "x", "not a header name"),
+            (":status", "200", "not a header name"),
             ("X-A", " ", "without a value"),
             ("X-A", "a\r\nSet-Cookie: b", "visible ASCII"),
             ("X-A", "ä", "visible ASCII"),
-            ("X-Robots-Tag", "max-snippet: few", "is no rule"),
+            ("X-Robots-Tag", "max-snippet: few", "is not a rule"),
             ("Content-Usage", "train-ai=no", "write y or n"),
             ("Content-Usage", "/a train-ai=n", "path"),
         ] {

@@ -1,4 +1,4 @@
-//! The robots.txt in force on each host.
+//! Active robots.txt of each host.
 
 use std::{collections::HashMap, fmt, ops::Deref, sync::Arc};
 
@@ -11,37 +11,37 @@ use super::{
     host::{self, Host},
 };
 
-/// Files of robots.txt by host: what is served there and held against robots.
+/// Active robots.txt files by host, which are both served and enforced.
 pub type RobotsFiles = HostMap<RobotsTxt>;
 
-/// Files of robots.txt that can be replaced while requests are judged.
+/// Active robots.txt files, which can be replaced while requests are handled.
 #[derive(Clone, Debug, Default)]
 pub struct SharedRobotsFiles {
     current: Arc<ArcSwap<FilesInForce>>,
 }
 
-/// Files as they are in force, with whom each site refuses whatever they say.
+/// Active files, with the robots that each site refuses regardless of its file.
 #[derive(Debug, Default)]
 pub(super) struct FilesInForce {
     pub(super) files: RobotsFiles,
     pub(super) refused: HostMap<RefusedRobots>,
 }
 
-/// Files in force at the moment of the question.
+/// Files that were active when this value was created.
 #[derive(Debug)]
 pub struct LoadedRobotsFiles(Guard<Arc<FilesInForce>>);
 
-/// Values of which each host has one.
+/// Map with a value for each host.
 ///
-/// Hosts are compared as HTTP does: in any case, and with or without the port
-/// that `http` or `https` implies.
+/// Hosts are compared as in HTTP: case-insensitively, and with or without the default port of
+/// `http` or `https`.
 #[derive(Clone, Debug)]
 pub struct HostMap<T> {
     everywhere: Option<T>,
     by_host: HashMap<Box<str>, T>,
 }
 
-/// Name of a host, with a port where that is not the default.
+/// Host name, with a port unless it is the default.
 ///
 /// # Example
 ///
@@ -58,7 +58,7 @@ pub struct HostName {
 }
 
 impl<T> HostMap<T> {
-    /// Creates the values of a site that has the same one on every host.
+    /// Creates a map with the same value for every host.
     #[must_use]
     pub fn everywhere(value: T) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl<T> HostMap<T> {
         }
     }
 
-    /// Sets the value of every host that has none of its own.
+    /// Sets the value of all hosts without a specific one.
     #[must_use]
     pub fn other(mut self, value: T) -> Self {
         self.everywhere = Some(value);
@@ -83,20 +83,20 @@ impl<T> HostMap<T> {
         self
     }
 
-    /// Returns the value of a host as its `Host` header spells it.
+    /// Returns the value of a host, given in the spelling of a `Host` header.
     ///
-    /// A host that has none of its own has that of every host.
+    /// Falls back to the value of all other hosts.
     #[must_use]
     pub fn of(&self, host: Option<&str>) -> Option<&T> {
         let own = host.filter(|_| !self.by_host.is_empty()).and_then(|host| {
-            // Nearly all clients spell it so already, and no copy is made.
+            // Nearly all clients send this spelling already, so no copy is made.
             let known = self.by_host.get(host);
             known.or_else(|| self.by_host.get(&*host::spelling(host)?))
         });
         own.or(self.everywhere.as_ref())
     }
 
-    /// Returns every value with its host; without one, that of every other host.
+    /// Returns all values with their hosts; `None` stands for all other hosts.
     pub fn iter(&self) -> impl Iterator<Item = (Option<&str>, &T)> {
         let own = self.by_host.iter();
         let everywhere = self.everywhere.iter().map(|value| (None, value));
@@ -114,23 +114,23 @@ impl<T> Default for HostMap<T> {
 }
 
 impl HostName {
-    /// Reads `name` or `name:port`.
+    /// Parses a host name, `name` or `name:port`.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong and what would be right.
+    /// Returns the reason why the name is invalid, and the correction.
     pub fn parse(text: &str) -> Result<Self, String> {
         Host::parse(text).map(|host| Self { host })
     }
 
-    /// Returns `true` if both are one host, its default port said or not.
+    /// Returns `true` if both are the same host, with or without a default port.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         host::spelling(&self.to_string()) == host::spelling(&other.to_string())
     }
 }
 
-/// Writes the name as a `Host` line has it: port 80 goes without saying.
+/// Formats the name as in a `Host` header, without port 80.
 impl fmt::Display for HostName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.host.name())?;
@@ -142,21 +142,20 @@ impl fmt::Display for HostName {
 }
 
 impl SharedRobotsFiles {
-    /// Returns the files in force.
+    /// Returns the active robots.txt files.
     #[must_use]
     pub fn load(&self) -> LoadedRobotsFiles {
         LoadedRobotsFiles(self.current.load())
     }
 
-    /// Replaces the files; nobody is refused but by what they say.
+    /// Replaces the files, and clears the robots that are refused regardless of a file.
     pub fn replace(&self, files: RobotsFiles) {
         self.replace_with(files, HostMap::default());
     }
 
-    /// Replaces the files, and whom each site refuses whatever its file says.
+    /// Replaces the files and the robots that each site refuses regardless of its file.
     ///
-    /// A site that refuses robots has a file; what is `refused` on hosts without one
-    /// does not count.
+    /// The `refused` entries of hosts without a file have no effect.
     pub fn replace_with(&self, files: RobotsFiles, refused: HostMap<RefusedRobots>) {
         self.current
             .store(Arc::new(FilesInForce { files, refused }));
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_host_has_its_own_and_others_that_of_every_host() {
+    fn each_host_has_its_value_or_else_the_common_one() {
         let values = HostMap::everywhere(0)
             .host("www.example.com", 1)
             .host("Example.com:8081", 2);

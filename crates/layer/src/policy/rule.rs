@@ -1,4 +1,4 @@
-//! One rule: which robots on which paths, and what to do with them.
+//! Rule of a policy: conditions and an action.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
 
 /// Rule of a [`Policy`](super::Policy): conditions on robot and path, and an action.
 ///
-/// See the [room](super#rules) for how rules, lists and defaults go together.
+/// The [module documentation](super#rules) describes how rules, lists and defaults interact.
 ///
 /// # Example
 ///
@@ -37,36 +37,36 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// From 1 in the order of the settings; 0: it is of an overlay.
+    /// Position in the settings, from 1; 0 for a rule of an overlay.
     pub(super) number: usize,
-    /// Place in the policy.
+    /// Index of the rule in the policy.
     pub(super) index: usize,
     pub(super) label: Arc<str>,
     pub(super) origin: String,
     pub(super) effect: Effect,
     pub(super) scope: Scope,
-    /// How long a decision may wait for a verdict.
+    /// Maximum time to wait for a verdict.
     pub(super) wait: Option<Duration>,
-    /// The conditions, for people to read.
+    /// Text form of the rule's conditions.
     pub(super) shown: Vec<String>,
-    /// Whether it may do to people what it does.
+    /// Whether the rule's action may affect people.
     pub(super) is_confirmed: bool,
     pub(super) headers: Option<Arc<ResponseHeaders>>,
 }
 
 impl Rule {
-    /// Returns its number in the order of the settings, from 1; 0 for one of an [overlay](super::Overlay).
+    /// Returns the position in the settings, from 1; 0 for a rule of an [overlay](super::Overlay).
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Returns its place among the rules of its policy, from 0.
+    /// Returns the index among the rules of the policy, from 0.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Returns what reasons call it: `rule "its name"`, or `rule 2` without one.
+    /// Returns the label in explanations: `rule "name"`, or `rule 2` for a rule without a name.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
@@ -79,33 +79,33 @@ impl Rule {
         format!("rule {name:?}")
     }
 
-    /// Returns the label, to be kept without a copy.
+    /// Returns the label as a shared string.
     #[must_use]
     pub fn shared_label(&self) -> Arc<str> {
         Arc::clone(&self.label)
     }
 
-    /// Returns where it was set, such as `robot-detection.toml:12`; empty: in the program.
+    /// Returns the source location, such as `robot-detection.toml:12`; empty if set by the program.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Returns what it does.
+    /// Returns the rule's action.
     #[must_use]
     pub fn action(&self) -> Action {
         self.effect.action()
     }
 
-    /// Returns what it decides about a request that it matches.
+    /// Returns the rule's decision for a matching request.
     ///
-    /// Returns `None` for a rule that sets a rate limit, as it decides nothing.
+    /// Returns `None` for a rule that sets a rate limit, because the rule decides nothing.
     #[must_use]
     pub fn decision(&self) -> Option<Decision<'_>> {
         self.effect.decision()
     }
 
-    /// Returns where it redirects robots to, if it does.
+    /// Returns the redirect, if the rule redirects.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
         match &self.effect {
@@ -114,7 +114,7 @@ impl Rule {
         }
     }
 
-    /// Returns the path of the page that it serves in place, if it does.
+    /// Returns the path of the page that is served without a redirect, if the rule serves one.
     #[must_use]
     pub fn served(&self) -> Option<&str> {
         match &self.effect {
@@ -123,7 +123,7 @@ impl Rule {
         }
     }
 
-    /// Returns how it refuses robots, if it does.
+    /// Returns the refusal, if the rule refuses.
     #[must_use]
     pub fn refuse(&self) -> Option<&Refuse> {
         match &self.effect {
@@ -132,7 +132,7 @@ impl Rule {
         }
     }
 
-    /// Returns how it slows down, if it does.
+    /// Returns the rate limiter, if the rule slows down.
     #[must_use]
     pub fn rate_limiter(&self) -> Option<&RateLimiter> {
         match &self.effect {
@@ -141,10 +141,10 @@ impl Rule {
         }
     }
 
-    /// Returns its rate limit for a request, if it slows down.
+    /// Returns the rate limit for a request, if the rule slows down.
     ///
-    /// `user_agent` is the header that makes the claim, `client` the address that the request comes
-    /// from, where that is known and stands for a network of its own.
+    /// `user_agent` is the value of the User-Agent header, `client` the client address, if it is
+    /// known and not shared by a proxy.
     #[must_use]
     pub fn paced(
         &self,
@@ -160,48 +160,48 @@ impl Rule {
         }
     }
 
-    /// Returns how long it waits for a verdict that is pending, if it does.
+    /// Returns the maximum time to wait for a pending verdict, if the rule waits.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.wait
     }
 
-    /// Returns `true` if it is about people too, and nobody has [confirmed](super::RuleBuilder::people)
-    /// that: it only notes what it would do, to robots as well.
+    /// Returns `true` if the rule applies to people without being
+    /// [confirmed](super::RuleBuilder::people): it only reports its action, also for robots.
     #[must_use]
     pub fn is_dry(&self) -> bool {
         !self.is_confirmed && self.touches_people()
     }
 
-    /// Returns `true` if people may get something else by it.
+    /// Returns `true` if the rule's action may affect people.
     #[must_use]
     pub fn touches_people(&self) -> bool {
         self.acts() && self.scope.robots.is_about(Kind::Person)
     }
 
-    /// Returns `true` if it lets certain addresses pass, and this is one of them.
+    /// Returns `true` if the rule lets certain addresses pass and contains this address.
     pub(super) fn passes_address(&self, address: IpAddr) -> bool {
         let addresses = self.scope.sender.addresses.iter().flatten();
         !self.acts() && addresses.into_iter().any(|set| set.contains(address))
     }
 
-    /// Returns the headers that it gives to responses, if it gives some.
+    /// Returns the headers that the rule adds to responses, if any.
     #[must_use]
     pub fn response_headers(&self) -> Option<&Arc<ResponseHeaders>> {
         self.headers.as_ref()
     }
 
-    /// Returns `true` if it may have to be asked about people.
+    /// Returns `true` if the rule may have to be evaluated for people.
     pub(super) fn concerns_people(&self) -> bool {
         self.does_anything() && self.scope.robots.is_about(Kind::Person)
     }
 
-    /// Returns its conditions for people to read; long lists are cut.
+    /// Returns the conditions as text; long lists are truncated.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
     }
 
-    /// Returns the heaven that it leads to, if it does.
+    /// Returns the heaven that the rule redirects to or serves, if any.
     pub(super) fn heaven(&self) -> Option<&Heaven> {
         match &self.effect {
             Effect::Redirect(heaven) | Effect::Serve(heaven) => Some(heaven),
@@ -209,21 +209,20 @@ impl Rule {
         }
     }
 
-    /// Returns `true` if a robot might get something else by it than a person.
+    /// Returns `true` if the rule may give robots another response than human visitors.
     pub(super) fn acts(&self) -> bool {
         !matches!(self.effect, Effect::Pass)
     }
 
-    /// Returns `true` if somebody might get something else by it than without it: also the same
-    /// with other headers.
+    /// Returns `true` if the rule may change any response, including only its headers.
     pub(super) fn does_anything(&self) -> bool {
         self.acts() || self.headers.is_some()
     }
 
     /// Returns the first condition that does not hold, if any.
     ///
-    /// A rule that lets certain robots pass is not about those that only say that
-    /// they are these, unless it names the verdict.
+    /// A rule that lets certain robots pass does not apply to spoofed claims to be one of them,
+    /// unless the rule names the verdict.
     pub(super) fn mismatch(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -232,7 +231,7 @@ impl Rule {
         if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
             return Some(Mismatch::Kind);
         }
-        // Otherwise a robot's name would open what the rule opens to that robot.
+        // Otherwise, anyone could use the robot's name to bypass other rules.
         let is_spoofed = visitor.is_spoofed() && self.favours();
         let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
         self.scope
@@ -241,12 +240,12 @@ impl Rule {
             .or_else(|| (!self.gate()?.is_open()).then_some(Mismatch::Load))
     }
 
-    /// Returns what opens it under load, if it does not always act.
+    /// Returns the load condition, if the rule acts only under load.
     pub(super) fn gate(&self) -> Option<&LoadGate> {
         self.rate_limiter()?.gate()
     }
 
-    /// Returns `true` if it names visitors who claim nothing; a rule about every robot does not.
+    /// Returns `true` if the rule names visitors without a claim; a rule for all robots does not.
     pub(super) fn is_about_claimless(&self) -> bool {
         let claimless = [Kind::Nameless, Kind::Shared, Kind::Person];
         claimless
@@ -254,16 +253,16 @@ impl Rule {
             .any(|kind| self.scope.robots.is_about(*kind))
     }
 
-    /// Returns `true` if it lets certain robots pass, whatever the verdict on their claims.
+    /// Returns `true` if the rule lets certain robots pass, regardless of verdicts.
     fn favours(&self) -> bool {
         let robots = &self.scope.robots;
         matches!(self.effect, Effect::Pass) && robots.ignore_verdicts() && !robots.are_everybody()
     }
 
-    /// Returns `true` if `other` never decides, as this one always does before it.
+    /// Returns `true` if `other` never decides because this rule always decides first.
     ///
-    /// After a rule that slows down all are asked that do not count the same; after one that lets
-    /// certain robots pass, those that name impostors.
+    /// After a rule that slows down, rules that count something else are still evaluated; after a
+    /// rule that lets certain robots pass, those that name spoofed claims.
     pub(super) fn hides(&self, other: &Self) -> bool {
         let is_asked_on = matches!(self.effect, Effect::Slow(_));
         let slows = self.counts_alike(other);
@@ -275,13 +274,13 @@ impl Rule {
             && !(names_spoofed && self.favours())
     }
 
-    /// Returns `true` if both slow down, and count both requests, or both errors.
+    /// Returns `true` if both rules limit requests, or both limit errors.
     fn counts_alike(&self, other: &Self) -> bool {
         let counts_errors = |rule: &Self| Some(rule.rate_limiter()?.errors().is_some());
         counts_errors(self).is_some_and(|ours| counts_errors(other) == Some(ours))
     }
 
-    /// Takes the state of the rate limit from the rule of another policy.
+    /// Takes over the state of the rate limit from an equal rule of another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_pace_of(theirs)
@@ -292,7 +291,7 @@ impl Rule {
     }
 }
 
-/// Names a rule with its place in the settings.
+/// Returns the label of a rule with its source location.
 pub(super) fn named(rule: &Rule) -> String {
     match rule.origin() {
         "" => rule.label().to_owned(),

@@ -1,4 +1,4 @@
-//! From settings to a rule.
+//! Builder that creates a rule from settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,17 +15,17 @@ use super::{
     when::{conditions, setter, setters},
 };
 
-/// Period of a rate limit that names none.
+/// Default period of a rate limit.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Longest time that a rule waits for a verdict.
+/// Maximum time that a rule waits for a verdict.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Builder of a [`Rule`]; nothing is checked before the policy is built.
+/// Builder of a [`Rule`]. Settings are checked when the policy is built.
 ///
-/// Each condition is a list of which one value has to fit; all conditions that
-/// are set have to hold. An empty list is an error, as the rule would never
-/// match; so is a setting that another action has.
+/// Each condition is a list of values, one of which must match; all set conditions must hold. An
+/// empty list is an error because the rule would never match, and so is a setting that the rule's
+/// action does not use.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RuleBuilder {
@@ -56,25 +56,25 @@ impl RuleBuilder {
         }
     }
 
-    /// Names the rule in reasons; by default it is called by its number.
+    /// Sets the rule's name in explanations; the default is its number.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets what reasons call the rule, in place of its name or number.
+    /// Sets the rule's label in explanations, instead of its name or number.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Sets the place in the settings that reasons name, such as `robot-detection.toml:12`.
+    /// Sets the source location for explanations, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self
     }
 
-    /// Adds conditions, which replace those of the same kind; by default the rule is about every robot.
+    /// Adds conditions, replacing those of the same type. By default, all robots match.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self
@@ -85,80 +85,78 @@ impl RuleBuilder {
     setters! { ()
         /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
         status: u16,
-        /// Sets how many requests a rule that slows down lets through in a period.
+        /// Sets the number of requests per period that a rule that slows down allows.
         ///
-        /// Whose they are is what [`rate_key`](Self::rate_key) says.
+        /// [`rate_key`](Self::rate_key) determines which requests share the limit.
         requests: u32,
         /// Sets the period of a rule that slows down, a minute by default.
         per: Duration,
-        /// Sets how many requests may come at once; by default those of a whole period.
+        /// Sets the number of requests that may come at once; by default, those of a whole period.
         ///
-        /// That is after a pause; later ones may come one by one, evenly.
+        /// The burst is available after a pause; then requests must be evenly spaced.
         burst: u32,
-        /// Sets whom a rule that slows down tells apart; by default robots.
+        /// Sets the key by which a rule that slows down counts; robots by default.
         rate_key: RateKey,
-        /// Sets after how many errors in a period a rule that slows down lets nothing through.
+        /// Sets the number of errors per period after which a rule that slows down blocks requests.
         ///
-        /// It stands in place of [`requests`](Self::requests). Errors are the answers 403, 404 and 410
-        /// that the application gives; what this program refuses itself is none. They are counted
-        /// where the layer sees the answers.
+        /// Replaces [`requests`](Self::requests). Errors are responses of the application with 403,
+        /// 404 or 410; responses of this program do not count. Errors are counted only if the layer
+        /// sees the responses.
         errors: u32,
-        /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
+        /// Sets the maximum time to wait for a pending verdict; by default, requests do not wait.
         ///
-        /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
-        /// proof goes on in the background; what is known when the time is over decides.
-        /// The server waits, the Tower layer alone does not: see
-        /// [`Policy::wait`](super::Policy::wait).
+        /// Allowed for rules with [verdicts](Self::verdicts), from 1 ms to 10 s. Verification
+        /// continues in the background; after the wait, the current verdict decides. The server
+        /// waits, the Tower layer alone does not: see [`Policy::wait`](super::Policy::wait).
         wait: Duration,
-        /// Sets that a rule about people may do to them what it does; by default it only notes it.
+        /// Confirms that a rule's action may affect people; by default the action is only reported.
         people: bool,
     }
 
-    /// Sets where a rule redirects to, or takes the page from that it serves in place.
+    /// Sets the URL that a rule redirects to, or whose page the rule serves directly.
     ///
-    /// By default that is where the policy sends robots. What is refused there is
-    /// refused here; see
-    /// [`PolicyBuilder::redirect_url`](super::PolicyBuilder::redirect_url). A page
-    /// that is served in place is one of this site: a path.
+    /// The default is the policy's redirect URL. The same restrictions apply as for
+    /// [`PolicyBuilder::redirect_url`](super::PolicyBuilder::redirect_url). A page that is served
+    /// directly must be a path of this site.
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = Some(url.into());
         self
     }
 
-    /// Sets the text for whom a rule refuses or slows down, at most 4 KiB.
+    /// Sets the text of the response for a rule that refuses or slows down, at most 4 KiB.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// Sets the requests a second of the site from which on a rule that slows down acts.
+    /// Sets the requests per second of the site at which a rule that slows down starts to act.
     ///
-    /// By default it always does. It begins when a whole second had so many, and ends when ten in
-    /// a row had fewer. Where [`load_time`](Self::load_time) is set too, one of both is enough.
+    /// By default, the rule always acts. It starts after a full second at the threshold, and stops
+    /// after ten seconds below. If [`load_time`](Self::load_time) is set too, either is enough.
     pub fn load_requests(mut self, requests_per_second: u32) -> Self {
         self.load.requests_per_second = Some(requests_per_second);
         self
     }
 
-    /// Sets the mean time until the application's answers begin from which on such a rule acts.
+    /// Sets the application's mean response time at which a rule that slows down starts to act.
     ///
-    /// The mean is of the last second, or of the last sixteen answers where it had fewer.
+    /// The mean covers the last second, or at least the last sixteen responses.
     pub fn load_time(mut self, milliseconds: u32) -> Self {
         self.load.upstream_milliseconds = Some(milliseconds);
         self
     }
 
-    /// Adds a header that the rule gives to the responses to those whom it is about.
+    /// Adds a header that the rule sets on the responses to matching requests.
     ///
-    /// It is on the answer of a rule that redirects, refuses or slows down, and on the response
-    /// of the application or of heaven where it passes or is served in place. A name may
-    /// come several times where its lines are [a list](ResponseHeaders::is_list).
+    /// The header is set on the response of a rule that redirects, refuses or slows down, or on the
+    /// passing response of the application or heaven. A [list](ResponseHeaders::is_list) header may
+    /// be added several times.
     pub fn response_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.response_headers.push((name.into(), value.into()));
         self
     }
 
-    /// Builds the rule; `place` finds the heaven of a URL, or of none the policy's.
+    /// Builds the rule; `place` finds the heaven of a URL, or the policy's for `None`.
     pub(super) fn build(
         self,
         number: usize,
@@ -178,10 +176,10 @@ impl RuleBuilder {
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
         let load = self.load.some();
-        shown.extend(load.map(|load| format!("under load, from {load} on")));
+        shown.extend(load.map(|load| format!("under load, at {load}")));
         scope.places = places.clone();
         if self.people.is_some() && !scope.robots.is_about(Kind::Person) {
-            let reason = "the rule is not about people; set visitors = \"people\" or \"all\", or leave it out";
+            let reason = "the rule does not apply to people; set visitors = \"people\" or \"all\", or remove the key";
             return Err(PolicyError::rule(number, "people", reason.to_owned()));
         }
         if self.action.words().is_for_redirected_methods && scope.methods.is_none() {
@@ -201,17 +199,17 @@ impl RuleBuilder {
         };
         if rule.is_dry() {
             rule.shown
-                .push("only notes, until people = true".to_owned());
+                .push("reports only, until people = true".to_owned());
         }
         Ok(rule)
     }
 
-    /// Returns its name, if it has one.
+    /// Returns the rule's name, if set.
     pub(super) fn own_name(&self) -> Option<&str> {
         Some(self.name.trim()).filter(|name| !name.is_empty())
     }
 
-    /// Returns what it was told to be called, or its name.
+    /// Returns the label, or else the name.
     pub(super) fn shown_label(&self) -> String {
         let name = || self.own_name().unwrap_or_default().to_owned();
         self.label.clone().unwrap_or_else(name)
@@ -225,7 +223,7 @@ impl RuleBuilder {
         }
     }
 
-    /// Returns what is set of the load, with the keys of it.
+    /// Returns the settings for the load, with their keys.
     pub(super) fn load_keys(&self) -> [(&'static str, Option<u32>); 2] {
         let LoadThreshold {
             requests_per_second,
@@ -237,8 +235,8 @@ impl RuleBuilder {
         ]
     }
 
-    /// Creates the effect of a rule's settings; `place` finds the heaven of a URL, or of
-    /// none the policy's.
+    /// Creates the effect from the settings; `place` finds the heaven of a URL, or the policy's for
+    /// `None`.
     fn effect(
         &self,
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
@@ -263,23 +261,23 @@ impl RuleBuilder {
         }
         let count = self.requests.or(self.errors);
         let Some(count) = count.filter(|&count| count > 0) else {
-            let reason = "say how many requests are let through in a period, such as requests = 10, or after how many answers 404 or the like none is, such as errors = 20";
+            let reason = "set the number of requests allowed per period, such as requests = 10, or the number of errors such as 404 after which requests are blocked, such as errors = 20";
             return Err(("requests", reason.to_owned()));
         };
         let period = self.per.unwrap_or(PERIOD);
         if period.is_zero() {
-            return Err(("per_seconds", "a period has a length".to_owned()));
+            return Err(("per_seconds", "the period must be longer than 0".to_owned()));
         }
         for (key, number) in self.load_keys() {
             if number == Some(0) {
                 return Err((
                     key,
-                    "without load the rule would always act; leave it out".to_owned(),
+                    "with a load of 0 the rule would always act; remove the key".to_owned(),
                 ));
             }
         }
         let text = self.text.as_deref().map(told).transpose()?;
-        // By default those of a whole period may come at once.
+        // By default, the requests of a whole period may come at once.
         let burst = self.burst.unwrap_or(count).max(1);
         Ok(RateLimiter::new(Pace {
             count,
@@ -292,7 +290,7 @@ impl RuleBuilder {
         }))
     }
 
-    /// Refuses what is set and would do nothing.
+    /// Rejects settings that would have no effect.
     fn check_keys(&self) -> Result<(), InvalidCondition> {
         let Self { action, .. } = self;
         for (key, is_set) in [
@@ -316,7 +314,7 @@ impl RuleBuilder {
                 let actions: Vec<_> = actions.map(|action| action.as_str()).collect();
                 let actions = actions.join(" or ");
                 let reason = format!(
-                    "the action is {action}, which does nothing with it; leave it out, or set the action to {actions}"
+                    "the action {action} does not use this key; remove it, or set the action to {actions}"
                 );
                 return Err((key, reason));
             }
@@ -324,11 +322,11 @@ impl RuleBuilder {
         Ok(())
     }
 
-    /// Refuses to wait for what nobody asks for, or for ever.
+    /// Rejects a wait without a condition on verdicts, or of an invalid length.
     fn check_wait(&self) -> Result<(), InvalidCondition> {
         let reason = match self.wait {
             Some(_) if self.when.verdicts.is_none() => {
-                "the rule names no verdict that it could wait for; set verdicts, or leave it out"
+                "the rule has no condition on verdicts to wait for; set verdicts, or remove the key"
             }
             Some(wait) if wait.as_millis() == 0 || wait > MAX_WAIT => {
                 "a rule waits for 1 to 10000 milliseconds"
@@ -346,14 +344,14 @@ impl Rule {
     }
 }
 
-/// Refuses a page of another site: what is served in place comes from this one.
+/// Rejects a page of another site, which cannot be served directly.
 fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
     let location = &heaven.redirect.location;
     if location.starts_with('/') {
         return Ok(heaven);
     }
     let reason = format!(
-        "{location} is a page of another site, which cannot be served in place; write a path of this site, or redirect"
+        "{location} is on another site and cannot be served without a redirect; use a path of this site, or redirect"
     );
     Err(("redirect_url", reason))
 }

@@ -1,4 +1,4 @@
-//! Which requests a rule is about.
+//! Conditions of a rule on requests.
 
 use super::{
     Places, Visitor,
@@ -9,17 +9,17 @@ use super::{
     sender::SenderConditions,
 };
 
-/// Conditions on request and robot: all that are set have to hold.
+/// Conditions on the request and the robot, all of which must hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
-    /// Paths of its own; `None`: those of the filter patterns.
+    /// Paths of the rule; `None` for the filter patterns.
     pub(super) paths: Option<Vec<FilterPattern>>,
-    /// Names in upper case; `None`: every method.
+    /// Method names in upper case; `None` for every method.
     pub(super) methods: Option<Vec<String>>,
     pub(super) hosts: Option<Vec<Host>>,
     pub(super) robots: Conditions,
     pub(super) sender: SenderConditions,
-    /// What finds where addresses are.
+    /// Lookup of the autonomous system and country of addresses.
     pub(super) places: Places,
 }
 
@@ -42,23 +42,23 @@ impl PartialEq for Scope {
 }
 
 impl Scope {
-    /// Returns `true` if a request is one of those, whoever it comes from.
+    /// Returns `true` if the conditions on path, method and host hold.
     pub(super) fn is_about(&self, asked: &NormalizedRequest<'_>) -> bool {
         self.unlike(asked).is_none()
     }
 
-    /// Returns `true` if a method is one of those.
+    /// Returns `true` if the method matches.
     pub(super) fn has_method(&self, method: &str) -> bool {
         let methods = self.methods.as_ref();
         methods.is_none_or(|methods| methods.iter().any(|ours| ours == method))
     }
 
-    /// Returns `true` if every robot is meant.
+    /// Returns `true` if the scope includes every robot.
     pub(super) fn is_for_all(&self) -> bool {
         self.robots.is_empty() && self.sender.is_empty()
     }
 
-    /// Returns `true` if everybody is meant, people too.
+    /// Returns `true` if the scope includes all visitors, including people.
     pub(super) fn is_for_everybody(&self) -> bool {
         self.robots.are_everybody() && self.sender.is_empty()
     }
@@ -74,7 +74,7 @@ impl Scope {
         self.unlike(asked).or_else(|| match visitor {
             _ if self.is_for_all() => None,
             Some(visitor) => {
-                // The verdict is asked last, so that a mismatch of it says that all else holds.
+                // Checked last: a mismatch of the verdict means that everything else matches.
                 let robot = self.robots.mismatch(visitor);
                 match robot {
                     None | Some(Mismatch::Verdict) => self
@@ -89,10 +89,9 @@ impl Scope {
         })
     }
 
-    /// Returns `true` if it is about all that `other` is about.
+    /// Returns `true` if the scope includes all requests that `other` includes.
     pub(super) fn includes(&self, other: &Self) -> bool {
-        // Patterns and what is filtered may overlap in any way: no rule is called hidden without
-        // proof.
+        // Patterns may overlap in any way, so a rule counts as hidden only if this is certain.
         let has_paths = match (&self.paths, &other.paths) {
             (None, None) => true,
             (Some(ours), Some(theirs)) => theirs.iter().all(|path| ours.contains(path)),
@@ -128,7 +127,7 @@ impl Scope {
     }
 }
 
-/// Returns `true` if a list holds all of another; one that is not set holds everything.
+/// Returns `true` if a list contains all items of another. An unset list contains all items.
 fn has_all<T: PartialEq>(ours: Option<&[T]>, theirs: Option<&[T]>) -> bool {
     match (ours, theirs) {
         (None, _) => true,
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn path_method_and_host_have_to_fit() {
+    fn path_method_and_host_must_match() {
         for (path, methods, hosts, mismatch) in [
             ("/a/*", &["POST", "GET"][..], &["www.example.com"][..], None),
             ("/b/*", &["GET"], &["www.example.com"], Some(Mismatch::Path)),

@@ -1,4 +1,4 @@
-//! Where a request comes from: its address and its headers, and what rules ask of them.
+//! Sender of a request (address and headers), and the conditions of rules on the sender.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -10,18 +10,18 @@ use super::text_pattern::TextPattern;
 
 /// Address and headers of a request.
 ///
-/// Whoever decides without them leaves them out: rules that ask for them are then about nobody.
+/// Without a value, conditions of rules on that value never hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sender<'r> {
-    /// Address of the client, where it is known.
+    /// Address of the client, if known.
     pub address: Option<IpAddr>,
-    /// All headers, as they came.
+    /// All request headers, as received.
     pub headers: Option<&'r HeaderMap>,
-    /// Why the visitor is suspect; none where it is not.
+    /// Reasons why the visitor is a suspect; empty if not.
     pub reasons: Reasons,
 }
 
-/// Set of addresses that a rule is about, which may change while the rule is in force.
+/// Named set of addresses in a rule's condition. Its content may change at run time.
 ///
 /// # Example
 ///
@@ -45,30 +45,30 @@ pub struct Addresses {
 pub struct Place {
     /// Number of the autonomous system.
     pub asn: Option<u32>,
-    /// Two letters of ISO 3166-1, in upper case.
+    /// ISO 3166-1 country code: two letters in upper case.
     pub country: Option<[u8; 2]>,
 }
 
-/// Finds where addresses are; it answers at once, from memory.
+/// Lookup of the autonomous system and country of addresses, from memory.
 #[derive(Clone, Default)]
 pub struct Places(Option<Arc<dyn Fn(IpAddr) -> Place + Send + Sync>>);
 
-/// Conditions on where a request comes from: all that are set have to hold.
+/// Conditions on the sender, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SenderConditions {
     pub(super) addresses: Option<Vec<Addresses>>,
     pub(super) asns: Option<Vec<u32>>,
     pub(super) countries: Option<Vec<[u8; 2]>>,
-    /// Of these every one has to hold.
+    /// Conditions on request headers, all of which must hold.
     pub(super) headers: Option<Vec<HeaderCondition>>,
     pub(super) user_agents: Option<Vec<TextPattern>>,
     pub(super) signature_agents: Option<Vec<TextPattern>>,
     pub(super) suspect: Option<bool>,
-    /// Of these one has to be among the reasons of a suspect.
+    /// A suspect must have one of these reasons.
     pub(super) reasons: Option<Reasons>,
 }
 
-/// What a rule asks of one header.
+/// Condition of a rule on one request header.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HeaderCondition {
     name: HeaderName,
@@ -82,7 +82,7 @@ enum Wanted {
     Matching(TextPattern),
 }
 
-/// Condition on where a request comes from that does not hold.
+/// Condition on the sender that does not hold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SenderMismatch {
     Address,
@@ -95,7 +95,7 @@ pub(super) enum SenderMismatch {
 }
 
 impl Addresses {
-    /// Creates a set; the name is what people read.
+    /// Creates a set with a name to display.
     #[must_use]
     pub fn new(
         name: impl Into<Arc<str>>,
@@ -107,20 +107,20 @@ impl Addresses {
         }
     }
 
-    /// Returns what people read.
+    /// Returns the set's name to display.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns `true` if an address is one of them; IPv4 in IPv6 is IPv4.
+    /// Returns `true` if the set contains an address. IPv4-mapped IPv6 addresses count as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         (self.contains)(address.to_canonical())
     }
 }
 
-/// Two sets are the same if their names are: a rule with the same keeps its pace at a reload.
+/// Sets are equal if their names are, so that an unchanged rule keeps its rate limit at a reload.
 impl PartialEq for Addresses {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -134,13 +134,13 @@ impl fmt::Debug for Addresses {
 }
 
 impl Places {
-    /// Creates it from a function.
+    /// Creates a lookup from a function.
     #[must_use]
     pub fn new(find: Arc<dyn Fn(IpAddr) -> Place + Send + Sync>) -> Self {
         Self(Some(find))
     }
 
-    /// Returns where an address is, as far as it is known.
+    /// Returns the autonomous system and country of an address, as far as they are known.
     #[must_use]
     pub fn find(&self, address: IpAddr) -> Place {
         let find = self.0.as_ref();
@@ -155,11 +155,11 @@ impl fmt::Debug for Places {
 }
 
 impl HeaderCondition {
-    /// Reads `Name`, `!Name` or `Name: pattern`.
+    /// Parses `Name`, `!Name` or `Name: pattern`.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it.
+    /// Returns the reason why the condition is invalid.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, wanted) = match (text.strip_prefix('!'), text.split_once(':')) {
             (Some(name), _) => (name, Wanted::Absent),
@@ -169,7 +169,8 @@ impl HeaderCondition {
             (None, None) => (text, Wanted::Present),
         };
         let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| {
-            "it is no header such as X-Monitor, !Accept-Language or Accept: text/*".to_owned()
+            "it is not a header condition such as X-Monitor, !Accept-Language or Accept: text/*"
+                .to_owned()
         })?;
         Ok(Self { name, wanted })
     }
@@ -184,7 +185,7 @@ impl HeaderCondition {
 }
 
 impl SenderConditions {
-    /// Returns the first condition that does not hold, if any, beginning with the cheapest.
+    /// Returns the first condition that does not hold, if any. The cheapest conditions come first.
     pub(super) fn mismatch(&self, sender: Sender<'_>, places: &Places) -> Option<SenderMismatch> {
         if self.is_empty() {
             return None;
@@ -194,7 +195,7 @@ impl SenderConditions {
             .or_else(|| self.unlike_address(sender.address, places))
     }
 
-    /// Returns what holds of the address that it asks for, if it asks for any.
+    /// Describes the address by the matching conditions, if there are conditions on the address.
     pub(super) fn reason(&self, sender: Sender<'_>, places: &Places) -> Option<String> {
         let address = sender.address?;
         let sets = self.addresses.iter().flatten();
@@ -204,14 +205,14 @@ impl SenderConditions {
         let country = place.country.filter(|_| self.countries.is_some());
         let reasons = [
             set.map(|set| format!("in {}", set.name())),
-            asn.map(|asn| format!("of AS{asn}")),
+            asn.map(|asn| format!("in AS{asn}")),
             country.map(|country| format!("in {}", String::from_utf8_lossy(&country))),
         ];
         let reasons: Vec<_> = reasons.into_iter().flatten().collect();
         (!reasons.is_empty()).then(|| format!("{address} is {}", reasons.join(" and ")))
     }
 
-    /// Returns `true` if every sender is meant.
+    /// Returns `true` if there are no conditions on the sender.
     pub(super) fn is_empty(&self) -> bool {
         self.addresses.is_none()
             && self.asns.is_none()
@@ -223,9 +224,9 @@ impl SenderConditions {
             && self.reasons.is_none()
     }
 
-    /// Returns `true` if it names every sender that `other` names.
+    /// Returns `true` if the conditions include every sender that `other` includes.
     ///
-    /// Sets of addresses and patterns may overlap in any way: only what is spelled alike is the same.
+    /// Sets of addresses and patterns may overlap in any way, so only equal ones are compared.
     pub(super) fn include(&self, other: &Self) -> bool {
         self.is_empty() || self == other
     }
@@ -282,17 +283,17 @@ impl SenderConditions {
 }
 
 impl SenderMismatch {
-    /// Returns how the sender differs from what the rule asks for.
+    /// Returns the difference between the sender and the rule's conditions, as a clause.
     pub(super) fn reason(self, sender: Option<Sender<'_>>, places: &Places) -> String {
         let address = sender.and_then(|sender| sender.address);
         let place = address.map_or_else(Place::default, |address| places.find(address));
         match (self, address) {
             (Self::Address, Some(address)) => {
-                format!("the address {address} is none of its addresses")
+                format!("the address {address} is not in the rule's addresses")
             }
             (Self::Asn, Some(address)) => match place.asn {
-                Some(asn) => format!("the address {address} is of AS{asn}"),
-                None => format!("nobody knows the autonomous system of {address}"),
+                Some(asn) => format!("the address {address} is in AS{asn}"),
+                None => format!("the autonomous system of {address} is unknown"),
             },
             (Self::Country, Some(address)) => match place.country {
                 Some(country) => {
@@ -301,28 +302,30 @@ impl SenderMismatch {
                         String::from_utf8_lossy(&country)
                     )
                 }
-                None => format!("nobody knows the country of {address}"),
+                None => format!("the country of {address} is unknown"),
             },
             (Self::Address | Self::Asn | Self::Country, None) => {
-                "the address is not known".to_owned()
+                "the address is unknown".to_owned()
             }
-            (Self::Header, _) => "the headers are not those that it asks for".to_owned(),
-            (Self::UserAgent, _) => "the User-Agent is none of its user_agents".to_owned(),
+            (Self::Header, _) => "the headers do not match the rule's request_headers".to_owned(),
+            (Self::UserAgent, _) => {
+                "the User-Agent does not match the rule's user_agents".to_owned()
+            }
             (Self::SignatureAgent, _) => {
-                "the Signature-Agent is none of its signature_agents".to_owned()
+                "the Signature-Agent does not match the rule's signature_agents".to_owned()
             }
             (Self::Suspect, _) => {
                 let reasons = sender.map(|sender| sender.reasons);
                 match reasons.filter(|reasons| !reasons.is_empty()) {
-                    None => "the visitor is not suspect".to_owned(),
-                    Some(reasons) => format!("the visitor is suspect by {reasons}"),
+                    None => "the visitor is not a suspect".to_owned(),
+                    Some(reasons) => format!("the visitor is a suspect because of {reasons}"),
                 }
             }
         }
     }
 }
 
-/// Returns `true` if a value of a header fits one of the patterns.
+/// Returns `true` if a value of a header matches one of the patterns.
 fn any(headers: &HeaderMap, name: &HeaderName, patterns: &[TextPattern]) -> bool {
     let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
     values.any(|value| patterns.iter().any(|pattern| pattern.matches(value)))
@@ -341,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_present_absent_or_like_a_pattern() {
+    fn a_header_is_present_absent_or_matches_a_pattern() {
         let sent = headers(&[("accept", "text/html"), ("x-monitor", "")]);
         for (condition, holds) in [
             ("X-Monitor", true),
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_not_known_fits_no_condition() {
+    fn unknown_values_match_no_condition() {
         let is_local = |address: IpAddr| address.is_loopback();
         let conditions = SenderConditions {
             addresses: Some(vec![Addresses::new("local", Arc::new(is_local))]),
@@ -396,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_looked_up_where_a_rule_asks() {
+    fn places_are_looked_up_only_for_rules_that_need_them() {
         let find = |address: IpAddr| Place {
             asn: (address == IpAddr::from([192, 0, 2, 1])).then_some(64_496),
             country: Some(*b"DE"),

@@ -1,4 +1,4 @@
-//! A policy that can be exchanged while it is read.
+//! Policy that can be replaced while requests are handled.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::{LeftOutRule, Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
 
-/// Policy that is exchanged as a whole; readers never wait. Clones share it.
+/// Policy that is replaced as a whole, without blocking readers. Clones share the policy.
 #[derive(Clone)]
 pub struct SharedPolicy {
     current: Arc<Current>,
@@ -22,9 +22,9 @@ pub struct SharedPolicy {
 #[derive(Debug)]
 struct Current {
     policy: ArcSwap<Policy>,
-    /// Grows after each exchange.
+    /// Version of the policy, incremented after each replacement.
     version: AtomicU64,
-    /// What the policy in force is made of; held while it is exchanged.
+    /// Parts of the active policy; locked during a replacement.
     parts: Mutex<Parts>,
 }
 
@@ -35,14 +35,14 @@ struct Parts {
     overlay: Overlay,
 }
 
-/// Policy that is exchanged as long as somebody else has it.
+/// Weak reference to a shared policy.
 #[derive(Clone, Debug)]
 pub struct WeakPolicy {
     current: Weak<Current>,
 }
 
 impl SharedPolicy {
-    /// Creates one that starts with `policy`.
+    /// Creates a shared policy that starts with `policy`.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self {
@@ -57,34 +57,34 @@ impl SharedPolicy {
         }
     }
 
-    /// Returns the policy in force, for one request.
+    /// Returns the active policy, for one request.
     #[must_use]
     pub fn load(&self) -> Guard<Arc<Policy>> {
         self.current.policy.load()
     }
 
-    /// Returns a number that is another one as soon as another policy is in force.
+    /// Returns a version number that changes when the policy is replaced.
     ///
-    /// Read it before the policy, to keep with what is made of that.
+    /// To cache data derived from the policy, read the version before the policy.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.current.version.load(Ordering::Acquire)
     }
 
-    /// Replaces the policy; what is laid over it stays.
+    /// Replaces the policy and keeps the overlay.
     ///
-    /// A rule that slows robots down and stays the same, whatever its name and
-    /// place, goes on from where it was; one that changes begins anew.
+    /// A rule that slows down keeps its rate limiter's state if only its name or position changes.
+    /// A changed rule starts with a new rate limiter.
     pub fn replace(&self, policy: Policy) {
         self.exchange(|parts| parts.policy = policy);
     }
 
-    /// Replaces what is laid over the policy, whichever policy that is.
+    /// Replaces the overlay and keeps the policy.
     pub fn lay_over(&self, overlay: Overlay) {
         self.exchange(|parts| parts.overlay = overlay);
     }
 
-    /// Returns a handle that does not keep the policy.
+    /// Returns a weak reference to the policy.
     #[must_use]
     pub fn downgrade(&self) -> WeakPolicy {
         WeakPolicy {
@@ -93,20 +93,20 @@ impl SharedPolicy {
     }
 
     fn exchange(&self, change: impl FnOnce(&mut Parts)) {
-        // A panic between would have left the old parts or the new ones, both whole.
+        // After a panic, the parts are either the old or the new ones, never a mixture.
         let parts = self.current.parts.lock();
         let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
         change(&mut parts);
         let mut policy = parts.policy.clone().under(&parts.overlay);
         policy.take_over(&self.load());
         self.current.policy.store(Arc::new(policy));
-        // After the store: whoever reads this version finds this policy, or a later one.
+        // After the store, so that a reader of this version loads this policy or a later one.
         self.current.version.fetch_add(1, Ordering::Release);
     }
 }
 
 impl WeakPolicy {
-    /// Returns the policy, unless nobody has it any more.
+    /// Returns the policy, unless all other references were dropped.
     #[must_use]
     pub fn upgrade(&self) -> Option<SharedPolicy> {
         let current = self.current.upgrade()?;
@@ -120,12 +120,12 @@ impl fmt::Debug for SharedPolicy {
     }
 }
 
-/// Rules that are asked before those of a policy, and whether enforcement is paused.
+/// Additional rules that come before those of a policy, and the pause of enforcement.
 ///
-/// It is laid over whatever policy is in force, by
-/// [`SharedPolicy::lay_over`](super::SharedPolicy::lay_over). Its rules come before the
-/// lists of allowed and denied robots too. One that redirects does so to where the policy
-/// sends robots; one that does not fit the policy is [left out](Policy::left_out).
+/// An overlay applies to the active policy through
+/// [`SharedPolicy::lay_over`](super::SharedPolicy::lay_over). Its rules come before the lists of
+/// allowed and denied robots too. A rule that redirects uses the policy's redirect target; a rule
+/// that does not fit the policy is [left out](Policy::left_out).
 ///
 /// # Example
 ///
@@ -146,7 +146,7 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// Creates an overlay without rules, under which a policy is as it was.
+    /// Creates an overlay without rules, which leaves the policy unchanged.
     pub fn new() -> Self {
         Self::default()
     }
@@ -157,7 +157,7 @@ impl Overlay {
         self
     }
 
-    /// Sets whether enforcement is paused: all decisions are only noted.
+    /// Pauses enforcement: all decisions are only reported.
     pub fn paused(mut self, paused: bool) -> Self {
         self.is_paused = paused;
         self
@@ -165,7 +165,7 @@ impl Overlay {
 }
 
 impl Policy {
-    /// Returns the policy under an overlay, itself having none.
+    /// Returns the policy with an overlay; `self` must not have one yet.
     pub(super) fn under(mut self, overlay: &Overlay) -> Self {
         self.is_paused = overlay.is_paused;
         self.is_dry_run |= overlay.is_paused;
@@ -194,12 +194,14 @@ impl Policy {
         self.with_reading().with_idle().with_hosts()
     }
 
-    /// Builds a rule as one of this policy.
+    /// Builds a rule of an overlay for this policy.
     fn overlaid(&self, rule: RuleBuilder) -> Result<Rule, PolicyError> {
         let rule = rule.build(0, &self.methods, &self.places, |url| {
             match (url, &self.heaven) {
-                // A rule that is made on a page must not lead to wherever somebody typed.
-                (Some(_), _) => Err("it leads to a URL of its own".to_owned()),
+                // A rule created on an admin page must not redirect to an arbitrary URL.
+                (Some(_), _) => {
+                    Err("rules added at run time cannot have their own redirect URL".to_owned())
+                }
                 (None, Some(own)) => Ok(Arc::clone(own)),
                 (None, None) => Err(NO_REDIRECT_URL.to_owned()),
             }
@@ -211,11 +213,11 @@ impl Policy {
         }
     }
 
-    /// Checks that a rule of an overlay would fit the policy.
+    /// Checks whether a rule of an overlay would fit the policy.
     ///
     /// # Errors
     ///
-    /// Fails with the reason why it would be left out.
+    /// Returns the reason why the rule would be left out.
     pub fn check_overlaid(&self, rule: RuleBuilder) -> Result<(), PolicyError> {
         self.overlaid(rule).map(drop)
     }
@@ -226,21 +228,21 @@ impl Policy {
         &self.left_out
     }
 
-    /// Returns `true` if enforcement is paused by the overlay.
+    /// Returns `true` if the overlay pauses enforcement.
     ///
-    /// It is a [dry run](Self::is_dry_run) then, whatever the settings are.
+    /// In this case, [`is_dry_run`](Self::is_dry_run) returns `true` regardless of the settings.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.is_paused
     }
 
-    /// Copies the state of the rate limits, and what is known of the load, from another policy.
+    /// Takes over the state of the rate limits and the load from another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Some(ours), Some(theirs)) = (&mut self.load, &other.load) {
             *ours = Arc::clone(theirs);
         }
         let (theirs, of_settings) = other.rules.split_at(other.overlaid.min(other.rules.len()));
-        // By their labels, which no two of them share: hundreds may have been laid over each site.
+        // By the unique labels, because an overlay may have hundreds of rules.
         let theirs: HashMap<&str, &Rule> = theirs.iter().map(|rule| (rule.label(), rule)).collect();
         for (index, rule) in self.rules.iter_mut().enumerate() {
             if index < self.overlaid {

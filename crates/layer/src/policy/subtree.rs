@@ -1,11 +1,11 @@
-//! Paths with all that is below them, and those that are there for robots.
+//! Subtrees of paths, and paths intended for robots.
 
 use super::path::{PathReading, normal_path};
 
-/// A path and everything below it; of the root, the root page alone.
+/// A path and everything below it. The root contains the root page only.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Subtree {
-    /// Normal form without a slash at the end; empty for the root.
+    /// Normal form without a trailing slash; empty for the root.
     top: Box<[u8]>,
 }
 
@@ -25,7 +25,7 @@ impl Subtree {
         self.top.is_empty()
     }
 
-    /// Returns `true` if a path in normal form is the top or lies below it.
+    /// Returns `true` if a path in normal form is in the subtree.
     pub(super) fn contains(&self, path: &[u8]) -> bool {
         match path.strip_prefix(&*self.top) {
             Some([]) => true,
@@ -34,15 +34,15 @@ impl Subtree {
         }
     }
 
-    /// Returns `true` if a path that starts with `text` may be the top or lie below it.
+    /// Returns `true` if some path that starts with `text` may be in the subtree.
     pub(super) fn may_contain(&self, text: &[u8]) -> bool {
         let top = if self.is_root() { b"/" } else { &*self.top };
         may_meet(top, text)
     }
 
-    /// Returns `true` if every path that starts with `text` is the top or lies below it.
+    /// Returns `true` if every path that starts with `text` is in the subtree.
     pub(super) fn contains_all(&self, text: &[u8]) -> bool {
-        // A text that ends inside a name may go on to a longer name.
+        // A text that ends inside a name may continue as a longer name.
         !self.is_root()
             && text
                 .iter()
@@ -52,13 +52,12 @@ impl Subtree {
     }
 }
 
-/// Returns `true` if a path is there for robots: redirecting it would only do harm.
+/// Returns `true` if a path is intended for robots, so that a redirect would only do harm.
 ///
-/// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, everything
-/// well-known (RFC 8615), llms.txt, and the icon that result pages show; and what a
-/// site says of AI (ai.txt), of who sells its advertisements (ads.txt and app-ads.txt,
-/// IAB Tech Lab), and of whom to tell a weakness (security.txt, RFC 9116 §3). humans.txt
-/// is for people.
+/// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, well-known URIs (RFC 8615),
+/// llms.txt, the icon in result pages, and a site's statements about AI (ai.txt), sellers of
+/// advertisements (ads.txt and app-ads.txt, IAB Tech Lab) and security contacts (security.txt, RFC
+/// 9116 §3). humans.txt is for people.
 pub(super) fn is_for_robots(path: &[u8]) -> bool {
     match path {
         b"/robots.txt" | b"/llms.txt" | b"/llms-full.txt" | b"/ai.txt" | b"/ads.txt"
@@ -67,7 +66,7 @@ pub(super) fn is_for_robots(path: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if a path that starts with `text` may be there for robots.
+/// Returns `true` if some path that starts with `text` may be intended for robots.
 pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
     let starts = [
         &b"/robots.txt"[..],
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subtree_ends_at_a_slash() {
+    fn a_subtree_ends_at_a_slash() {
         for top in ["/heaven", "/heaven/", "//%68eaven/x/.."] {
             let subtree = Subtree::new(top.as_bytes());
             assert!(subtree.contains(b"/heaven"));
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn subtree_of_the_root_is_the_root_page() {
+    fn the_root_subtree_contains_the_root_page_only() {
         let root = Subtree::new(b"/");
         assert!(root.is_root());
         assert!(root.contains(b"/"));
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn files_for_robots_are_known() {
+    fn files_for_robots_are_recognized() {
         for path in [
             "/robots.txt",
             "/sitemap.xml",

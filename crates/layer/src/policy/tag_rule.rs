@@ -1,4 +1,4 @@
-//! Headers that responses get: what they tell robots to do with a page.
+//! Rules that add `X-Robots-Tag` headers to responses.
 
 use std::sync::Arc;
 
@@ -9,19 +9,18 @@ use super::{
     when::{conditions, setter, setters},
 };
 
-/// Rules of this kind in one policy, at most.
+/// Maximum number of tag rules in a policy.
 const MAX_TAG_RULES: usize = 256;
 
 /// Rule that adds an `X-Robots-Tag` header to responses.
 ///
-/// Without conditions it is about every response, people's too: caches and
-/// robots in disguise see the same header as robots do. Each rule that matches
-/// adds a header of its own, to what the application says itself; robots take
-/// all of them together. A redirect to heaven gets none.
+/// Without conditions, the rule applies to every response, including those to people, so that
+/// caches and disguised robots see the same header as robots. Each matching rule adds a separate
+/// header to the application's; robots combine them. A redirect to heaven gets no tags.
 ///
-/// Where only one search engine is to read a rule, its token in the value
-/// does, `googlebot: noindex`, and the response stays the same for all;
-/// conditions on the robot cost a `Vary: User-Agent`.
+/// To address a single search engine, name its token in the value (`googlebot: noindex`): the
+/// response stays the same for all visitors, whereas conditions on the robot require `Vary:
+/// User-Agent`.
 ///
 /// # Example
 ///
@@ -40,13 +39,13 @@ const MAX_TAG_RULES: usize = 256;
 pub struct TagRule {
     label: String,
     origin: String,
-    /// The one header that it gives.
+    /// The header that the rule adds.
     headers: Arc<ResponseHeaders>,
     scope: Scope,
     shown: Vec<String>,
 }
 
-/// Builder of a [`TagRule`]; nothing is checked before the policy is built.
+/// Builder of a [`TagRule`]. Settings are checked when the policy is built.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TagRuleBuilder {
@@ -55,25 +54,25 @@ pub struct TagRuleBuilder {
     when: When,
 }
 
-/// `X-Robots-Tag` headers that one response gets.
+/// `X-Robots-Tag` headers to add to a response.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tags<'p> {
-    /// Rules that give one each.
+    /// Rules that add one header each.
     pub rules: Vec<&'p TagRule>,
-    /// Whether another User-Agent might have led to others.
+    /// Whether the headers may be different for another User-Agent.
     pub depends_on_user_agent: bool,
 }
 
 impl Tags<'_> {
-    /// Returns the values of the headers: visible ASCII and blanks.
+    /// Returns the values of the headers, in visible ASCII and spaces.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| rule.value())
     }
 }
 
 impl TagRule {
-    /// Creates a builder of a rule about every response.
+    /// Creates a builder of a rule for every response.
     pub fn builder(value: impl Into<String>) -> TagRuleBuilder {
         TagRuleBuilder {
             value: value.into(),
@@ -82,37 +81,37 @@ impl TagRule {
         }
     }
 
-    /// Returns what reasons call it: `x_robots_tag 2`.
+    /// Returns the label in explanations, such as `x_robots_tag 2`.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Returns where it was set, such as `robot-detection.toml:12`; empty: in the program.
+    /// Returns the source location, such as `robot-detection.toml:12`; empty if set by the program.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Returns the value of the header: visible ASCII and blanks.
+    /// Returns the value of the header, in visible ASCII and spaces.
     #[must_use]
     pub fn value(&self) -> &str {
         self.headers.first()
     }
 
-    /// Returns the header as a response gets it.
+    /// Returns the header as added to a response.
     #[must_use]
     pub fn response_headers(&self) -> &Arc<ResponseHeaders> {
         &self.headers
     }
 
-    /// Returns the words of the value that robots are not known to read, each with what was
-    /// probably meant.
+    /// Returns the directives in the value that robots are not known to support, each with the
+    /// probably intended one.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
         self.headers.unknown_words()
     }
 
-    /// Returns its conditions for people to read; none: every response.
+    /// Returns the conditions as text; empty if the rule applies to every response.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
     }
@@ -145,13 +144,13 @@ impl TagRule {
 }
 
 impl TagRuleBuilder {
-    /// Sets the place in the settings that reasons name, such as `robot-detection.toml:12`.
+    /// Sets the source location for explanations, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self
     }
 
-    /// Adds conditions, which replace those of the same kind; by default the rule is about every response.
+    /// Adds conditions, replacing those of the same type. By default, all responses match.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self
@@ -179,7 +178,7 @@ impl TagRuleBuilder {
     }
 }
 
-/// Builds the rules of a policy.
+/// Builds the tag rules of a policy.
 pub(super) fn build_tag_rules(
     rules: Vec<TagRuleBuilder>,
     places: &Places,
@@ -189,7 +188,7 @@ pub(super) fn build_tag_rules(
             return Err(PolicyError::Tag {
                 number,
                 key: "value",
-                reason: format!("there are more than {MAX_TAG_RULES}; join some"),
+                reason: format!("there are more than {MAX_TAG_RULES} rules; combine some"),
             });
         }
         rule.build(number, places)
@@ -198,10 +197,9 @@ pub(super) fn build_tag_rules(
 }
 
 impl Policy {
-    /// Returns the `X-Robots-Tag` headers that the response to a passing request gets.
+    /// Returns the `X-Robots-Tag` headers for the response to a passing request.
     ///
-    /// Without rules about them this costs nothing. In a
-    /// [dry run](Self::is_dry_run) there are none.
+    /// Costs nothing without tag rules. In a [dry run](Self::is_dry_run), no headers are returned.
     #[must_use]
     pub fn tags(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Tags<'_> {
         let mut tags = Tags::default();
@@ -215,8 +213,8 @@ impl Policy {
                 .iter()
                 .filter(|rule| rule.scope.is_about(&asked))
             {
-                // Where the rule does not match, too: by another User-Agent it may, and caches have
-                // to know.
+                // Even if the rule does not match: it may match another User-Agent, which caches
+                // must consider.
                 tags.depends_on_user_agent |= !rule.scope.is_for_all();
                 if rule.scope.mismatch(&asked, visitor).is_none() {
                     tags.rules.push(rule);
@@ -226,12 +224,12 @@ impl Policy {
         tags
     }
 
-    /// Returns the rules about `X-Robots-Tag` headers.
+    /// Returns the rules for `X-Robots-Tag` headers.
     pub fn tag_rules(&self) -> impl Iterator<Item = &TagRule> {
         self.tag_rules.iter()
     }
 
-    /// Returns a step for each rule: what it adds to a response, or why nothing.
+    /// Returns a step for each tag rule: the added header, or the reason for none.
     pub(super) fn explain_tags(
         &self,
         request: &Request<'_>,
@@ -245,7 +243,7 @@ impl Policy {
     }
 }
 
-/// A header without paths of its own is about every path.
+/// A tag rule without paths applies to every path.
 fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> NormalizedRequest<'r> {
     NormalizedRequest {
         method: request.method,

@@ -1,11 +1,11 @@
-//! Globs over texts such as headers, in upper or lower case.
+//! Case-insensitive globs for texts such as headers.
 
-/// Bytes of one pattern, at most.
+/// Maximum number of bytes of a pattern.
 const MAX_BYTES: usize = 512;
 
-/// Pattern of a whole text: `*` is any run of bytes, `?` one byte, `\` takes the next as it is.
+/// Pattern for a whole text: `*` matches any bytes, `?` one byte, `\` escapes the next byte.
 ///
-/// Nothing else means more than itself, as texts of this kind hold brackets and percent signs.
+/// All other characters are literal, because header values contain brackets and percent signs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct TextPattern {
     tokens: Box<[Token]>,
@@ -13,30 +13,30 @@ pub(super) struct TextPattern {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
-    /// In lower case.
+    /// Byte in lower case.
     Byte(u8),
     AnyByte,
     AnyRun,
 }
 
 impl TextPattern {
-    /// Reads a pattern.
+    /// Parses a glob for texts.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong with it.
+    /// Returns the reason why the pattern is invalid.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         if pattern.len() > MAX_BYTES {
             return Err(format!("it is longer than {MAX_BYTES} bytes"));
         }
         if pattern.chars().any(char::is_control) {
-            return Err("it holds a control character".to_owned());
+            return Err("it contains a control character".to_owned());
         }
         let mut tokens = Vec::new();
         let mut bytes = pattern.bytes();
         while let Some(byte) = bytes.next() {
             let token = match byte {
-                // Stars in a row are one.
+                // Consecutive stars become one.
                 b'*' if tokens.last() == Some(&Token::AnyRun) => continue,
                 b'*' => Token::AnyRun,
                 b'?' => Token::AnyByte,
@@ -55,8 +55,8 @@ impl TextPattern {
 
     /// Returns `true` if the pattern matches the whole text.
     ///
-    /// Only the last `*` is ever retried, so the time is at most the length of the text times that
-    /// of the pattern.
+    /// Only the last `*` is retried, so the time is at most proportional to the length of the text
+    /// times the length of the pattern.
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         let (mut tokens, mut rest): (&[Token], &[u8]) = (&self.tokens, text);
         let mut retry: Option<(&[Token], &[u8])> = None;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_and_question_marks_stand_for_bytes_and_nothing_else_for_more_than_itself() {
+    fn only_stars_and_question_marks_are_wildcards() {
         for (pattern, text, expected) in [
             ("", "", true),
             ("", "a", false),
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_same_as_a_regular_expression(pattern in "[ab*?]{0,8}", text in "[abAB]{0,12}") {
+        fn a_pattern_matches_like_the_equivalent_regular_expression(pattern in "[ab*?]{0,8}", text in "[abAB]{0,12}") {
             let expression = pattern.replace('?', "(?s:.)").replace('*', "(?s:.*)");
             let expression = regex::Regex::new(&format!("^(?i:{expression})$")).unwrap();
             prop_assert_eq!(matches(&pattern, &text), expression.is_match(&text));

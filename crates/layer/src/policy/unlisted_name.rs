@@ -1,10 +1,10 @@
-//! The name of a robot that no registry lists, freed of what it may change each time.
+//! Names of unlisted robots, without the parts that may vary between requests.
 
 use std::hash::{Hash, Hasher};
 
 use crate::detect::{Claim, Sign};
 
-/// Words that say no more than that it is a robot; what stands before belongs to the name.
+/// General words for robots; the preceding word belongs to the name.
 const GENERAL: &[&[u8]] = &[
     b"agent",
     b"archiver",
@@ -21,19 +21,19 @@ const GENERAL: &[&[u8]] = &[
     b"validator",
 ];
 
-/// Letters of a name that count, at most.
+/// Maximum number of letters of a name that count.
 const MAX_LETTERS: usize = 256;
 
-/// Name of an unlisted robot: of its letters alone, in any case.
+/// Name of an unlisted robot, reduced to its letters in lower case.
 ///
-/// A version is none of it, nor is any other number: `OtherCrawler/1`, `othercrawler2/1.0`
-/// and `OtherCrawler-3` are one robot.
+/// Versions and other numbers are ignored: `OtherCrawler/1`, `othercrawler2/1.0` and
+/// `OtherCrawler-3` are the same robot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnlistedName<'n> {
     text: &'n [u8],
 }
 
-/// Returns the name that a User-Agent gives an unlisted robot.
+/// Returns the name of an unlisted robot in a User-Agent.
 pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> UnlistedName<'n> {
     let unlisted = match claim {
         Claim::Unlisted(unlisted) => Some(unlisted),
@@ -45,15 +45,15 @@ pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> Unli
             Some(product(user_agent, unlisted.range.start))
         }
         Sign::Url | Sign::Address => Some(around(user_agent, unlisted.range.start, is_gap)),
-        // The sign is no name, and may be all that is not made up.
+        // The sign is not a name, and may be the only constant part.
         _ => None,
     });
     let text = name.filter(|name| name.iter().any(|byte| is_letter(*byte)));
-    // Without a name the whole User-Agent tells it apart.
+    // Without a name, the whole User-Agent identifies the robot.
     UnlistedName::of(text.unwrap_or(user_agent))
 }
 
-/// Returns the product that stands at a place, with the word before a general one.
+/// Returns the product name at a position, including the word before a general one.
 fn product(text: &[u8], at: usize) -> &[u8] {
     let name = around(text, at, |byte| is_gap(byte) || byte == b'/');
     let is_general = GENERAL.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -69,7 +69,7 @@ fn product(text: &[u8], at: usize) -> &[u8] {
     }
 }
 
-/// Returns what stands at a place up to the gaps on both sides.
+/// Returns the text around a position, up to the separators on both sides.
 fn around(text: &[u8], at: usize, is_end: impl Fn(u8) -> bool) -> &[u8] {
     let (before, behind) = text.split_at_checked(at).unwrap_or((text, b""));
     let start = before.iter().rposition(|&byte| is_end(byte));
@@ -88,14 +88,14 @@ fn is_letter(byte: u8) -> bool {
 }
 
 impl<'n> UnlistedName<'n> {
-    /// Creates the name that a whole text is.
+    /// Creates a name from a whole text.
     pub(super) fn of(text: &'n [u8]) -> Self {
         Self { text }
     }
 
     fn letters(&self) -> impl Iterator<Item = u8> {
         let letters = self.text.iter().filter(|byte| is_letter(**byte));
-        // Numbers between them must not move where the name is cut.
+        // Numbers are removed first, so that they do not affect the truncation.
         letters.map(u8::to_ascii_lowercase).take(MAX_LETTERS)
     }
 }
@@ -105,7 +105,7 @@ impl Hash for UnlistedName<'_> {
         for letter in self.letters() {
             state.write_u8(letter);
         }
-        // No letter: it ends what is hashed.
+        // Not a letter, so it terminates the hashed name.
         state.write_u8(b'/');
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_what_stays_of_it() {
+    fn a_name_keeps_only_its_constant_part() {
         for (user_agent, expected) in [
             ("OtherCrawler/1", "othercrawler"),
             ("OtherCrawler/20.1-rc2", "othercrawler"),

@@ -1,4 +1,4 @@
-//! Who asks: a robot, by its claim.
+//! Visitor that sent a request.
 
 use crate::detect::{Claim, Verdict};
 
@@ -6,10 +6,10 @@ use super::Sender;
 
 /// Robot that a request claims to come from, and the verdict on the claim.
 ///
-/// A person has neither: where nobody claims to be a robot, there is no visitor, unless a policy
-/// [judges people](super::Policy::judges_people). Whoever
-/// sends no User-Agent is [nameless](Claim::Nameless), whoever sends that of many people
-/// [shared](Claim::Shared), and neither has a verdict.
+/// A human visitor has neither: for a request that does not claim to be a robot, there is no
+/// visitor, unless a policy [judges people](super::Policy::judges_people). A request without a
+/// User-Agent is [nameless](Claim::Nameless), one with the User-Agent of many visitors is
+/// [shared](Claim::Shared); neither has a verdict.
 ///
 /// # Example
 ///
@@ -32,17 +32,17 @@ use super::Sender;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor<'v> {
-    /// What the request says that it comes from.
+    /// The claim that the request makes by its User-Agent or signature.
     pub claim: &'v Claim<'v>,
-    /// What became of the claim; that of an unlisted robot is unverifiable, and
-    /// nameless and shared visitors make none.
+    /// Verdict on the claim. It is unverifiable for unlisted robots, and has no meaning for
+    /// nameless and shared visitors.
     pub verdict: Verdict,
-    /// Where the request comes from, for rules that ask for it.
+    /// Sender of the request, for rules with conditions on the sender.
     pub sender: Sender<'v>,
 }
 
 impl<'v> Visitor<'v> {
-    /// Creates it from a claim and the verdict on it.
+    /// Creates a visitor from a claim and the verdict on the claim.
     #[must_use]
     pub fn new(claim: &'v Claim<'v>, verdict: Verdict) -> Self {
         Self {
@@ -52,8 +52,7 @@ impl<'v> Visitor<'v> {
         }
     }
 
-    /// Creates somebody who claims to be no robot, for policies that
-    /// [judge people](super::Policy::judges_people).
+    /// Creates a human visitor, for policies that [judge people](super::Policy::judges_people).
     #[must_use]
     pub fn person(sender: Sender<'v>) -> Self {
         Visitor {
@@ -62,14 +61,14 @@ impl<'v> Visitor<'v> {
         }
     }
 
-    /// Sets where the request comes from.
+    /// Sets the sender of the request.
     #[must_use]
     pub fn sent_by(mut self, sender: Sender<'v>) -> Self {
         self.sender = sender;
         self
     }
 
-    /// Returns `true` if it claims to be no robot: only what names its kind is about it.
+    /// Returns `true` without a claim to be a robot: only rules for the visitor's kind apply.
     pub(super) fn claims_nothing(self) -> bool {
         matches!(
             self.claim,
@@ -81,7 +80,7 @@ impl<'v> Visitor<'v> {
         self.verdict == Verdict::Spoofed
     }
 
-    /// Returns whether it is who it says, or an impostor; `None`: nobody knows.
+    /// Returns whether the claim is verified (`true`) or spoofed (`false`); `None` if unknown.
     pub(super) fn is_genuine(self) -> Option<bool> {
         match self.verdict {
             Verdict::Verified => Some(true),
@@ -91,7 +90,7 @@ impl<'v> Visitor<'v> {
     }
 }
 
-/// Robot whose claim nobody looks into: it is unverifiable.
+/// Creates a visitor whose claim is unverifiable.
 impl<'v> From<&'v Claim<'v>> for Visitor<'v> {
     fn from(claim: &'v Claim<'v>) -> Self {
         Self::new(claim, Verdict::Unverifiable)

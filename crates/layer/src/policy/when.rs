@@ -1,4 +1,4 @@
-//! Conditions of rules as settings spell them.
+//! Conditions of rules, as written in settings.
 
 use crate::detect::Kind;
 use crate::registry::Source;
@@ -15,85 +15,85 @@ use super::{
     text_pattern::TextPattern,
 };
 
-/// Values of a condition that are shown; of others, how many there are.
+/// Maximum number of values of a condition that are displayed; the others are counted.
 const SHOWN: usize = 8;
 
-/// Hands all conditions to a macro: the documentation of each, its name, and its values.
+/// Passes all conditions to a macro: documentation, name and values of each.
 macro_rules! conditions {
     ($apply:ident $target:tt) => {
         $apply! { $target
-            /// Sets the paths: globs as filter patterns are.
+            /// Sets the paths, as globs with the syntax of filter patterns.
             ///
-            /// They stand for themselves: they need not be filtered otherwise. Without
-            /// them a rule is about the filter patterns, a header about every path.
+            /// The paths need not be filtered by other settings. Without paths, a rule applies to
+            /// filtered paths, and a tag rule to every path.
             paths: texts,
             /// Sets the methods, in upper or lower case.
             ///
-            /// Without them a rule is about all, or about those that are
-            /// [redirected](crate::policy::PolicyBuilder::methods): its
-            /// [action](crate::policy::Action) says so.
+            /// Without methods, a rule applies to all methods or to the
+            /// [redirected](crate::policy::PolicyBuilder::methods) ones, depending on its
+            /// [action](crate::policy::Action).
             methods: texts,
-            /// Sets the hosts that are asked for; one without a port is meant with any.
+            /// Sets the requested hosts; a host without a port matches every port.
             hosts: texts,
-            /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
-            /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
-            /// listed and whose signature by that host holds.
+            /// Sets the robots by their ids; `unlisted` stands for all unlisted robots, `nameless`
+            /// for requests without a User-Agent, and a host for the unlisted robot with a valid
+            /// signature by this host.
             ///
-            /// Where the registry is refreshed, an unknown id is no error: a refresh may bring it.
+            /// With a registry that is refreshed, unknown ids are allowed: a refresh may add them.
             robots: texts,
-            /// Sets what the robots are for.
+            /// Sets the purposes of the robots.
             purposes: [$crate::registry::Purpose],
-            /// Sets who operates the robots, in upper or lower case.
+            /// Sets the operators of the robots, in upper or lower case.
             operators: texts,
-            /// Sets the registries that the robots come from.
+            /// Sets the sources of the robots.
             sources: [$crate::registry::Source],
-            /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
+            /// Sets the kinds of visitors. The default is all listed and unlisted robots.
             ///
-            /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are
-            /// named, and so are people who [share](crate::detect::Kind::Shared) a User-Agent.
+            /// [Nameless](crate::detect::Kind::Nameless) visitors and those that
+            /// [share](crate::detect::Kind::Shared) a User-Agent match only if they are named.
             visitors: [$crate::detect::Kind],
             /// Sets the verdicts on the robots' claims.
             ///
-            /// Where nobody proves claims, all are unverifiable; those of unlisted
-            /// robots always are.
+            /// Without verification, all claims are unverifiable; claims of unlisted robots always
+            /// are.
             verdicts: [$crate::detect::Verdict],
-            /// Sets the addresses that requests come from.
+            /// Sets the client addresses.
             addresses: [$crate::policy::Addresses],
-            /// Sets the autonomous systems that requests come from, by their numbers.
+            /// Sets the autonomous systems of the client addresses, by number.
             ///
-            /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
+            /// The lookup is set with [`places`](crate::policy::PolicyBuilder::places).
             asns: [u32],
-            /// Sets the countries that requests come from, by two letters (ISO 3166-1).
+            /// Sets the countries of the client addresses, by two letters (ISO 3166-1).
             ///
-            /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
+            /// The lookup is set with [`places`](crate::policy::PolicyBuilder::places).
             countries: texts,
-            /// Sets what requests have for headers: `X-Monitor` is there, `!Accept-Language` is not,
-            /// `Accept: text/*` has a value like this. All of them have to hold.
+            /// Sets conditions on request headers, all of which must hold: `X-Monitor` (present),
+            /// `!Accept-Language` (absent), `Accept: text/*` (has a matching value).
             headers: texts,
-            /// Sets the User-Agents: globs over all of it, in upper or lower case.
+            /// Sets the User-Agents, as case-insensitive globs for the whole header.
             user_agents: texts,
-            /// Sets the values of `Signature-Agent`: globs; it is a claim, as a User-Agent is.
+            /// Sets the values of `Signature-Agent` (a claim, like a User-Agent), as globs.
             signature_agents: texts,
-            /// Sets that only [suspects](crate::suspect) match, or with `false` only others.
+            /// Matches only [suspects](crate::suspect), or with `false` only other visitors.
             ///
-            /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
+            /// Without [`visitors`](Self::visitors), the rule then applies to people.
             suspect: bool,
-            /// Sets the reasons of which a suspect has to have one.
+            /// Sets the reasons, one of which a suspect must have.
             ///
-            /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
+            /// Without [`visitors`](Self::visitors), the rule then applies to people.
             reasons: [$crate::suspect::Reason],
         }
     };
 }
 
-/// Type of the values of a condition.
+/// Returns the type of a condition's values.
 macro_rules! values {
     (texts) => { Vec<String> };
     (bool) => { bool };
     ([$Value:ty]) => { Vec<$Value> };
 }
 
-/// Setters of optional values: for whatever has a [`When`] in a field, or the values themselves.
+/// Setters of optional values in a [`When`] field, or of the values themselves.
 macro_rules! setters {
     ($target:tt $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
         $(setter! { $target $(#[$documentation])* $name: $values })*
@@ -128,10 +128,10 @@ pub(super) use {conditions, setter, setters};
 
 macro_rules! declare_when {
     (() $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
-        /// Conditions of a rule; nothing is checked before the policy is built.
+        /// Conditions of a rule. They are checked when the policy is built.
         ///
-        /// Each condition is a list of which one value has to fit; all conditions that
-        /// are set have to hold. An empty list is an error, as nothing would ever match.
+        /// Each condition is a list of values, one of which must match; all set conditions must
+        /// hold. An empty list is an error because nothing would ever match.
         ///
         /// # Example
         ///
@@ -152,7 +152,7 @@ macro_rules! declare_when {
         }
 
         impl When {
-            /// Adds other conditions, which replace those of the same kind.
+            /// Adds other conditions, replacing those of the same type.
             pub(super) fn and(self, other: Self) -> Self {
                 Self {
                     $($name: other.$name.or(self.$name),)*
@@ -172,7 +172,7 @@ impl When {
 
     conditions!(setters());
 
-    /// Builds the conditions, and what people read of them.
+    /// Builds the conditions, and their description as text.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {
         self.mean_people()?;
         let paths = self.paths.as_deref().map(parse_patterns).transpose();
@@ -200,17 +200,16 @@ impl When {
             },
         };
         if let Some(key) = empty_list(&scope) {
-            let reason =
-                "the list is empty, so that nothing ever matches; name some or leave it out";
+            let reason = "the list is empty, so nothing ever matches; add values or remove the key";
             return Err((key, reason.to_owned()));
         }
         if let Some((key, reason)) = scope.robots.contradiction() {
-            return Err((key, format!("{reason}, so that the rule never matches")));
+            return Err((key, format!("{reason}, so the rule never matches")));
         }
         Ok((scope, shown))
     }
 
-    /// Means people where suspects are asked for.
+    /// Adds people to the visitors if there are conditions on suspects.
     fn mean_people(&mut self) -> Result<(), InvalidCondition> {
         let key = match (self.suspect, &self.reasons) {
             (Some(true), _) => "suspect",
@@ -219,12 +218,12 @@ impl When {
         };
         if self.suspect == Some(false) {
             let reason =
-                "suspect is false, and whoever is not suspect has none; leave one of both out";
+                "suspect is false, but only suspects have reasons; remove one of the two keys";
             return Err((key, reason.to_owned()));
         }
         let visitors = self.visitors.get_or_insert_with(|| vec![Kind::Person]);
         if !visitors.contains(&Kind::Person) {
-            let reason = "only people are ever suspect, and visitors does not name them, so that the rule never matches; set visitors = \"person\", or leave it out";
+            let reason = "only people can be suspects, but visitors does not name them, so the rule never matches; set visitors = \"person\", or remove the key";
             return Err((key, reason.to_owned()));
         }
         Ok(())
@@ -266,7 +265,7 @@ impl When {
             if suspect {
                 "suspects only"
             } else {
-                "nobody suspect"
+                "no suspects"
             }
         });
         [
@@ -294,7 +293,7 @@ impl When {
     }
 }
 
-/// Reads each item of a list; the error names the first that is wrong.
+/// Parses each item of a list. The error contains the first invalid item.
 fn read<T>(
     key: &'static str,
     items: Option<&[String]>,
@@ -315,11 +314,11 @@ fn country(text: &str) -> Result<[u8; 2], String> {
         [first, second] if text.chars().all(|c| c.is_ascii_alphabetic()) => {
             Ok([first.to_ascii_uppercase(), second.to_ascii_uppercase()])
         }
-        _ => Err("it is no country; write its two letters, such as DE".to_owned()),
+        _ => Err("it is not a country; write its two-letter code, such as DE".to_owned()),
     }
 }
 
-/// Reads names of methods; the error is the one that is no token (RFC 9110 §9.1).
+/// Parses method names. The error is the first name that is not a token (RFC 9110 §9.1).
 pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
     items
         .iter()
@@ -335,7 +334,7 @@ pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Reads names of hosts; the error is the one that is none, and why.
+/// Parses host names. The error contains the first invalid name and the reason.
 pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String)> {
     let parse = |host: &String| {
         let host = host.trim();
@@ -355,7 +354,7 @@ fn not_a_method(method: &str) -> String {
     format!("{method:?} is not an HTTP method name; use names such as GET and HEAD")
 }
 
-/// Returns `true` if a byte may stand in a token (RFC 9110 §5.6.2).
+/// Returns `true` if a byte is allowed in a token (RFC 9110 §5.6.2).
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -368,9 +367,9 @@ fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
         .filter(|item| !item.is_empty())
 }
 
-/// Returns the key of a condition whose list is empty.
+/// Returns the key of a condition with an empty list, if any.
 fn empty_list(scope: &Scope) -> Option<&'static str> {
-    // Taken apart field by field, so that none that is added later can be forgotten.
+    // Destructured completely, so that no field can be forgotten.
     let Scope {
         paths,
         methods,
@@ -431,7 +430,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
     .find_map(|(key, is_empty)| is_empty.then_some(key))
 }
 
-/// Returns "robots a, b and 9 more", nothing for an empty list.
+/// Formats as "robots a, b and 9 more"; `None` for an empty list.
 fn listed<'i>(what: &str, items: impl Iterator<Item = &'i str>) -> Option<String> {
     let mut items = items.peekable();
     items.peek()?;

@@ -1,8 +1,8 @@
-//! The registry that comes with the program.
+//! The registry that is compiled into the program.
 
 use super::{Format, Parsed, Source, parse};
 
-/// Joins flat files into one, a blank line between each two.
+/// Concatenates flat files, separated by blank lines.
 macro_rules! flat_files {
     ($($file:literal)*) => {
         concat!($(include_str!(concat!("bundled/", $file)), "\n"),*)
@@ -28,9 +28,9 @@ const FLAT_FILE: &str = flat_files! {
     "shared.txt"
 };
 
-/// Returns the bundled registry.
+/// Returns the registry that is compiled into the program.
 ///
-/// It serves when no other source has been read yet, and beside them later.
+/// It is used until other sources have been loaded, and together with them afterwards.
 #[must_use]
 pub fn bundled() -> Parsed {
     parse(
@@ -38,7 +38,7 @@ pub fn bundled() -> Parsed {
         FLAT_FILE.as_bytes(),
         &Source::bundled(),
     )
-    // Tests read every record, so that this never happens.
+    // Tests parse every record, so this never fails.
     .unwrap_or_default()
 }
 

@@ -1,13 +1,13 @@
-//! Robots that somebody adds by hand: what was typed in, and what is wrong with it.
+//! Manually added robots: form input and its validation.
 
 use super::{Purpose, Robot, Source, normalise, proofs};
 
-/// Signs of the longest id.
+/// Maximum number of characters of an id.
 const MAX_ID_CHARS: usize = 100;
-/// Signs of the longest text of another field.
+/// Maximum number of characters of another field.
 const MAX_FIELD_CHARS: usize = 500;
 
-/// Robot as it is typed in, in a form or on the command line; an empty text is none.
+/// Form or command line input for a new robot. Empty fields count as missing.
 ///
 /// # Example
 ///
@@ -29,43 +29,43 @@ const MAX_FIELD_CHARS: usize = 500;
 pub struct TypedRobot {
     /// Identifier: up to 100 letters, digits, `-`, `.`, `_` and `+`.
     pub id: String,
-    /// Name for people; the id by default.
+    /// Display name; defaults to the id.
     pub name: String,
-    /// User agent as the robot sends it, of which the patterns are made.
+    /// User agent as sent by the robot, from which patterns are derived.
     pub useragent: String,
-    /// Word for what it is for, see [`Purpose`].
+    /// Word for the purpose, see [`Purpose`].
     pub purpose: String,
-    /// Company or project that runs it.
+    /// Company or project that operates the robot.
     pub operator: String,
-    /// Product token in robots.txt.
+    /// The robot's product token in robots.txt.
     pub product_token: String,
-    /// Page about it, `http:` or `https:`.
+    /// URL of a page about the robot, `http:` or `https:`.
     pub details_url: String,
-    /// Endings of the host names of its addresses, with blanks or commas between them.
+    /// Suffixes of the robot's host names, separated by spaces or commas.
     pub host_suffixes: String,
-    /// Published list of its addresses, `http:` or `https:`; after `#` the part that counts.
+    /// URL of a published list of the robot's addresses, with the relevant part after `#`.
     pub ranges_url: String,
-    /// Hosts whose keys sign its requests, with blanks or commas between them.
+    /// Hosts whose keys sign the robot's requests, separated by spaces or commas.
     pub signature_agents: String,
 }
 
-/// What is wrong with one field of a robot that is typed in.
+/// Error in one field of a [`TypedRobot`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{field}: {message}")]
 #[non_exhaustive]
 pub struct TypedError {
-    /// Name of the field, as [`TypedRobot`] spells it.
+    /// Name of the field in [`TypedRobot`].
     pub field: &'static str,
-    /// What to do about it, in a sentence without a full stop.
+    /// Correction, as a sentence without a full stop.
     pub message: String,
 }
 
 impl TypedRobot {
-    /// Makes the robot.
+    /// Creates the robot from the input.
     ///
     /// # Errors
     ///
-    /// Fails with an error for each field with which something is wrong.
+    /// Returns an error for each invalid field.
     pub fn robot(&self) -> Result<Robot, Vec<TypedError>> {
         let mut errors = self.errors();
         let mut robot = Robot::new(self.id.trim(), Source::manual());
@@ -78,18 +78,18 @@ impl TypedRobot {
                 "host_suffixes",
                 &mut robot.host_suffixes,
                 proofs::host_suffixes(&self.host_suffixes),
-                "the end of a host name, such as crawl.example.com",
+                "the suffix of a host name, such as crawl.example.com",
             ),
             (
                 "signature_agents",
                 &mut robot.signature_agents,
                 proofs::signature_agents(&self.signature_agents),
-                "a host that publishes keys over https, such as bot.example.com, nor the URL of a key set, such as bot.example.com/keys.json",
+                "a host that publishes keys over https, such as bot.example.com, or the URL of a key set, such as bot.example.com/keys.json",
             ),
         ] {
             match read.wrong {
                 Some(word) if field == "host_suffixes" && proofs::is_ending_of_all(&word) => {
-                    let text = "anybody can have a name below it; use one that only the operator's hosts end in";
+                    let text = "anyone can register a name below it; use a suffix that only the operator's hosts have";
                     errors.push(TypedError::new(field, format!("{word:?}: {text}")));
                 }
                 Some(word) => {
@@ -113,7 +113,7 @@ impl TypedRobot {
         Ok(robot)
     }
 
-    /// Returns what is wrong with the fields that are kept as they are.
+    /// Returns the errors in the fields that are stored unchanged.
     fn errors(&self) -> Vec<TypedError> {
         let mut errors = Vec::new();
         let mut refuse_if = |is_wrong: bool, field, message: &str| {
@@ -142,18 +142,18 @@ impl TypedRobot {
         refuse_if(
             !url.is_empty() && !is_web_url(url),
             "details_url",
-            "use an address that begins with http:// or https://",
+            "use a URL that begins with http:// or https://",
         );
         let url = self.ranges_url.trim();
         refuse_if(
             !url.is_empty() && proofs::http_url(url).as_deref() != Some(url),
             "ranges_url",
-            "use the address of one document, which begins with http:// or https://",
+            "use the URL of a single document that begins with http:// or https://",
         );
         refuse_if(
             names_a_user(url),
             "ranges_url",
-            "use an address without a user and a password: everybody may see it",
+            "use a URL without user name and password, because the URL is visible to everyone",
         );
         errors
     }
@@ -188,7 +188,7 @@ fn is_web_url(url: &str) -> bool {
     (lower.starts_with("http://") || lower.starts_with("https://")) && !url.contains(' ')
 }
 
-/// Returns `true` if a URL has a user before its host.
+/// Returns `true` if a URL has a user name before its host.
 fn names_a_user(url: &str) -> bool {
     let behind = url.split_once("://").map_or("", |(_, behind)| behind);
     let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_in_is_what_the_robot_is() {
+    fn the_robot_has_the_values_of_the_form() {
         let plain = typed().robot().unwrap();
         assert_eq!((&*plain.id, &*plain.name), ("housebot", "housebot"));
         assert_eq!(plain.source, Source::manual());
@@ -269,22 +269,22 @@ mod tests {
         (
             |it| it.ranges_url = "https://a.example/ https://b.example/".to_owned(),
             "ranges_url",
-            "of one document",
+            "of a single document",
         ),
         (
             |it| it.ranges_url = "https://me:secret@a.example/".to_owned(),
             "ranges_url",
-            "without a user",
+            "without user name",
         ),
         (
             |it| it.host_suffixes = "a.example localhost".to_owned(),
             "host_suffixes",
-            "\"localhost\" is not the end of a host name",
+            "\"localhost\" is not the suffix of a host name",
         ),
         (
             |it| it.host_suffixes = "192.0.2.1".to_owned(),
             "host_suffixes",
-            "\"192.0.2.1\" is not the end",
+            "\"192.0.2.1\" is not the suffix",
         ),
         (
             |it| it.signature_agents = "http://a.example".to_owned(),
@@ -299,7 +299,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_field_that_is_wrong_is_told_and_no_other() {
+    fn exactly_the_invalid_fields_are_reported() {
         for (change, field, message) in FAULTS {
             let mut typed = typed();
             change(&mut typed);

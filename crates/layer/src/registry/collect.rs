@@ -1,4 +1,4 @@
-//! Gathers robots and what was skipped, with ids unique and memory bounded.
+//! Collects robots with unique ids, and skipped records, in bounded memory.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use super::{
     text::{clean, cut},
 };
 
-/// Robots that one file may hold.
+/// Maximum number of robots in a file.
 pub(super) const MAX_ROBOTS: usize = 50_000;
-/// Skipped records that are told one by one; the rest are summed up.
+/// Maximum number of skipped records that are reported individually; the others are counted.
 const MAX_SKIPPED: usize = 1_000;
-/// Bytes of a skipped record's first words.
+/// Maximum number of bytes of a skipped record's first words.
 const MAX_WHAT_BYTES: usize = 100;
 
-/// Result in the making.
+/// Collector of the parsing result.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     parsed: Parsed,
@@ -23,19 +23,19 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Adds a robot; one whose id is taken is skipped.
+    /// Adds a robot, or skips the robot if its id is already used.
     pub(super) fn push(&mut self, robot: Robot, line: usize) {
         if self.ids.contains(&robot.id) {
             self.skip(
                 line,
                 &robot.id,
-                "duplicate: the id is taken by an earlier record",
+                "duplicate: an earlier record has the same id",
             );
         } else if self.parsed.robots.len() >= MAX_ROBOTS {
             self.skip(
                 line,
                 &robot.id,
-                "too many: a registry holds at most 50,000 robots",
+                "too many: a registry can contain at most 50,000 robots",
             );
         } else {
             self.parsed.records += 1;
@@ -44,7 +44,7 @@ impl Collector {
         }
     }
 
-    /// Adds a robot whose id is a slug; a taken id gets `-2`, `-3` and so on.
+    /// Adds a robot with a slug as id. If the id is already used, appends `-2`, `-3` and so on.
     pub(super) fn push_numbered(&mut self, mut robot: Robot, line: usize, taken: &mut Numbers) {
         let slug = robot.id.clone();
         while self.ids.contains(&robot.id) {
@@ -55,14 +55,14 @@ impl Collector {
         self.push(robot, line);
     }
 
-    /// Records what makes no robot as skipped.
+    /// Adds a skipped record.
     pub(super) fn skip(&mut self, line: usize, what: &str, reason: impl Into<String>) {
         self.parsed.records += 1;
         if self.parsed.skipped.len() < MAX_SKIPPED {
             self.parsed.skipped.push(Skipped {
                 line,
-                // Cut before it is cleaned, as a record may be as long as its file; entities grow
-                // shorter.
+                // Truncated before cleaning, because a record may be as long as its file, and
+                // decoding makes entities shorter.
                 what: cut(&clean(cut(what, 4 * MAX_WHAT_BYTES)), MAX_WHAT_BYTES).to_owned(),
                 reason: reason.into(),
             });
@@ -71,12 +71,12 @@ impl Collector {
         }
     }
 
-    /// Counts a line that is a comment.
+    /// Counts a comment line.
     pub(super) fn comment(&mut self) {
         self.parsed.comment_lines += 1;
     }
 
-    /// Returns the result.
+    /// Returns the robots and skipped records collected so far.
     pub(super) fn finish(mut self) -> Parsed {
         if self.untold > 0 {
             self.parsed.skipped.push(Skipped {
@@ -89,5 +89,5 @@ impl Collector {
     }
 }
 
-/// Last number given to each slug that was taken, so that none is tried twice.
+/// Last number used for each duplicate slug, so that no number is tried twice.
 pub(super) type Numbers = std::collections::HashMap<String, usize>;

@@ -1,4 +1,4 @@
-//! Does a file end where its author ended it?
+//! Detection of truncated files.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,16 +7,16 @@ use std::{
 
 use super::Format;
 
-/// Records from which on it is known which fields one has.
+/// Minimum number of records to determine the usual fields.
 const FEWEST_RECORDS: usize = 10;
-/// Part of the records that have a field which each has: all but two in a hundred.
+/// Percentage of records that must have a field for the field to be usual.
 const USUAL_PERCENT: usize = 98;
-/// Bytes of the longest name of a field.
+/// Maximum number of bytes of a field name.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Returns `true` if the bytes end in the middle of a line.
 ///
-/// Formats that are JSON have no lines: cut off, they cannot be read at all.
+/// JSON formats are excluded, because truncated JSON cannot be parsed at all.
 #[must_use]
 pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
     let has_lines = !format.row().is_json;
@@ -24,11 +24,11 @@ pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
     has_lines && !matches!(behind.next(), None | Some(b'\n' | b'\r'))
 }
 
-/// Returns the fields that the last record lacks, and that all others have but for a few.
+/// Returns the fields that almost all records have, but that are missing in the last one.
 ///
-/// A file that was cut off between two lines ends in such a record; one that was cut
-/// off between two records, or before a field that many lack, is not found out. A record of the
-/// flat file with the four fields that ACS reads is whole: records that are made by hand end there.
+/// A file truncated between two lines ends with such a record. A truncation between two records, or
+/// before a field that many records lack, is not detected. A flat file record with the four fields
+/// that ACS reads is complete, because manually written records end there.
 #[must_use]
 pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
     let Some(read) = format.row().record_line else {
@@ -43,10 +43,10 @@ pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
     records.missing()
 }
 
-/// Reads a line of a file for the fields that its records have.
+/// Function that reads a line of a file to determine the fields of its records.
 pub(super) type RecordLine = fn(&[u8], &mut Records);
 
-/// Fields of the flat file that robot-detection of ACS reads: a record that has them is whole.
+/// Fields of the flat file that the robot-detection of ACS reads. A record with these is complete.
 const ACS_FIELDS: [&str; 4] = [
     "robot-id",
     "robot-name",
@@ -54,12 +54,12 @@ const ACS_FIELDS: [&str; 4] = [
     "robot-useragent",
 ];
 
-/// Which fields the records of a file have.
+/// Statistics about the fields of a file's records.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     number: usize,
     counts: HashMap<String, usize>,
-    /// Fields of the record that is being read, then of the last one.
+    /// Fields of the current record, and of the last complete one.
     open: HashSet<String>,
     last: HashSet<String>,
 }
@@ -92,14 +92,14 @@ impl Records {
     }
 }
 
-/// Reads a line of a flat file: a blank one ends a record, and so does a second id.
+/// Reads a line of a flat file. A blank line or another id ends a record.
 pub(super) fn flat_line(line: &[u8], records: &mut Records) {
     if line.is_empty() {
         records.end();
         return;
     }
     let name = field_name(line).map(|name| name.replace('_', "-"));
-    // Prose before and after the records has colons too.
+    // Prose before and after the records contains colons too.
     let name = name.filter(|name| name.starts_with("robot-") || !records.open.is_empty());
     if let Some(name) = name {
         if name == "robot-id" && records.open.contains(&name) {
@@ -109,7 +109,7 @@ pub(super) fn flat_line(line: &[u8], records: &mut Records) {
     }
 }
 
-/// Reads a line of `bots.yml`: `- ` begins an entry.
+/// Reads a line of `bots.yml`. `- ` starts an entry.
 pub(super) fn yaml_line(line: &[u8], records: &mut Records) {
     let key = match (line.strip_prefix(b"- "), line.strip_prefix(b"  ")) {
         (Some(key), _) => {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_does_not_end_is_seen_in_formats_with_lines() {
+    fn an_incomplete_line_is_detected_in_line_formats() {
         for (format, text, is_open) in [
             (Format::WebRobotsDb, "robot-id: x", true),
             (Format::WebRobotsDb, "robot-id: x\r", false),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_record_that_lacks_what_the_others_have_was_cut_off() {
+    fn a_last_record_without_usual_fields_is_detected() {
         let before = |text: &str, mark: &str| {
             let (before, _) = text.rsplit_once(mark).unwrap();
             before.to_owned()
@@ -187,7 +187,7 @@ mod tests {
             missing(Format::WebRobotsDb, &before(&whole, "robot-name: R29")),
             "modified-by robot-name robot-useragent"
         );
-        // Between two records nothing can be seen, nor in a file of a few.
+        // A truncation between two records, or in a short file, is not detectable.
         let between = before(&whole, "robot-id: r29");
         assert_eq!(missing(Format::WebRobotsDb, &between), "");
         let short = "robot-id: x\nrobot-name: X\nrobot-useragent: X/1\n";
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_told_apart_as_the_parser_does() {
+    fn records_are_split_as_in_the_parser() {
         let whole = flat(30);
         for text in [
             whole.replace('\n', "\r\n"),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_some_records_lack_says_nothing() {
+    fn a_field_that_some_records_lack_is_ignored() {
         let mut text = flat(30);
         text.push_str(&flat(3).replace("modified-by: me\n", ""));
         assert_eq!(missing(Format::WebRobotsDb, &text), "");

@@ -1,18 +1,18 @@
-//! A table that only grows, up to a limit, and is read without a lock.
+//! Hash table of bounded size that is read without a lock.
 
 use std::sync::{
     OnceLock,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Numbers by keys, of bounded size.
+/// Hash table from keys to counters, of bounded size.
 ///
-/// Nothing is ever removed, so a place once taken is read without a lock or a copy.
+/// Entries are never removed, so they are read without a lock or a copy.
 #[derive(Debug)]
 pub struct FixedMap<K, N> {
     max: usize,
     count: AtomicUsize,
-    /// A power of two, so many that at most half of them are taken; made for the first key.
+    /// Slots, allocated with the first key; a power of two, at most half of them used.
     places: OnceLock<Places<K, N>>,
 }
 
@@ -21,19 +21,19 @@ type Places<K, N> = Box<[OnceLock<Place<K, N>>]>;
 #[derive(Debug)]
 struct Place<K, N> {
     hash: u32,
-    /// In a box, so that the many places that are free take little room.
+    /// Boxed, so that the many free slots need little memory.
     entry: Box<(K, N)>,
 }
 
-/// Hash of a key, put together of its parts.
+/// Hash of a key, computed from its parts.
 ///
-/// Cheap, as it is asked for with each request of a robot. The keys are those of a
-/// registry, or hosts of which few are named: nobody who only sends requests can choose many.
+/// The hash is cheap, because it is computed for each request of a robot. The keys come from a
+/// registry or a small number of hosts, so clients cannot choose many of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyHash(u64);
 
 impl<K, N: Default> FixedMap<K, N> {
-    /// Creates a table with room for so many keys.
+    /// Creates a table for at most `max` keys.
     #[must_use]
     pub fn new(max: usize) -> Self {
         Self {
@@ -43,9 +43,9 @@ impl<K, N: Default> FixedMap<K, N> {
         }
     }
 
-    /// Returns the numbers of the key that `is_it` knows; `make` makes one that is new.
+    /// Returns the value of the key that `is_it` recognizes, or inserts the key made by `make`.
     ///
-    /// There are none of a new key for which there is no room.
+    /// Returns `None` for a new key if the table is full.
     pub fn of(
         &self,
         hash: KeyHash,
@@ -55,7 +55,7 @@ impl<K, N: Default> FixedMap<K, N> {
         self.numbered(hash, is_it, make).map(|(_, numbers)| numbers)
     }
 
-    /// Returns the numbers of a key as [`of`](Self::of) does, and [where](Self::at) they are.
+    /// Returns the value of a key like [`of`](Self::of), with its [position](Self::at).
     pub fn numbered(
         &self,
         hash: KeyHash,
@@ -69,14 +69,13 @@ impl<K, N: Default> FixedMap<K, N> {
         let hash = hash.end();
         let last = places.len() - 1;
         let start = usize::try_from(hash).unwrap_or_default();
-        // Open addressing: at least half of the places are free, so that a free one is soon met.
+        // Open addressing: at least half of the slots are free, so a free one is found soon.
         for step in 0..=last {
             let at = (start + step) & last;
             let place = places.get(at)?;
             let taken = match place.get() {
                 Some(taken) => taken,
-                // Threads that come at once may each go one beyond the limit, for which there is
-                // room.
+                // Concurrent threads may each exceed the limit by one, for which there is space.
                 None if self.count.load(Relaxed) >= self.max => return None,
                 None => self.take(place, hash, &make),
             };
@@ -87,21 +86,21 @@ impl<K, N: Default> FixedMap<K, N> {
         None
     }
 
-    /// Returns the key at a place; a place that is taken never changes.
+    /// Returns the key at a position. A used slot never changes.
     #[must_use]
     pub fn at(&self, place: usize) -> Option<&K> {
         let taken = self.places.get()?.get(place)?.get()?;
         Some(&taken.entry.0)
     }
 
-    /// Returns each key with its numbers, in no order.
+    /// Returns all keys with their values, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &N)> {
         let places = self.places.get().into_iter().flatten();
         let taken = places.filter_map(OnceLock::get);
         taken.map(|place| (&place.entry.0, &place.entry.1))
     }
 
-    /// Fills a place, unless another thread has just done it for a key of its own.
+    /// Fills a slot, unless another thread has just filled the slot with another key.
     #[cold]
     fn take<'p>(
         &self,
@@ -119,7 +118,7 @@ impl<K, N: Default> FixedMap<K, N> {
     }
 }
 
-/// Factor that leaves no bit where it was: 2⁶⁴ by the golden ratio.
+/// Multiplier that mixes all bits: 2⁶⁴ divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl KeyHash {
@@ -136,7 +135,7 @@ impl KeyHash {
             return hash;
         }
         hash.number(match bytes.last_chunk::<8>() {
-            // Some bytes once more cost less than the rest one by one.
+            // Hashing some bytes twice is cheaper than hashing the rest one by one.
             Some(word) => u64::from_le_bytes(*word),
             None => rest
                 .iter()
@@ -144,14 +143,14 @@ impl KeyHash {
         })
     }
 
-    /// Adds a number.
+    /// Adds a number to the hash.
     #[must_use]
     pub fn number(self, number: u64) -> Self {
         Self((self.0.rotate_left(5) ^ number).wrapping_mul(ODD))
     }
 
     fn end(self) -> u32 {
-        // Of a product the highest bits depend on all others, and the lowest choose a place.
+        // A product's highest bits depend on all others; the lowest result bits select a slot.
         let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(ODD) >> 32;
         u32::try_from(mixed).unwrap_or(u32::MAX)
     }
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_meet_the_same_keys_count_them_together() {
+    fn threads_share_the_counters_of_a_key() {
         let counts = FixedMap::<u64, AtomicU64>::new(50);
         let count = |key: u64| {
             let numbers = counts.of(
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_same_hash_have_numbers_of_their_own() {
+    fn keys_with_the_same_hash_have_separate_counters() {
         let counts = FixedMap::<&str, AtomicU64>::new(4);
         for key in ["a", "b", "a"] {
             let numbers = counts.of(KeyHash::default(), |known| *known == key, || key);
@@ -208,13 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn similar_texts_spread_over_the_places() {
+    fn similar_texts_spread_over_the_slots() {
         for ending in ["", "bot", "-a-rather-long-id"] {
             let texts = (0..512).map(|number| format!("{number}{ending}"));
             let hashes: Vec<_> = texts.map(|text| hash(&text)).collect();
             let places: HashSet<_> = hashes.iter().map(|hash| hash % 512).collect();
             assert!(hashes.iter().collect::<HashSet<_>>().len() > 490);
-            // By chance it would be 324.
+            // A random hash would give 324.
             assert!(places.len() > 250, "{ending}: {}", places.len());
         }
     }

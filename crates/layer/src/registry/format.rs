@@ -1,4 +1,4 @@
-//! The formats in which registries are published: what each is called, and who reads it.
+//! Formats of published registries, with their names and readers.
 
 use super::{
     Parsed, Source,
@@ -6,31 +6,31 @@ use super::{
     flat_file, import,
 };
 
-/// Bytes that a guess looks at.
+/// Number of bytes that are inspected to guess a format.
 const GUESS_BYTES: usize = 16 * 1024;
 
-/// What is known of a format, whoever asks.
+/// Properties of a registry format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FormatRow {
-    /// The word of configuration and command line.
+    /// The word in the configuration and on the command line.
     word: &'static str,
-    /// The name that a file usually has.
+    /// Usual file name.
     #[cfg_attr(
         not(feature = "formats"),
-        expect(dead_code, reason = "exports alone have files")
+        expect(dead_code, reason = "only exports use file names")
     )]
     pub(super) file_name: &'static str,
-    /// Whether it is JSON: without comments, and without lines that say anything.
+    /// Whether the format is JSON, which has no comments and no significant lines.
     pub(super) is_json: bool,
-    /// Reads a file; `None` where the feature is missing.
+    /// Function that reads a file; `None` if the feature is not enabled.
     pub(super) read: Option<Reader>,
-    /// Reads a line for the fields that each record has, where records are lines.
+    /// Function that determines the fields of each record from a line, if records have lines.
     pub(super) record_line: Option<RecordLine>,
 }
 
 type Reader = fn(&[u8], &Source) -> Result<Parsed, String>;
 
-/// Names a reader that the feature `formats` builds.
+/// Names a reader from the feature `formats`.
 #[cfg(feature = "formats")]
 macro_rules! published {
     ($reader:ident) => {
@@ -38,7 +38,7 @@ macro_rules! published {
     };
 }
 
-/// Names no reader: this build has none of them.
+/// Names no reader, because the feature is not enabled.
 #[cfg(not(feature = "formats"))]
 macro_rules! published {
     ($reader:ident) => {
@@ -46,7 +46,7 @@ macro_rules! published {
     };
 }
 
-/// Declares the formats from one list, so that none lacks a row or its place in a list.
+/// Declares the formats in one list, so that each has a row and a place in the lists.
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident = $word:literal { $($row:tt)* })*) => {
         /// Format of a published registry.
@@ -57,10 +57,10 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// Every format.
+            /// All registry formats.
             pub const ALL: &'static [Self] = &[$(Self::$format),*];
 
-            /// Every format of an export.
+            /// All export formats.
             #[cfg(feature = "formats")]
             pub(super) const EXPORTS: &'static [super::ExportFormat] = &[
                 $(super::ExportFormat::Registry(Self::$format),)*
@@ -110,7 +110,7 @@ formats! {
         read: published!(matomo),
         record_line: Some(yaml_line),
     }
-    /// One token a line, `#` begins a comment.
+    /// One token per line; `#` starts a comment.
     List = "list" {
         file_name: "robots.list",
         is_json: false,
@@ -120,13 +120,13 @@ formats! {
 }
 
 impl Format {
-    /// Returns the word that configuration and command line use.
+    /// Returns the word in the configuration and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.row().word
     }
 
-    /// Returns the format that a word names.
+    /// Returns the format with the given word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
@@ -135,9 +135,9 @@ impl Format {
             .find(|format| format.as_str() == word)
     }
 
-    /// Returns the format that bytes look like; `None` for bytes like no format.
+    /// Guesses the format of a file; `None` if the bytes do not look like a known format.
     ///
-    /// Looks at the first bytes only, and does not tell whether they parse.
+    /// Only the first bytes are inspected, so the file may still fail to parse.
     #[must_use]
     pub fn guess(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -154,7 +154,7 @@ impl Format {
             b'<' | 0 => None,
             _ if has_line("- regex:") => Some(Self::Matomo),
             _ if has_line("robot-") && text.contains("robot-id") => Some(Self::WebRobotsDb),
-            // Any text is a list of tokens, but for UTF-16 and binary data.
+            // Any text is a list of tokens, except UTF-16 and binary data.
             _ if text.contains('\0') => None,
             _ => Some(Self::List),
         }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_guessed_from_their_first_bytes() {
+    fn formats_are_guessed_from_the_first_bytes() {
         let guesses: &[(&[u8], Option<Format>)] = &[
             (b"# a header\n\nrobot-id: x\n", Some(Format::WebRobotsDb)),
             (
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_names_its_format() {
+    fn every_word_parses_to_its_format() {
         for &format in Format::ALL {
             assert_eq!(Format::from_word(format.as_str()), Some(format));
         }

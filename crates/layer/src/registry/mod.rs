@@ -1,20 +1,18 @@
-//! Robots: what is known of them, and how it is read.
+//! Known robots, and import and export of registries.
 //!
-//! A registry arrives as bytes in one of several [`Format`]s and leaves as
-//! [`Robot`]s whose useragent has been turned into [`Pattern`]s. Nothing here
-//! does I/O, and no input makes it fail as a whole: what cannot be used is
-//! reported beside what can.
+//! A registry is read from bytes in one of several [`Format`]s, and consists of [`Robot`]s with
+//! [`Pattern`]s derived from their useragents. The functions do no I/O. An invalid record does not
+//! make the whole input fail: unusable records are reported next to the usable robots.
 //!
 //! # Flat file
 //!
-//! The Web Robots Database publishes records of `robot-…: value` lines, apart
-//! by blank lines. Everything that its copies got wrong in twenty years is read
-//! as it was meant: line ends, encodings, entities, fields glued together,
-//! missing ids. Of its fields these are kept:
+//! The Web Robots Database publishes records of `robot-…: value` lines, separated by blank lines.
+//! The parser repairs the damage that copies of the file have accumulated in twenty years: line
+//! endings, encodings, entities, fields glued together, missing ids. The following fields are used:
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-id` | [`Robot::id`]; blanks and odd characters become `-` |
+//! | `robot-id` | [`Robot::id`]; spaces and odd characters become `-` |
 //! | `robot-name` | [`Robot::name`] |
 //! | `robot-details-url` | [`Robot::details_url`], if it is `http:` or `https:` |
 //! | `robot-useragent`, `robot-useragent2`, … | [`Robot::useragent`] and [`Robot::patterns`] |
@@ -22,20 +20,20 @@
 //! | `robot-exclusion-useragent` | [`Robot::product_token`] |
 //! | `robot-purpose` | [`Robot::purpose`]: the first known word; `indexing` is search |
 //!
-//! and these are ours, for the bundled registry and for exports:
+//! These fields are additions of this project, for the bundled registry and for exports:
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-useragent-kind`, `robot-useragent-kind2`, … | the kind of the useragent of that number, compared as it stands |
-//! | `robot-pattern`, `robot-pattern2`, … | one pattern, kind and text, in place of those made of the useragent |
+//! | `robot-useragent-kind`, `robot-useragent-kind2`, … | kind of the useragent with this number, which is then used unchanged |
+//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of those derived from the useragent |
 //! | `robot-operator` | [`Robot::operator`] |
-//! | `robot-owner-name` | [`Robot::operator`], of bundled and manual robots only |
-//! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], of bundled and manual robots only |
-//! | `robot-signature-agent` | [`Robot::signature_agents`], of bundled and manual robots only |
-//! | `robot-evidence` | [`Robot::evidence`], of bundled and manual robots only |
-//! | `robot-checked` | [`Robot::checked`], of bundled and manual robots only |
+//! | `robot-owner-name` | [`Robot::operator`], for bundled and manual robots only |
+//! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], for bundled and manual robots only |
+//! | `robot-signature-agent` | [`Robot::signature_agents`], for bundled and manual robots only |
+//! | `robot-evidence` | [`Robot::evidence`], for bundled and manual robots only |
+//! | `robot-checked` | [`Robot::checked`], for bundled and manual robots only |
 //!
-//! A kept field holds at most 2,048 bytes, a file at most 50,000 robots.
+//! A field may contain at most 2,048 bytes, a file at most 50,000 robots.
 //!
 //! # Example
 //!

@@ -1,46 +1,46 @@
-//! From bytes to robots, whatever the format.
+//! Parsing of registries in any format.
 
 use super::{Format, Robot, Source, text::starts_with_ignore_case};
 
-/// Bytes at the start of a file that are looked at to tell what it is.
+/// Number of bytes at the start of a file that are inspected to detect other file types.
 const SNIFF_BYTES: usize = 4096;
 
-/// Result of reading a registry.
+/// Result of parsing a registry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// Robots, usable or not, in the order of the file, ids unique.
+    /// Robots with unique ids in the order of the file, including unusable ones.
     pub robots: Vec<Robot>,
-    /// Records and blocks that made no robot; beyond 1,000 they are summed up.
+    /// Skipped records and blocks. The first 1,000 are listed, the others only counted.
     pub skipped: Vec<Skipped>,
-    /// Records seen, robots and skipped ones.
+    /// Number of records, including skipped ones.
     pub records: usize,
-    /// Lines that begin with `#`.
+    /// Number of lines that begin with `#`.
     pub comment_lines: usize,
 }
 
-/// Record that made no robot.
+/// Record that could not be converted into a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Line on which the record begins, from 1; 0 where the format has no lines.
+    /// First line of the record, from 1; 0 if the format has no lines.
     pub line: usize,
-    /// The robot's id, or the first words of the record; control characters removed.
+    /// The robot's id, or the first words of the record, without control characters.
     pub what: String,
-    /// Why it was skipped.
+    /// Reason why the record was skipped.
     pub reason: String,
 }
 
-/// Error of bytes that are no registry at all.
+/// Error for bytes that are not a registry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// The bytes are not of the format.
+    /// The bytes are not in the given format.
     #[error("not a registry in the format {}: {reason}", format.as_str())]
     NotThisFormat {
-        /// The format that was expected.
+        /// The format in which the bytes were parsed.
         format: Format,
-        /// What was found instead.
+        /// Description of what was found instead.
         reason: String,
     },
     /// The program was built without the feature `formats`.
@@ -48,12 +48,12 @@ pub enum ParseError {
     NotBuilt(Format),
 }
 
-/// Reads a registry.
+/// Parses a registry.
 ///
 /// # Errors
 ///
-/// Fails only when the bytes as a whole are not of the format; a bad record is
-/// skipped and reported.
+/// Returns an error only if the bytes as a whole are not in the format. Invalid records are skipped
+/// and reported.
 pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, ParseError> {
     let not_this = |reason: String| ParseError::NotThisFormat { format, reason };
     if let Some(found) = what_else(bytes) {
@@ -65,7 +65,7 @@ pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, Pa
     read(bytes, source).map_err(|reason| not_this(format!("{reason}{}", hint(format, bytes))))
 }
 
-/// Returns what the bytes are, if they cannot be a registry of any format.
+/// Returns the type of the bytes, if they cannot be a registry in any format.
 fn what_else(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.trim_ascii_start();
@@ -73,7 +73,7 @@ fn what_else(bytes: &[u8]) -> Option<&'static str> {
         return Some("an empty file");
     }
     if start.starts_with(&[0x1f, 0x8b]) {
-        return Some("gzip data that was not unpacked");
+        return Some("gzip data that was not decompressed");
     }
     let start = start.get(..SNIFF_BYTES).unwrap_or(start);
     let controls = start
@@ -101,7 +101,7 @@ fn what_else(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns a hint at the format that the bytes look like, if it is another one.
+/// Returns a hint if the bytes look like another format.
 fn hint(format: Format, bytes: &[u8]) -> String {
     match Format::guess(bytes) {
         Some(other) if other != format && other != Format::List => {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_registry_is_named() {
+    fn other_file_types_are_named() {
         assert_eq!(reason(b" \r\n\n"), "an empty file");
         assert_eq!(
             reason(b"\n<!DOCTYPE html>\n<html><pre>robot-id: x"),
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(reason(b"<?xml version='1.0'?><rss/>"), "XML or HTML");
         assert_eq!(
             reason(b"\x1f\x8b\x08 robot-id: x"),
-            "gzip data that was not unpacked"
+            "gzip data that was not decompressed"
         );
         assert_eq!(reason(b"robot-id: x\0y"), "binary data");
         assert_eq!(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_without_usable_records_is_still_one() {
+    fn a_registry_without_usable_records_is_accepted() {
         let parsed = parse(
             Format::WebRobotsDb,
             b"robot-id:\n",

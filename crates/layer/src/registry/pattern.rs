@@ -1,4 +1,4 @@
-//! Patterns: what of a User-Agent makes a robot.
+//! Patterns that identify robots in User-Agents.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use super::{
     text::{alphanumerics, tidy},
 };
 
-/// Bytes of the longest pattern.
+/// Maximum number of bytes of a pattern.
 pub(super) const MAX_BYTES: usize = 2048;
 
-/// Pattern that recognises one robot.
+/// Pattern that identifies a robot in a User-Agent.
 ///
-/// Literals are compared without regard to ASCII case.
+/// Literal patterns ignore ASCII case.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pattern {
-    /// How the text is compared.
+    /// Way in which the text is compared.
     pub kind: PatternKind,
     /// The literal, or the regular expression.
     pub text: String,
 }
 
 impl Pattern {
-    /// Creates a pattern as it is, without looking at it.
+    /// Creates a pattern without validation.
     pub fn new(kind: PatternKind, text: impl Into<String>) -> Self {
         Self {
             kind,
@@ -30,14 +30,14 @@ impl Pattern {
         }
     }
 
-    /// Creates a pattern whose kind somebody states, if it can be compared so.
+    /// Creates a pattern of an explicitly stated kind, if it is valid.
     ///
-    /// Literals lose control characters and needless blanks.
+    /// Control characters and redundant spaces are removed from literals.
     ///
     /// # Errors
     ///
-    /// Fails for an empty literal, for a token of fewer than three letters and
-    /// digits, and for a regular expression that [`compile_regex`] refuses.
+    /// Returns an error for an empty literal, for a token with fewer than three letters and digits,
+    /// and for a regular expression that [`compile_regex`] rejects.
     pub fn stated(kind: PatternKind, text: &str) -> Result<Self, InvalidPattern> {
         if text.len() > MAX_BYTES {
             return Err(InvalidPattern::TooLong);
@@ -55,24 +55,24 @@ impl Pattern {
     }
 }
 
-/// Error of a pattern that cannot be compared, or would match everybody.
+/// Error for a pattern that is invalid or too general.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPattern {
-    /// It has too few letters and digits.
-    #[error("the pattern is too short to tell anybody apart")]
+    /// The pattern has too few letters and digits.
+    #[error("the pattern is too short to identify a robot")]
     TooShort,
-    /// It is longer than a User-Agent.
+    /// The pattern is longer than a User-Agent.
     #[error("the pattern is longer than 2,048 bytes")]
     TooLong,
-    /// It holds control characters.
-    #[error("the pattern holds control characters")]
+    /// The pattern contains control characters.
+    #[error("the pattern contains control characters")]
     Control,
-    /// The expression matches everybody, or nothing at all.
-    #[error("the regular expression would match everybody")]
+    /// The expression matches almost everything, or matches the empty text.
+    #[error("the regular expression is too general: it would match browsers")]
     TooLoose,
-    /// The expression does not compile.
-    #[error("the regular expression cannot be used: {0}")]
+    /// The regular expression does not compile.
+    #[error("invalid regular expression: {0}")]
     Regex(String),
 }
 
@@ -86,15 +86,15 @@ crate::words! {
     /// Way in which a pattern's text is compared with a User-Agent.
 #[derive(Hash, Ord, PartialOrd)]
     pub enum PatternKind {
-        /// Anywhere; the character before is not alphanumeric, the next not a letter.
+        /// Match anywhere, not after a letter or digit and not before a letter.
         Token = "token",
-        /// The User-Agent starts with the text, which ends in `/` where it has a version.
+        /// Match at the start. The text ends with `/` if a version follows.
         Prefix = "prefix",
-        /// The User-Agent starts with the text, then ends, or goes on with `/`, `_`, ` (` or a number.
+        /// Match at the start, followed by the end, `/`, `_`, ` (` or a number.
         Product = "product",
-        /// The User-Agent is the text.
+        /// Match of the whole User-Agent with the text.
         Exact = "exact",
-        /// A regular expression of an imported list, with its anchors, case and boundaries.
+        /// Regular expression from an imported list, with its anchors, case and boundaries.
         Regex = "regex",
     }
 }

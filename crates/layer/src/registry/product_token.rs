@@ -1,11 +1,11 @@
-//! What robots.txt calls a robot.
+//! Names of robots in robots.txt.
 
 use super::{PatternKind, Robot, useragent::without_version};
 
-/// Bytes of the longest product token.
+/// Maximum number of bytes of a product token.
 const MAX_BYTES: usize = 100;
 
-/// Name of a robot in robots.txt, and whether anybody publishes it.
+/// Name of a robot in robots.txt, and whether it is published or derived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ProductToken<'r> {
     text: &'r str,
@@ -17,35 +17,34 @@ pub struct ProductToken<'r> {
 #[error("{}", self.as_str())]
 #[non_exhaustive]
 pub enum NoProductToken {
-    /// What is published as its token would not be read as one.
+    /// The published token could not be parsed as a token.
     Odd,
-    /// Nothing is published, and neither its name nor what it sends is one word.
+    /// No token is published, and neither name nor patterns of the robot are suitable.
     Unnamed,
 }
 
 impl NoProductToken {
-    /// Returns the reason, in a few words that follow the robot's name.
+    /// Returns the reason, as a few words that follow the robot's name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Odd => "with a product token of odd characters",
-            Self::Unnamed => "without a product token, and with a name that cannot be one",
+            Self::Odd => "with invalid characters in its product token",
+            Self::Unnamed => "without a product token and with a name that is not suitable as one",
         }
     }
 }
 
 impl Robot {
-    /// Returns the name by which robots.txt speaks of the robot.
+    /// Returns the name of the robot for robots.txt.
     ///
-    /// That is the [product token](Self::product_token) that is published for it, or
-    /// else its name without a version, or else the first of its patterns that is one
-    /// word. A derived token has letters, `_` and `-` (RFC 9309 §2.2.1), and digits and
-    /// dots, which names in use have too; it is a guess, since nobody says what the
-    /// robot looks for.
+    /// This is the published [product token](Self::product_token), or else the robot's name without
+    /// a version, or else the first pattern that is a single word. A derived token consists of
+    /// letters, `_` and `-` (RFC 9309 §2.2.1) as well as digits and dots, which are used in
+    /// practice. It is a guess, because the name that the robot looks for is unknown.
     ///
     /// # Errors
     ///
-    /// Fails for a robot that no `User-agent` line can name.
+    /// Returns an error if no `User-agent` line can name the robot.
     pub fn token(&self) -> Result<ProductToken<'_>, NoProductToken> {
         if let Some(text) = self.product_token.as_deref() {
             let published = ProductToken {
@@ -74,19 +73,19 @@ impl Robot {
 }
 
 impl<'r> ProductToken<'r> {
-    /// Returns the token as a `User-agent` line has it.
+    /// Returns the token as written in a `User-agent` line.
     #[must_use]
     pub fn as_str(&self) -> &'r str {
         self.text
     }
 
-    /// Returns `true` if a source publishes it; it is derived from the name otherwise.
+    /// Returns `true` if a source publishes the token, `false` if the token is derived.
     #[must_use]
     pub fn is_published(&self) -> bool {
         self.is_published
     }
 
-    /// Returns the word for where it is from: `published` or `derived`.
+    /// Returns the word for the token's origin: `published` or `derived`.
     #[must_use]
     pub fn origin(&self) -> &'static str {
         if self.is_published {
@@ -97,7 +96,7 @@ impl<'r> ProductToken<'r> {
     }
 }
 
-/// Returns a name without a remark in brackets and without its version.
+/// Returns a name without a remark in brackets and without a version.
 fn bare(name: &str) -> &str {
     let name = name.split(['(', '[']).next().unwrap_or_default().trim();
     let name = without_version(name);
@@ -113,14 +112,14 @@ fn is_version(word: &str) -> bool {
         && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
-/// Returns `true` if a derived token names one robot: a word with a letter in it.
+/// Returns `true` if a derived token is a single word with a letter.
 fn is_word(text: &str) -> bool {
     is_readable(text)
         && text.contains(|c: char| c.is_ascii_alphabetic())
         && !text.contains([' ', '!'])
 }
 
-/// Returns `true` if a token names robots and nothing else; `*` would name everybody.
+/// Returns `true` if the token is valid. `*` is not, because it stands for all robots.
 fn is_readable(token: &str) -> bool {
     let is_inside = |c: char| c.is_ascii_alphanumeric() || " _-.!".contains(c);
     token.len() <= MAX_BYTES
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_comes_before_the_name() {
+    fn a_published_token_takes_precedence_over_the_name() {
         let published = robot("Acme Robot", Some("AcmeBot"), &[]);
         let token = published.token().unwrap();
         assert_eq!((token.as_str(), token.is_published()), ("AcmeBot", true));
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn else_the_name_is_the_token_or_what_the_robot_sends() {
+    fn otherwise_the_token_is_derived_from_name_or_patterns() {
         use PatternKind::{Exact, Prefix, Regex, Token};
         for (name, patterns, expected) in [
             ("DeepSeekBot", &[][..], Some("DeepSeekBot")),

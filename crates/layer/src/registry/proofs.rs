@@ -1,24 +1,24 @@
-//! Facts by which a robot is proven, as people spell them.
+//! Parsing of facts by which a robot can be verified.
 //!
-//! The flat file reads over what it cannot use; who types a fact in is told of it.
+//! The flat file parser ignores invalid facts; for manual input, they are reported.
 
 use super::text::{clean, starts_with_ignore_case};
 
-/// Bytes of the longest URL.
+/// Maximum number of bytes of a URL.
 const MAX_URL_BYTES: usize = 2048;
-/// Bytes of the longest word for who saw a robot.
+/// Maximum number of bytes of a word of evidence.
 const MAX_NAME_BYTES: usize = 40;
-/// Words of a list that are read.
+/// Maximum number of words of a list.
 const MAX_LIST: usize = 64;
 
-/// Words of a list: the facts among them, each once, and the first that is none.
+/// Unique facts from a list of words, and the first invalid word.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FactList {
     pub(super) facts: Vec<String>,
     pub(super) wrong: Option<String>,
 }
 
-/// Returns the endings of host names in a list: `*.acme.example` is `acme.example`.
+/// Parses a list of host name suffixes: `*.acme.example` becomes `acme.example`.
 pub(super) fn host_suffixes(value: &str) -> FactList {
     FactList::read(value, |word| {
         let suffix = ending(word);
@@ -26,7 +26,7 @@ pub(super) fn host_suffixes(value: &str) -> FactList {
     })
 }
 
-/// Returns `true` if a word of a list is refused as anybody can have a name below it.
+/// Returns `true` if a word is a public suffix, below which anyone can register a name.
 pub(super) fn is_ending_of_all(word: &str) -> bool {
     is_public_suffix(&ending(word))
 }
@@ -36,10 +36,10 @@ fn ending(word: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// Returns the agents in a list: `https://keys.acme.example/` is `keys.acme.example`.
+/// Parses a list of signature agents: `https://keys.acme.example/` becomes `keys.acme.example`.
 ///
-/// A host is that of a key directory, `keys.acme.example/set.json` is the URL of a key
-/// set, or of a document that names one.
+/// A host has a key directory; `keys.acme.example/set.json` is the URL of a key set, or of a
+/// document that refers to a key set.
 pub(super) fn signature_agents(value: &str) -> FactList {
     FactList::read(value, |word| {
         let agent = word.trim_matches(['"', '<', '>']);
@@ -49,7 +49,7 @@ pub(super) fn signature_agents(value: &str) -> FactList {
         let (authority, path) = agent.split_at_checked(path)?;
         let authority = authority.to_ascii_lowercase();
         let authority = authority.strip_suffix(":443").unwrap_or(&authority);
-        // Without a port any good number does: it is only looked at.
+        // Without a port, any valid number serves: it is only checked.
         let (host, port) = authority.split_once(':').unwrap_or((authority, "1"));
         let is_port = port.parse::<u16>().is_ok_and(|number| number > 0)
             && port.bytes().all(|b| b.is_ascii_digit());
@@ -63,7 +63,7 @@ pub(super) fn signature_agents(value: &str) -> FactList {
     })
 }
 
-/// Returns the words for who saw a robot: `crawler-user-agents, operator`.
+/// Parses a list of evidence words: `crawler-user-agents, operator`.
 pub(super) fn list_names(value: &str) -> FactList {
     FactList::read(value, |word| {
         let is_inside =
@@ -73,7 +73,7 @@ pub(super) fn list_names(value: &str) -> FactList {
     })
 }
 
-/// Returns the URL that a value begins with, if it is `http:` or `https:`.
+/// Returns the URL at the start of a value, if it is `http:` or `https:`.
 pub(super) fn http_url(value: &str) -> Option<String> {
     let value = clean(value);
     let first = value
@@ -107,7 +107,7 @@ impl FactList {
     }
 }
 
-/// Returns a URL without the signs of the text around it; `fetch(3)` ends with its own.
+/// Removes trailing punctuation from a URL, but keeps balanced parentheses: `fetch(3)`.
 fn without_end(url: &str) -> &str {
     let mut url = url;
     loop {
@@ -120,7 +120,7 @@ fn without_end(url: &str) -> &str {
     }
 }
 
-/// Returns `true` if a text is a host name of two labels or more, in lower case.
+/// Returns `true` if a text is a host name of at least two labels, in lower case.
 fn is_host_name(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     name.contains('.')
@@ -131,20 +131,19 @@ fn is_host_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.')
 }
 
-/// Returns `true` for what anybody can have a name below, such as `com`, `co.uk` or `github.io`.
+/// Returns `true` for a public suffix, such as `com`, `co.uk` or `github.io`.
 ///
-/// The name is in lower case, without a dot at its end; the list is that of
-/// publicsuffix.org, as it came with the program.
+/// The name must be in lower case, without a trailing dot. The list is a bundled copy of
+/// publicsuffix.org.
 #[cfg(feature = "verify")]
 pub fn is_public_suffix(name: &str) -> bool {
     let name = name.trim_end_matches('.').as_bytes();
-    // To the list any last label that it does not know is a suffix; names within a company may end
-    // in one.
+    // For the list, any unknown last label is a suffix; internal names of companies may end in one.
     let suffix = psl::suffix(name).filter(psl::Suffix::is_known);
     suffix.is_some_and(|suffix| suffix.as_bytes().len() == name.len())
 }
 
-/// Returns `false`: where nothing is proven, no ending of a host proves anything.
+/// Returns `false`: without verification, host name suffixes prove nothing.
 #[cfg(not(feature = "verify"))]
 fn is_public_suffix(_: &str) -> bool {
     false

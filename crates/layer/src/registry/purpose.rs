@@ -1,34 +1,34 @@
-//! What robots are for.
+//! Purposes of robots.
 
 use std::fmt;
 
 macro_rules! purposes {
     ($($(#[doc = $doc:literal])* $variant:ident = $word:literal),* $(,)?) => {
-        /// What a robot is for.
+        /// Purpose of a robot.
         #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
         pub enum Purpose {
             $($(#[doc = $doc])* $variant,)*
-            /// None, for it is no robot: its User-Agent stands for many people.
+            /// No robot: many visitors share the User-Agent.
             Shared,
-            /// Not stated, or not one of the words above.
+            /// Purpose that is not stated, or not one of the other words.
             #[default]
             Unknown,
         }
 
         impl Purpose {
-            /// Every purpose, in the order of the documentation.
+            /// All purposes, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)* Self::Shared, Self::Unknown];
 
-            /// Purposes of robots: every one but that of User-Agents that many people share.
+            /// Purposes of robots: all except `Shared`.
             pub const ROBOTS: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
 
-            /// Returns `true` for programs that anybody runs: libraries, driven browsers.
+            /// Returns `true` for programs with arbitrary users: libraries and automated browsers.
             pub(crate) fn is_anybody_s(self) -> bool {
                 matches!(self, Self::Library | Self::Automation)
             }
 
-            /// Returns the word for it.
+            /// Returns the word of the purpose.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -38,7 +38,7 @@ macro_rules! purposes {
                 }
             }
 
-            /// Returns the purpose that a word names, ignoring ASCII case.
+            /// Returns the purpose with the given word, ignoring ASCII case.
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL
@@ -51,33 +51,33 @@ macro_rules! purposes {
 }
 
 purposes! {
-    /// Builds the index of a search engine.
+    /// Indexing for a search engine.
     Search = "search",
-    /// Gathers text to train models.
+    /// Collection of text to train AI models.
     AiTraining = "ai-training",
-    /// Builds the index that an assistant searches.
+    /// Indexing for an AI assistant's search.
     AiSearch = "ai-search",
-    /// Fetches what a person asked an assistant for.
+    /// Requests on behalf of a user of an AI assistant.
     AiUser = "ai-user",
-    /// Gathers links and ranks for marketing.
+    /// Analysis of links and rankings for marketing.
     Seo = "seo",
-    /// Checks that sites are up or fast.
+    /// Checks of the availability or speed of sites.
     Monitoring = "monitoring",
-    /// Makes the preview of a shared link.
+    /// Creation of previews for shared links.
     Preview = "preview",
-    /// Fetches feeds for readers.
+    /// Retrieval of feeds for readers.
     Feed = "feed",
-    /// Keeps copies for later generations.
+    /// Long-term archiving of pages.
     Archive = "archive",
-    /// Does research.
+    /// Academic research.
     Academic = "academic",
-    /// Checks pages that carry or are the target of advertisements.
+    /// Checks of pages with advertisements, or of their targets.
     Advertising = "advertising",
-    /// Looks for open doors.
+    /// Scans for security vulnerabilities.
     Scanner = "scanner",
-    /// A library or command-line tool, used by anybody for anything.
+    /// Library or command-line tool with arbitrary users and purposes.
     Library = "library",
-    /// A browser driven by a program.
+    /// Browser controlled by a program.
     Automation = "automation",
 }
 

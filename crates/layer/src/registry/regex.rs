@@ -1,18 +1,18 @@
-//! Regular expressions of imported lists.
+//! Regular expressions from imported lists.
 
 use ::regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 
 use super::InvalidPattern;
 
-/// Bytes of memory that one compiled expression may take.
-// Lists come from outside: counted repetitions alone could take all the memory there is.
+/// Maximum memory of a compiled expression, in bytes.
+// External lists could otherwise use up all memory, for example with counted repetitions.
 const SIZE_LIMIT: usize = 1 << 20;
-/// Depth of groups in groups.
+/// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
-/// Bytes of a User-Agent that an expression must match at least.
+/// Minimum number of bytes of a User-Agent that an expression must match.
 const MIN_MATCH: usize = 2;
-/// What an expression may not match: it would match everybody.
+/// Sample texts. An expression that matches one of these is too general.
 const EVERYBODY: &[&str] = &[
     "Mozilla/5.0",
     "a",
@@ -22,13 +22,13 @@ const EVERYBODY: &[&str] = &[
     "/",
 ];
 
-/// Compiles a regular expression as detection does: over bytes, without Unicode.
+/// Compiles a regular expression as in detection: for bytes, without Unicode.
 ///
 /// # Errors
 ///
-/// Fails for syntax that the `regex` crate lacks (look-around,
-/// backreferences), for expressions that take more than 1 MiB, and for those
-/// that match everybody.
+/// Returns an error for syntax that the `regex` crate does not support (look-around,
+/// backreferences), for expressions that need more than 1 MiB, and for expressions that are too
+/// general.
 pub fn compile_regex(text: &str) -> Result<Regex, InvalidPattern> {
     if text.contains(char::is_control) {
         return Err(InvalidPattern::Control);
@@ -52,7 +52,7 @@ pub fn compile_regex(text: &str) -> Result<Regex, InvalidPattern> {
     Ok(regex)
 }
 
-/// Returns the least number of bytes that an expression matches.
+/// Returns the minimum number of bytes that an expression matches.
 fn minimum_match(text: &str) -> Result<usize, InvalidPattern> {
     let hir = ParserBuilder::new()
         .unicode(false)
@@ -61,11 +61,11 @@ fn minimum_match(text: &str) -> Result<usize, InvalidPattern> {
         .build()
         .parse(text)
         .map_err(|error| InvalidPattern::Regex(last_line(&error.to_string())))?;
-    // Without a length it matches nothing at all, and harms nobody.
+    // An expression without a minimum never matches and is harmless.
     Ok(hir.properties().minimum_len().unwrap_or(usize::MAX))
 }
 
-/// Returns the line of a many-lined message that says what is wrong.
+/// Returns the line of a multi-line message that contains the reason.
 fn last_line(message: &str) -> String {
     message
         .lines()
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_that_match_everybody_are_refused() {
+    fn too_general_expressions_are_rejected() {
         for loose in [
             "", ".*", "a?", "(|x)", "Mozilla", "^", "\\w", ".", "\\w+/\\d", "^.{2,}$",
         ] {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn syntax_that_is_not_there_is_refused_with_its_reason() {
+    fn unsupported_syntax_is_rejected_with_a_reason() {
         let error = compile_regex("Foo(?!bar)").unwrap_err().to_string();
         assert!(error.contains("look-around"), "{error}");
         let error = compile_regex("(a)\\1foo").unwrap_err().to_string();

@@ -1,57 +1,57 @@
-//! One robot of the registry.
+//! Robot of the registry.
 
 use std::{fmt, str::FromStr};
 
 use super::{Pattern, Purpose};
 
-/// Robot that the registry knows.
+/// Robot that detection knows from a registry.
 ///
-/// Owner names, mail addresses and the like are read over, never kept.
+/// Names and mail addresses of owners are ignored by the parsers and never stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Robot {
-    /// Identifier, unique within its source (`robot-id`).
+    /// Identifier, unique within the source (`robot-id`).
     pub id: String,
-    /// Name for people (`robot-name`).
+    /// Display name (`robot-name`).
     pub name: String,
-    /// Page about the robot; always `http:` or `https:` (`robot-details-url`).
+    /// Page about the robot, always `http:` or `https:` (`robot-details-url`).
     pub details_url: Option<String>,
-    /// User agent as the source spells it, cleaned but not cut (`robot-useragent`).
+    /// User agent as written in the source, cleaned but not truncated (`robot-useragent`).
     pub useragent: String,
-    /// Patterns that the useragent was turned into; empty when unusable.
+    /// Patterns derived from the useragent; empty if the useragent is unusable.
     pub patterns: Vec<Pattern>,
-    /// What the robot is for.
+    /// Purpose of the robot.
     pub purpose: Purpose,
-    /// Company or project that runs it (bundled registry and modern lists only).
+    /// Company or project that operates the robot (bundled registry and modern lists only).
     pub operator: Option<String>,
-    /// Product token in robots.txt, where one is published (`robot-exclusion-useragent`).
+    /// Published product token in robots.txt, if any (`robot-exclusion-useragent`).
     ///
-    /// [`Robot::token`] returns what stands for it where none is.
+    /// [`Robot::token`] returns a substitute if no token is published.
     pub product_token: Option<String>,
-    /// Whether it says to obey robots.txt (`robot-exclusion`).
+    /// Whether the robot claims to obey robots.txt (`robot-exclusion`).
     pub exclusion: Exclusion,
-    /// Endings of the host names of its addresses (bundled and manual only, `robot-host`).
+    /// Suffixes of the robot's host names (bundled and manual only, `robot-host`).
     pub host_suffixes: Vec<String>,
-    /// Published list of its address ranges (bundled and manual only).
+    /// Published list of the robot's address ranges (bundled and manual only).
     pub ranges_url: Option<String>,
-    /// Hosts whose keys sign its requests, each with its port where that is not 443, or
-    /// with the path of a key set or of a Client ID Metadata Document (bundled and manual
-    /// only, `robot-signature-agent`).
+    /// Hosts whose keys sign the robot's requests, with a port unless it is 443, or with the path
+    /// of a key set or of a Client ID Metadata Document (bundled and manual only,
+    /// `robot-signature-agent`).
     pub signature_agents: Vec<String>,
-    /// Who saw it: words for public lists, `operator` for its own page (bundled and manual
-    /// only, `robot-evidence`).
+    /// Evidence for the robot: words for public lists, or `operator` for the operator's page
+    /// (bundled and manual only, `robot-evidence`).
     pub evidence: Vec<String>,
-    /// Day on which its facts were compared with the operator's page, as
-    /// `2026-11-21` (bundled and manual only, `robot-checked`).
+    /// Day of the last comparison with the operator's page, such as `2026-11-21` (bundled and
+    /// manual only, `robot-checked`).
     pub checked: Option<String>,
-    /// Registry that it came from.
+    /// Registry that contains the robot.
     pub source: Source,
-    /// Whether it takes part in detection, and if not, why.
+    /// Whether the robot takes part in detection, and the reason if not.
     pub status: Status,
 }
 
 impl Robot {
-    /// Creates an active robot that has no patterns yet; its name is its id.
+    /// Creates an active robot without patterns, with the id as name.
     pub fn new(id: impl Into<String>, source: Source) -> Self {
         let id = id.into();
         Self {
@@ -81,22 +81,22 @@ impl Robot {
     }
 }
 
-/// Whether a robot obeys robots.txt, as its source says.
+/// Whether a robot obeys robots.txt, according to its source.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Exclusion {
-    /// It obeys.
+    /// The robot obeys robots.txt.
     Yes,
-    /// It obeys some rules, or at times.
+    /// The robot obeys some rules, or only sometimes.
     Partly,
-    /// It does not.
+    /// The robot does not obey robots.txt.
     No,
-    /// Nothing is said.
+    /// The source does not state whether the robot obeys robots.txt.
     #[default]
     Unknown,
 }
 
 impl Exclusion {
-    /// Returns the word that the flat file uses.
+    /// Returns the word in the flat file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl Exclusion {
         }
     }
 
-    /// Returns what a value's first word says; unknown words say nothing.
+    /// Parses the first word of a value. Unknown words give `Unknown`.
     #[must_use]
     pub fn from_value(value: &str) -> Self {
         let first = value
@@ -124,25 +124,25 @@ impl Exclusion {
 /// Status of a robot in detection.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Status {
-    /// Its patterns are matched.
+    /// The robot's patterns are matched.
     #[default]
     Active,
-    /// A pattern hit a browser in the self-test; stored, not matched.
+    /// In the self-test, a pattern matched a browser. The robot is stored, but not matched.
     Quarantined {
-        /// The pattern's literal.
+        /// Text of the pattern that matched a browser.
         pattern: String,
-        /// The browser's User-Agent that it hit.
+        /// User-Agent of the browser.
         browser: String,
     },
-    /// No pattern could be made of its useragent.
+    /// No pattern could be derived from the useragent.
     Unusable {
-        /// Why, in a few words.
+        /// Reason why the useragent is unusable, in a few words.
         reason: String,
     },
 }
 
 impl Status {
-    /// Returns the word that the database, JSON and the pages use.
+    /// Returns the word in the database, in JSON and in the console.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -153,20 +153,20 @@ impl Status {
     }
 }
 
-/// Name of the registry that a robot came from.
+/// Name of the registry that contains a robot.
 ///
-/// Lower-case letters, digits, `-`, `.` and `_`; at most 64 bytes.
+/// A name consists of lower-case letters, digits, `-`, `.` and `_`, and has at most 64 bytes.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Source(String);
 
 impl Source {
-    /// Returns the source of robots that were added by hand.
+    /// Returns the source of manually added robots.
     #[must_use]
     pub fn manual() -> Self {
         Self("manual".to_owned())
     }
 
-    /// Returns the source of the registry that comes with the program.
+    /// Returns the source of the bundled registry.
     #[must_use]
     pub fn bundled() -> Self {
         Self("bundled".to_owned())
@@ -178,15 +178,15 @@ impl Source {
         Self("web-robots-db".to_owned())
     }
 
-    /// Returns the name.
+    /// Returns the name of the source.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the rank among sources that know the same robot: lower wins.
+    /// Returns the precedence among sources that contain the same robot: lower wins.
     ///
-    /// By hand before bundled before the Web Robots Database before others.
+    /// Manual robots come first, then bundled ones, the Web Robots Database, and other sources.
     #[must_use]
     pub fn precedence(&self) -> u8 {
         match self.0.as_str() {
@@ -220,7 +220,7 @@ impl FromStr for Source {
     }
 }
 
-/// Error of a source name that holds other characters or is too long.
+/// Error for a source name that is too long or contains invalid characters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("a source name has 1 to 64 of a-z, 0-9, '-', '.' and '_'")]
+#[error("a source name consists of 1 to 64 characters of a-z, 0-9, '-', '.' and '_'")]
 pub struct InvalidSource;

@@ -1,8 +1,8 @@
-//! Text as registries hold it: encodings, entities, blanks, slugs.
+//! Text processing for registries: encodings, entities, spaces, slugs.
 
 use std::borrow::Cow;
 
-/// What Windows-1252 has at 0x80 to 0x9F; `None` where it has nothing.
+/// Characters of Windows-1252 from 0x80 to 0x9F; `None` if undefined.
 const WINDOWS_1252: [Option<char>; 32] = [
     Some('€'),
     None,
@@ -38,7 +38,7 @@ const WINDOWS_1252: [Option<char>; 32] = [
     Some('Ÿ'),
 ];
 
-/// Entities by name, as far as descendants of the flat file hold them.
+/// Named entities that occur in copies of the flat file.
 const ENTITIES: &[(&str, char)] = &[
     ("amp", '&'),
     ("lt", '<'),
@@ -75,10 +75,10 @@ const ENTITIES: &[(&str, char)] = &[
     ("oslash", 'ø'),
 ];
 
-/// Longest name or number between `&` and `;`.
+/// Maximum length of a name or number between `&` and `;`.
 const MAX_ENTITY_BYTES: usize = 10;
 
-/// Decodes UTF-8, or else Windows-1252; never fails.
+/// Decodes UTF-8, or else Windows-1252. Never fails.
 ///
 /// Bytes that Windows-1252 does not define are dropped.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
@@ -88,12 +88,12 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Decodes entities, drops control characters and makes one blank of several.
+/// Decodes entities, removes control characters and collapses spaces.
 pub(super) fn clean(value: &str) -> String {
     tidy(&decode_entities(value))
 }
 
-/// Drops control characters and makes one blank of several; entities stay.
+/// Removes control characters and collapses spaces, but keeps entities.
 pub(super) fn tidy(value: &str) -> String {
     let mut clean = String::with_capacity(value.len());
     for c in value.chars() {
@@ -109,7 +109,7 @@ pub(super) fn tidy(value: &str) -> String {
     clean
 }
 
-/// Decodes entities and drops control characters, but keeps every blank.
+/// Decodes entities and removes control characters, but keeps all spaces.
 pub(super) fn clean_verbatim(value: &str) -> String {
     decode_entities(value.trim())
         .chars()
@@ -117,7 +117,7 @@ pub(super) fn clean_verbatim(value: &str) -> String {
         .collect()
 }
 
-/// Returns at most `max_bytes` of the text, cut between characters.
+/// Truncates a text to at most `max_bytes`, at a character boundary.
 pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text;
@@ -129,7 +129,7 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Decodes the entities of HTML that stand for characters.
+/// Decodes HTML character entities.
 pub(super) fn decode_entities(value: &str) -> Cow<'_, str> {
     if !value.contains('&') {
         return Cow::Borrowed(value);
@@ -150,7 +150,7 @@ pub(super) fn decode_entities(value: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// Returns the text in lower-case letters, digits and `-`; empty if it has none.
+/// Returns the text in lower-case letters, digits and `-`; empty if it contains none.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {
@@ -160,11 +160,11 @@ pub(super) fn slug(text: &str) -> String {
             slug.push('-');
         }
     }
-    // The cut itself may end the text with a `-`.
+    // Truncation may leave a trailing `-`.
     cut(&slug, 64).trim_end_matches('-').to_owned()
 }
 
-/// Returns `true` if two texts are the same but for ASCII case, up to the shorter one.
+/// Returns `true` if the text starts with `start`, ignoring ASCII case.
 pub(super) fn starts_with_ignore_case(text: &str, start: &str) -> bool {
     text.as_bytes()
         .get(..start.len())
@@ -182,12 +182,12 @@ fn windows_1252(byte: u8) -> Option<char> {
             .get(usize::from(byte - 0x80))
             .copied()
             .flatten(),
-        // All other bytes are those of ISO 8859-1, which are the code points themselves.
+        // All other bytes are as in ISO 8859-1 and equal the code points.
         _ => Some(char::from(byte)),
     }
 }
 
-/// Returns the character that an entity stands for, from after its `&`, and what follows its `;`.
+/// Decodes the entity after an `&`. Returns the character and the text after the `;`.
 fn entity(text: &str) -> Option<(char, &str)> {
     let end = text
         .bytes()
@@ -206,9 +206,9 @@ fn entity(text: &str) -> Option<(char, &str)> {
     Some((c, rest))
 }
 
-/// Returns `true` if a character has no place in a field: control and direction marks.
+/// Returns `true` for control and direction characters, which are not allowed in fields.
 fn is_invisible(c: char) -> bool {
-    // Marks of direction could show a name as another one.
+    // Direction marks could disguise a name as another one.
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -240,14 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn blanks_collapse_and_control_characters_go() {
+    fn blanks_are_collapsed_and_control_characters_removed() {
         assert_eq!(clean("  a \t\u{a0} b\u{1}\u{1b}[0m\u{202e}c  "), "a b[0mc");
         assert_eq!(clean("\u{1} \u{2}"), "");
         assert_eq!(clean_verbatim("  a  b\u{1} &#32;"), "a  b  ");
     }
 
     #[test]
-    fn a_slug_is_made_of_letters_digits_and_single_hyphens() {
+    fn a_slug_consists_of_letters_digits_and_single_hyphens() {
         assert_eq!(
             slug("  The Wide-World   Räuber! 2.0 "),
             "the-wide-world-r-uber-2-0"
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_never_splits_a_character() {
+    fn truncation_never_splits_a_character() {
         assert_eq!(cut("äöü", 3), "ä");
         assert_eq!(cut("äöü", 0), "");
         assert_eq!(cut("abc", 9), "abc");

@@ -1,4 +1,4 @@
-//! Whether a request is one that the browser would send which its User-Agent names.
+//! Check whether a request is one that the claimed browser would send.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -18,28 +18,28 @@ use super::{
     user_agent::{Browser, number},
 };
 
-/// Begin of `Accept` where a browser opens a page, of each family.
+/// Prefix of `Accept` when a browser of any family opens a page.
 const PAGE_ACCEPT: &[u8] = b"text/html,application/xhtml+xml,application/xml;q=0.9";
 
-/// With what browsers begin `Accept-Encoding`; media are asked for as they are.
+/// Prefixes of browsers' `Accept-Encoding`; media are requested without compression.
 const ENCODINGS: [&[u8]; 3] = [b"gzip, deflate", b"br, gzip, deflate", b"identity"];
 
 const FETCH: [Field; 3] = [Field::FetchSite, Field::FetchMode, Field::FetchDest];
 
-/// Brand that every browser on Chromium has beside its own.
+/// Brand that every Chromium browser sends in addition to its own.
 static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Chromium\";v=\""));
 
-/// Senders that need not be judged again: a browser sends dozens of requests over a connection, and
-/// one program has sent them all. They take 128 KiB.
+/// Senders that need not be checked again: a browser sends dozens of requests over a connection,
+/// and all come from one program. The set takes 128 KiB.
 ///
-/// Who makes two senders look alike has only himself to pass for.
+/// A collision of two senders only benefits the client that constructs it.
 type Senders = SeenKeys<16_384>;
 
-/// Judge of requests that say they come from a browser.
+/// Check whether requests come from the browsers that their User-Agents claim.
 ///
-/// It knows the browsers of a table that comes with the program, and learns which headers the proxies
-/// before it take off. A sender in whose request nothing was found is not judged again: what one
-/// connection brings comes from one program.
+/// Uses the bundled table of browsers, and learns which headers the proxies in front remove. A
+/// sender whose request was unremarkable is not checked again, because all requests of a connection
+/// come from one program.
 ///
 /// # Example
 ///
@@ -63,38 +63,38 @@ pub struct Coherence {
     senders: Senders,
 }
 
-/// How a request came, as far as the server knows; by default it knows nothing.
+/// Connection details of a request, as far as the server knows them; unknown by default.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Transport {
-    /// Whether the client has certainly used HTTPS.
+    /// Whether the client is known to use HTTPS.
     pub is_https: bool,
-    /// Whether the client has sent the headers itself, in this order.
+    /// Whether the client itself sent the headers in this order.
     pub is_direct: bool,
-    /// Proxy that is trusted to tell of its visitors, where one has brought the request.
+    /// Trusted proxy that forwarded the request, if any.
     pub front: Option<IpAddr>,
-    /// Address of the client, and its port where the connection is the client's alone.
+    /// Client address, with the port if the connection is used by this client only.
     pub sender: Option<SocketAddr>,
 }
 
-/// What is found of one request, for people to read.
+/// Findings about one request, for display.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Findings {
-    /// Browser that is judged, and by which version of it; `None`: nobody is.
+    /// Browser and version that the request is compared with; `None` if it was not checked.
     pub browser: Option<String>,
-    /// All reasons, those too that make no suspect.
+    /// All reasons, even if their weight is below that of a suspect.
     pub reasons: Reasons,
-    /// Each of them with what was seen, as it came.
+    /// Each reason with the header as received.
     pub seen: Vec<(Reason, String)>,
 }
 
-/// One request on the way to its reasons.
+/// Request that is being checked.
 struct Judged<'t, 'h> {
     browser: Browser<'t>,
     seen: Seen<'h>,
     transport: Transport,
     version: Version,
-    /// Bits of the headers that are missed where they are not there.
+    /// Bits of the headers that count as missing if absent.
     expected: u32,
 }
 
@@ -105,7 +105,7 @@ impl Default for Coherence {
 }
 
 impl Coherence {
-    /// Creates it with the table that comes with the program.
+    /// Creates a check with the bundled table of browsers.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -115,10 +115,9 @@ impl Coherence {
         }
     }
 
-    /// Returns why the browser that is named would not have sent this request.
+    /// Returns the reasons why the claimed browser would not have sent this request.
     ///
-    /// Nothing is found of a request that names no browser of the table: what it does not know, it
-    /// does not judge.
+    /// Returns no reasons if the User-Agent is not that of a browser in the table.
     #[must_use]
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
         let user_agent = request.headers().get(USER_AGENT);
@@ -126,7 +125,7 @@ impl Coherence {
         self.judge_by(request, user_agent, AgentKey::of(user_agent), transport)
     }
 
-    /// Returns the same where the User-Agent is known, and its number.
+    /// Returns the reasons for a request whose User-Agent and key are known.
     pub(crate) fn judge_by<B>(
         &self,
         request: &Request<B>,
@@ -150,14 +149,14 @@ impl Coherence {
         found.unwrap_or_default()
     }
 
-    /// Returns what tells programs apart whose connections are not seen: how much they say, and what the
-    /// proxy before them is known to bring, as more may be missed then.
+    /// Distinguishes programs with unknown connections: by the number of headers, and by the
+    /// headers that the proxy is known to forward, as these determine which ones count as missing.
     fn shape(&self, headers: &HeaderMap, transport: Transport) -> u64 {
         let brings = transport.front.map_or(0, |front| self.fronts.known(front));
         (headers.len() as u64) << 32 | u64::from(brings)
     }
 
-    /// Returns what is found, whoever has sent it; `None` of a request that tells nothing of others.
+    /// Returns the reasons regardless of the sender; `None` if this request is not representative.
     fn found<B>(
         &self,
         request: &Request<B>,
@@ -184,15 +183,15 @@ impl Coherence {
         Some(judged.reasons())
     }
 
-    /// Returns the proxies before this program by which something that browsers send never comes.
+    /// Returns the proxies in front that never forward some header that browsers send.
     ///
-    /// Told of is who has brought 500 requests of browsers.
+    /// Only proxies with 500 or more browser requests are reported.
     #[must_use]
     pub fn fronts(&self) -> Vec<FrontHeaders> {
         self.fronts.taking_off()
     }
 
-    /// Judges as [`judge`](Self::judge) does whom it has not seen before, and tells what was seen.
+    /// Explains the findings about a request, even if its sender was checked before.
     #[must_use]
     pub fn explain<B>(&self, request: &Request<B>, transport: Transport) -> Findings {
         let headers = request.headers();
@@ -207,7 +206,7 @@ impl Coherence {
         let (latest, day) = (family.latest, &family.latest_day);
         Findings {
             browser: Some(format!(
-                "{id} {version}, by what is known of it up to version {latest} ({day})"
+                "{id} {version} (known up to version {latest}, {day})"
             )),
             reasons,
             seen: reasons
@@ -241,7 +240,7 @@ impl Judged<'_, '_> {
             .with_if(is_too_new, Reason::HeaderTooNew)
     }
 
-    /// What browsers say of themselves and of their request; over plain HTTP they need not.
+    /// Checks the browser's client hints and fetch metadata, which are optional over plain HTTP.
     fn of_metadata(&self) -> Reasons {
         let Browser {
             family, version, ..
@@ -253,7 +252,7 @@ impl Judged<'_, '_> {
             && self.lacks(Field::Hints);
         let no_fetch =
             is_https && fetch == 0 && version >= family.fetch && self.lacks(Field::FetchMode);
-        // Chromium 76 to 79 had some of them and not yet the others.
+        // Chromium 76 to 79 sent only some of these headers.
         let is_part = (1..FETCH.len()).contains(&fetch)
             && version >= family.fetch
             && FETCH.iter().any(|field| self.lacks(*field));
@@ -268,7 +267,7 @@ impl Judged<'_, '_> {
             .with_if(is_part, Reason::FetchMetadataIncomplete)
     }
 
-    /// What browsers say of the answer that they want.
+    /// Checks the headers for content negotiation.
     fn of_negotiation(&self) -> Reasons {
         let seen = &self.seen;
         let family = self.browser.family;
@@ -314,7 +313,7 @@ impl Judged<'_, '_> {
         let is_known = ENCODINGS
             .iter()
             .any(|start| seen.encoding.starts_with(start));
-        // Fonts and media are asked for as they are, but nothing that could be anything.
+        // Browsers request fonts and media with `identity`, but not with `Accept: */*`.
         let is_anything = matches!(seen.accept, b"" | b"*/*");
         let is_plain = is_whole && is_anything && seen.encoding == b"identity";
         let lacks = |from: u32, name| version >= from && !has(seen.encoding, name);
@@ -326,16 +325,16 @@ impl Judged<'_, '_> {
             .with_if(self.transport.is_https && is_poor, Reason::EncodingPoor)
     }
 
-    /// How the headers came; whatever stands between may have changed that.
+    /// Checks connection and order of the headers, unless an intermediary may have changed them.
     fn of_connection(&self) -> Reasons {
         let seen = &self.seen;
         let is_http1 = self.version == Version::HTTP_11;
-        // No browser closes connections or speaks HTTP/1.0: that is a proxy which does not say so.
+        // Browsers neither close connections nor use HTTP/1.0, but undeclared proxies do.
         let is_changed = !self.transport.is_direct
             || seen.has(Field::Via)
             || is_http1 && seen.connection.eq_ignore_ascii_case(b"close")
             || self.version < Version::HTTP_11;
-        // Parts of media are put together by another hand.
+        // Range requests for media are sent by another component of the browser.
         if is_changed || seen.has(Field::Range) {
             return Reasons::default();
         }
@@ -348,7 +347,7 @@ impl Judged<'_, '_> {
             .with_if(!is_in_order, Reason::HeaderOrder)
     }
 
-    /// Returns `true` if a page is opened, as far as the request tells.
+    /// Returns `true` if the request seems to open a page.
     fn opens_page(&self) -> bool {
         let seen = &self.seen;
         if seen.has(Field::FetchMode) {
@@ -357,13 +356,13 @@ impl Judged<'_, '_> {
         seen.accept.starts_with(PAGE_ACCEPT)
     }
 
-    /// Returns `true` if a header did not come that would have if it had been sent.
+    /// Returns `true` if a header is missing although it would have been forwarded.
     fn lacks(&self, field: Field) -> bool {
         !self.seen.has(field) && self.expected & field.bit() != 0
     }
 }
 
-/// What `Sec-CH-UA` says.
+/// Brands in `Sec-CH-UA`.
 #[derive(Default)]
 struct Brands {
     /// Version of Chromium.
@@ -380,16 +379,16 @@ impl Brands {
         let version = at.and_then(|at| hints.get(at + CHROMIUM.needle().len()..));
         Self {
             chromium: version.and_then(number).map(|(version, _)| version),
-            // Most have no such letter, which is found out faster than the word.
+            // Most values contain no `H`, and searching the letter is faster than the word.
             is_headless: memchr::memchr(b'H', hints).is_some() && has(hints, b"Headless"),
         }
     }
 }
 
-/// Returns `true` if a request is one of a kind that browsers send with all of their headers.
+/// Returns `true` for a request of a kind that browsers send with all of their headers.
 ///
-/// Preflights and handshakes are none, and neither is what they ask for by themselves: whether a
-/// password can be changed, or the source of a minified script.
+/// Excludes preflights, handshakes, and requests of the browser itself: whether a password can be
+/// changed, or for the source of a minified script.
 fn is_judged(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::POST)
         && !path.starts_with("/.well-known/")
@@ -400,7 +399,7 @@ fn has(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// Returns a header as it came, cut when long and with what is not visible escaped.
+/// Returns a header's value, truncated if long and with invisible characters escaped.
 fn shown(headers: &HeaderMap, name: &str) -> String {
     const MAX_CHARS: usize = 160;
     match headers.get(name) {
@@ -413,8 +412,8 @@ fn shown(headers: &HeaderMap, name: &str) -> String {
     }
 }
 
-/// Returns a number for a sender and what tells its programs apart: the port of its connection, or a
-/// shape of what they send where that is 0.
+/// Returns a key for a sender and its program: by the port of the connection, or by a shape of the
+/// request if the port is 0.
 fn sender_key(sender: SocketAddr, agent: AgentKey, shape: impl FnOnce() -> u64) -> u64 {
     let address = match sender.ip() {
         IpAddr::V4(v4) => v4.to_bits().into(),

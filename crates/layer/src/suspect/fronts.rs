@@ -1,4 +1,4 @@
-//! What the proxies before this program bring of the headers of their visitors.
+//! Headers that the proxies in front of this program forward.
 
 use std::{
     net::IpAddr,
@@ -12,18 +12,18 @@ use crate::keys::halves;
 
 use super::seen::Field;
 
-/// Proxies that are told apart; of further ones nothing is missed.
+/// Number of tracked proxies; headers are not missed behind further proxies.
 const MAX_FRONTS: usize = 64;
 
-/// Places at which one is looked for.
+/// Number of slots probed for a proxy.
 const PLACES: usize = 8;
 
-/// Requests of browsers from which on it is said of a proxy what it never brings: hundreds of people
-/// have come by then, and no header is one that none of them sends.
+/// Number of browser requests after which a proxy's missing headers are reported: hundreds of
+/// visitors have come by then, and each header is sent by some of them.
 const ENOUGH: u32 = 500;
 
-/// Headers that count as missing only where a proxy is known to bring them, and whether browsers send
-/// them over HTTPS alone.
+/// Headers that count as missing only behind a proxy that has forwarded them before; `true` for
+/// headers that browsers send only over HTTPS.
 const MISSED: [(Field, &str, bool); 9] = [
     (Field::Accept, "Accept", false),
     (Field::Language, "Accept-Language", false),
@@ -36,29 +36,29 @@ const MISSED: [(Field, &str, bool); 9] = [
     (Field::FetchDest, "Sec-Fetch-Dest", true),
 ];
 
-/// Bit beside those of headers, of a proxy that has brought a request over HTTPS.
+/// Bit, in addition to those of headers, of a proxy that has forwarded HTTPS requests.
 pub(super) const OVER_HTTPS: u32 = 1 << 31;
 
-/// Proxy that is trusted to tell of its visitors, and what never comes by it.
+/// Trusted proxy, with the headers that it never forwards.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FrontHeaders {
-    /// Its address.
+    /// Address of the proxy.
     pub front: IpAddr,
-    /// Headers that browsers send and that it has never brought, so that nobody is judged by them.
+    /// Headers that browsers send but the proxy never forwarded; visitors are not judged by them.
     pub taken_off: Vec<&'static str>,
 }
 
-/// Headers that each proxy has ever brought.
+/// Headers that each proxy has ever forwarded.
 #[derive(Debug)]
 pub(super) struct Fronts([Front; MAX_FRONTS]);
 
 #[derive(Debug, Default)]
 struct Front {
-    /// 0: the place is free.
+    /// 0 if the slot is free.
     key: AtomicU64,
     fields: AtomicU32,
-    /// Requests, up to [`ENOUGH`].
+    /// Number of requests, up to [`ENOUGH`].
     requests: AtomicU32,
     address: OnceLock<IpAddr>,
 }
@@ -70,7 +70,7 @@ impl Default for Fronts {
 }
 
 impl Fronts {
-    /// Returns all that is known to come by it.
+    /// Returns the bits of the headers that a proxy is known to forward.
     pub(super) fn known(&self, front: IpAddr) -> u32 {
         let key = key(front);
         let known = self
@@ -79,7 +79,7 @@ impl Fronts {
         known.map_or(0, |place| place.fields.load(Relaxed))
     }
 
-    /// Notes what came, and returns all that ever did; a header that never did is taken off there.
+    /// Records the headers of a request, and returns all headers that the proxy has ever forwarded.
     pub(super) fn bring(&self, front: IpAddr, came: u32) -> u32 {
         let key = key(front);
         for place in self.places(key) {
@@ -97,7 +97,7 @@ impl Fronts {
                 place.requests.fetch_add(1, Relaxed);
             }
             let known = place.fields.load(Relaxed);
-            // Nearly every request brings nothing new, and then nothing is written.
+            // Nearly every request has no new header, so nothing is written.
             if known | came != known {
                 place.fields.fetch_or(came, Relaxed);
             }
@@ -106,7 +106,7 @@ impl Fronts {
         came
     }
 
-    /// Returns each proxy that has brought enough, and by which something never came.
+    /// Returns the proxies with enough requests that never forwarded some header.
     pub(super) fn taking_off(&self) -> Vec<FrontHeaders> {
         let fronts = self.learnt().map(|(front, came)| {
             let is_taken_off = |field: Field, is_https: bool| {
@@ -122,7 +122,7 @@ impl Fronts {
         fronts.filter(|front| !front.taken_off.is_empty()).collect()
     }
 
-    /// Returns each proxy that has brought enough, and all that ever came by it.
+    /// Returns the proxies with enough requests, with the headers that they forwarded.
     fn learnt(&self) -> impl Iterator<Item = (IpAddr, u32)> {
         let enough = |front: &&Front| front.requests.load(Relaxed) >= ENOUGH;
         let fronts = self.0.iter().filter(enough);
@@ -135,7 +135,7 @@ impl Fronts {
     }
 }
 
-/// Returns a number for an address that is never 0; two that have the same are taken for one.
+/// Returns a non-zero key for an address; addresses with the same key are treated as one.
 fn key(front: IpAddr) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let number = match front {
@@ -151,18 +151,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_front_has_brought_once_is_missed_later() {
+    fn header_that_a_front_has_forwarded_once_is_expected_later() {
         let fronts = Fronts::default();
         let [first, second] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(IpAddr::from);
         assert_eq!(fronts.bring(first, 0b01), 0b01);
         assert_eq!(fronts.bring(first, 0b10), 0b11);
         assert_eq!(fronts.bring(first, 0), 0b11);
         assert_eq!((fronts.known(first), fronts.known(second)), (0b11, 0));
-        assert_eq!(fronts.bring(second, 0), 0, "each for itself");
+        assert_eq!(fronts.bring(second, 0), 0, "proxies are independent");
     }
 
     #[test]
-    fn what_a_front_never_brings_is_told_once_it_has_brought_enough() {
+    fn front_is_reported_after_enough_requests() {
         let fronts = Fronts::default();
         let [often, seldom] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(IpAddr::from);
         fronts.bring(seldom, 0b01);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_nothing_is_missed() {
+    fn beyond_the_limit_no_header_is_expected() {
         let fronts = Fronts::default();
         let address = |number: u32| IpAddr::from(number.to_be_bytes());
         for number in 0..10_000 {

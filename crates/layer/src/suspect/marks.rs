@@ -1,4 +1,4 @@
-//! What is known of a visitor for some time.
+//! Marks of visitors with a limited duration.
 
 use std::{
     fmt,
@@ -18,32 +18,32 @@ use crate::keys::{AgentKey, halves};
 
 use super::{Reason, Reasons};
 
-/// Visitors of whom something is known, a power of two; beyond them the newest takes a place.
+/// Number of slots for marked visitors, a power of two; new visitors replace old ones.
 const PLACES: usize = 1 << 14;
 
-/// Places at which a visitor is looked for.
+/// Number of slots probed for a visitor.
 const NEIGHBOURS: usize = 8;
 
-/// Seconds that a mark holds at most: one that ends later was made before the clock was set back.
+/// Maximum duration of a mark in seconds; a longer one results from a clock set back.
 const LONGEST_S: u32 = 12 * 3_600;
 
-/// Key of a place that nobody has, and of one that is being written.
+/// Keys of a free slot, and of a slot that is being written.
 const FREE: u64 = 0;
 const TAKEN: u64 = 1;
 
-/// What is said of a visitor, and holds for some time.
+/// Mark of a visitor, valid for a limited time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Mark {
-    /// The application says that it is a person.
+    /// The application reported that the visitor is human.
     Person,
-    /// The application says that it is none: [`Reason::UpstreamWord`].
+    /// The application reported that the visitor is not human: [`Reason::UpstreamWord`].
     NoPerson,
-    /// It was in a trap: [`Reason::Trap`].
+    /// The visitor has requested a trap: [`Reason::Trap`].
     Trap,
-    /// It has asked for robots.txt, which is no reason for anything.
+    /// The visitor has requested robots.txt, which is not a reason for suspicion.
     Reader,
-    /// It was sent to another page, which is none either.
+    /// The visitor was redirected to another page, which is not a reason either.
     Sent,
 }
 
@@ -56,7 +56,7 @@ impl Mark {
         Self::Sent,
     ];
 
-    /// Returns the reason that it is.
+    /// Returns the reason that the mark stands for, if any.
     const fn reason(self) -> Option<Reason> {
         match self {
             Self::Person | Self::Reader | Self::Sent => None,
@@ -66,10 +66,10 @@ impl Mark {
     }
 }
 
-/// Marks of visitors, who are told apart by address (of IPv6 the /64) and User-Agent.
+/// Marks of visitors, identified by address (the /64 of IPv6) and User-Agent.
 ///
-/// Clones share them. They are kept in memory: 16,384 visitors, in half a megabyte that is taken
-/// with the first of them. Nothing waits for anything, and nobody's address or User-Agent is kept.
+/// Clones share the marks. Up to 16,384 visitors are kept in memory, in half a megabyte allocated
+/// with the first mark. No operation blocks, and neither addresses nor User-Agents are stored.
 ///
 /// # Example
 ///
@@ -86,33 +86,33 @@ impl Mark {
 #[derive(Clone)]
 pub struct Marks {
     shared: Arc<Shared>,
-    /// Of the site, as the word of one says nothing to others.
+    /// Salt of the site, because marks of one site do not apply to others.
     salt: u64,
 }
 
 struct Shared {
     places: OnceLock<Box<[Place]>>,
-    /// Second in which the last mark ends; 0: there is none.
+    /// Second in which the last mark ends; 0 if there are no marks.
     last_s: AtomicU32,
     clock: Clock,
     started_ms: i64,
 }
 
-/// Number that a visitor is found by: a hash with a key of this process.
+/// Key of a visitor: a keyed hash, specific to this process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct MarkedVisitor(u64);
 
-/// What holds of a visitor.
+/// Marks in effect for a visitor.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Marked {
-    /// Whether the application says that it is a person.
+    /// Whether the application reported that the visitor is human.
     pub is_person: bool,
-    /// Whether it has asked for robots.txt.
+    /// Whether the visitor has requested robots.txt.
     pub is_reader: bool,
-    /// Whether it was sent to another page.
+    /// Whether the visitor was redirected to another page.
     pub is_sent: bool,
-    /// Reasons that are known of it.
+    /// Reasons that the marks stand for.
     pub reasons: Reasons,
 }
 
@@ -124,7 +124,7 @@ struct Place {
 }
 
 impl Marks {
-    /// Creates them, without any.
+    /// Creates an empty set of marks.
     #[must_use]
     pub fn new(clock: &Clock) -> Self {
         let shared = Shared {
@@ -139,7 +139,7 @@ impl Marks {
         }
     }
 
-    /// Returns those of a site, which share the memory.
+    /// Returns the marks of a site, which share the memory but are separate.
     #[must_use]
     pub fn of_site(&self, name: &str) -> Self {
         Self {
@@ -148,33 +148,33 @@ impl Marks {
         }
     }
 
-    /// Returns the number that a visitor is found by.
+    /// Returns the key of a visitor.
     #[must_use]
     pub fn visitor(&self, address: IpAddr, user_agent: &[u8]) -> MarkedVisitor {
         self.visitor_by(address, AgentKey::of(user_agent))
     }
 
-    /// Returns the same where the number of the User-Agent is known.
+    /// Returns the key of a visitor whose User-Agent's key is known.
     pub(crate) fn visitor_by(&self, address: IpAddr, agent: AgentKey) -> MarkedVisitor {
         let (kind, sender) = match address.to_canonical() {
             IpAddr::V4(v4) => (1, u64::from(v4.to_bits())),
             IpAddr::V6(v6) => (2, halves(v6.to_bits()).0),
         };
         let key = agent.with(self.salt ^ kind, sender);
-        // The first two numbers say something else.
+        // The first two numbers have a special meaning.
         MarkedVisitor(key.max(TAKEN + 1))
     }
 
-    /// Returns `true` if nobody is marked; that costs a load.
+    /// Returns `true` if no visitor is marked, at the cost of one atomic load.
     #[inline]
     #[must_use]
     pub fn are_none(&self) -> bool {
         self.shared.last_s.load(Relaxed) == 0
     }
 
-    /// Marks a visitor for some time, twelve hours at most.
+    /// Marks a visitor for a duration of at most twelve hours.
     ///
-    /// Of the two words of an application the last one holds.
+    /// [`Mark::Person`] and [`Mark::NoPerson`] replace each other.
     pub fn set(&self, visitor: MarkedVisitor, mark: Mark, lasts: Duration) {
         let seconds = u32::try_from(lasts.as_secs()).unwrap_or(LONGEST_S);
         let now_s = self.now_s();
@@ -194,13 +194,13 @@ impl Marks {
         self.shared.last_s.fetch_max(end_s, Relaxed);
     }
 
-    /// Returns what holds of a visitor.
+    /// Returns the marks in effect for a visitor.
     #[must_use]
     pub fn found(&self, visitor: MarkedVisitor) -> Marked {
         let last_s = self.shared.last_s.load(Relaxed);
         let now_s = self.now_s();
         if !holds(last_s, now_s) {
-            // All have run out: the next look costs a load. Who marks meanwhile has changed it.
+            // All marks have ended: make later calls cheap, unless a mark was set concurrently.
             let _ = self
                 .shared
                 .last_s
@@ -220,7 +220,7 @@ impl Marks {
                 marked.reasons = marked.reasons.union(mark.reason().into_iter().collect());
             }
         }
-        // Somebody else may have taken the place meanwhile.
+        // Another visitor may have taken the slot concurrently.
         if place.key.load(Relaxed) == visitor.0 {
             marked
         } else {
@@ -228,7 +228,7 @@ impl Marks {
         }
     }
 
-    /// Returns the place of a visitor, who gets one where he has none.
+    /// Returns the slot of a visitor, or assigns one.
     fn place(&self, key: u64, now_s: u32) -> Option<&Place> {
         self.shared.places.get_or_init(|| {
             let places = (0..PLACES).map(|_| Place::default());
@@ -242,13 +242,13 @@ impl Marks {
         }
         let left_s = |place: &Place| match place.key.load(Relaxed) {
             FREE => 0,
-            // Whoever writes there goes first.
+            // A slot that is being written is not replaced.
             TAKEN => u32::MAX,
             _ => place.left_s(now_s),
         };
         let place = self.neighbours(key).min_by_key(|place| left_s(place))?;
         let known = place.key.load(Relaxed);
-        // Of two who want it at the same time one is not marked.
+        // If two visitors race for the slot, one is not marked.
         if known == TAKEN
             || place
                 .key
@@ -272,7 +272,7 @@ impl Marks {
 
     fn now_s(&self) -> u32 {
         let since_ms = self.shared.clock.now_ms() - self.shared.started_ms;
-        // A clock that was set back to before the start stands still until then.
+        // If the clock was set back to before the start, time stands still until then.
         u32::try_from(since_ms.max(0) / 1_000).unwrap_or(u32::MAX)
     }
 }
@@ -289,7 +289,7 @@ impl Place {
         }
     }
 
-    /// Returns how long the longest of its marks holds.
+    /// Returns the remaining duration of the slot's longest mark.
     fn left_s(&self, now_s: u32) -> u32 {
         let ends = self.ends_s.iter().map(|end_s| end_s.load(Relaxed));
         let left = ends.filter(|end_s| holds(*end_s, now_s));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mark_holds_for_its_time_and_the_last_word_of_an_application_counts() {
+    fn marks_expire_and_the_last_report_of_the_application_applies() {
         let (marks, clock) = marks();
         let visitor = marks.visitor(address(7), b"Chrome/156");
         assert!(marks.are_none());
@@ -350,11 +350,11 @@ mod tests {
         assert!(marks.found(visitor).reasons.contains(Reason::Trap));
         clock.advance(50 * MINUTE);
         assert_eq!(marks.found(visitor), Marked::default());
-        assert!(marks.are_none(), "who finds none leaves it noted");
+        assert!(marks.are_none(), "all marks have ended");
     }
 
     #[test]
-    fn visitors_are_told_apart_by_address_and_user_agent_and_site() {
+    fn visitors_are_distinguished_by_address_user_agent_and_site() {
         let (marks, _) = marks();
         let agents = ["", "a", "Chrome/156.0", "Chrome/156.1", &"x".repeat(40)];
         let mut addresses = vec![address(7), address(8)];
@@ -372,12 +372,12 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), number);
         let of = |text: &str| marks.visitor(text.parse().unwrap(), b"a");
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff"), "one sender's /64");
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff"), "same /64");
         assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
     }
 
     #[test]
-    fn where_all_places_are_taken_the_newest_has_one_and_memory_has_an_end() {
+    fn new_marks_replace_old_ones_when_memory_is_full() {
         let (marks, clock) = marks();
         let visitor = |number| marks.visitor(address(number), b"a");
         let mut last = 0;
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_never_find_what_is_another_s() {
+    fn concurrent_visitors_never_get_the_marks_of_others() {
         let (marks, _) = marks();
         thread::scope(|scope| {
             for part in 0..4_u32 {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_marks_nobody_for_ever() {
+    fn changing_the_clock_does_not_extend_marks_forever() {
         let clock = Clock::manual(0);
         let marks = Marks::new(&clock);
         let visitor = marks.visitor(address(7), b"a");

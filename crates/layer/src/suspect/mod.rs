@@ -1,12 +1,12 @@
-//! Programs that say they are browsers.
+//! Detection of automated clients that claim to be browsers.
 //!
-//! Whoever names a browser in its User-Agent is a person for [`detect`](crate::detect). [`Coherence`]
-//! looks whether the request is one that this browser would send, and gives [`Reasons`] where it is
-//! not; from a [weight](SUSPECT_WEIGHT) on they mark the visitor as suspect. The mark is no verdict:
-//! [rules](crate::policy::When::suspect) may ask for it, and nothing is done without one.
+//! For [`detect`](crate::detect), a client with a browser's User-Agent is human. [`Coherence`]
+//! checks whether the claimed browser would send the request, and returns [`Reasons`] if not; from
+//! a total [weight](SUSPECT_WEIGHT) they mark the visitor as suspect. The mark is not a verdict,
+//! and has no effect unless [rules](crate::policy::When::suspect) match suspects.
 //!
-//! Only a browser that the table knows to the letter is judged. Whoever comes with a rare one is never
-//! suspect for that. [`Marks`] hold what is known of a visitor from elsewhere, for some time.
+//! Only browsers whose User-Agent exactly matches the bundled table are checked; rare browsers are
+//! never suspect. [`Marks`] keep findings from other sources about a visitor for some time.
 
 mod coherence;
 mod fronts;

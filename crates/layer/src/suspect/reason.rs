@@ -1,17 +1,17 @@
-//! Why a request is none that the browser would send which its User-Agent names.
+//! Reasons why a request does not come from the browser that its User-Agent names.
 
 use std::fmt;
 
-/// Weight from which on a visitor is suspect.
+/// Total weight of the reasons from which a visitor is suspect.
 ///
-/// Measured on requests of real browsers, through proxies that take headers off too: the weak
-/// reasons that come together there stay below it.
+/// Chosen by measuring requests of real browsers, also through proxies that remove headers: their
+/// weak reasons add up to less.
 pub const SUSPECT_WEIGHT: u32 = 10;
 
-/// Declares the reasons: each a code, what to weigh it, the header that it is about, and a sentence.
+/// Declares the reasons: code, weight, header concerned, and a sentence.
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $Reason:ident = $code:literal, $weight:literal, $header:literal, $sentence:literal;)+) => {
-        /// Reason to take somebody who says that he is a browser for a program.
+        /// Reason to suspect that a client claiming to be a browser is automated.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         #[non_exhaustive]
         pub enum Reason {
@@ -19,28 +19,28 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason.
+            /// All reasons.
             pub const ALL: &'static [Self] = &[$(Self::$Reason),+];
 
-            /// Returns the code for it, for settings, logs and JSON.
+            /// Returns the reason's code for settings, logs and JSON.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$Reason => $code,)+ }
             }
 
-            /// Returns how much it weighs; from [`SUSPECT_WEIGHT`] on all together make a suspect.
+            /// Returns the reason's weight; a total of [`SUSPECT_WEIGHT`] makes a visitor suspect.
             #[must_use]
             pub const fn weight(self) -> u32 {
                 match self { $(Self::$Reason => $weight,)+ }
             }
 
-            /// Returns the sentence that an administrator reads.
+            /// Returns a sentence that explains the reason to an administrator.
             #[must_use]
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$Reason => $sentence,)+ }
             }
 
-            /// Returns the name of the header that it is seen by.
+            /// Returns the name of the header that shows the reason.
             pub(super) const fn header(self) -> &'static str {
                 match self { $(Self::$Reason => $header,)+ }
             }
@@ -49,78 +49,78 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// No release of that browser writes its User-Agent so.
+    /// No release of the browser has such a User-Agent.
     VersionImpossible = "version-impossible", 10, "user-agent",
-        "no release of that browser writes its User-Agent so";
-    /// The browser has the age of one that hardly anybody runs.
+        "no release of this browser has such a User-Agent";
+    /// The browser version is hardly used any more.
     VersionOutdated = "version-outdated", 3, "user-agent",
-        "hardly anybody runs that version any more";
-    /// The version that is named did not know a header that came.
+        "this browser version is hardly used any more";
+    /// The request has a header that the browser version did not support.
     HeaderTooNew = "header-too-new", 7, "user-agent",
-        "that version did not know Sec-Fetch or Sec-CH-UA headers, and they came";
+        "this browser version did not support the Sec-Fetch or Sec-CH-UA headers of the request";
     /// `Sec-CH-UA` is missing over HTTPS.
     ClientHintsMissing = "client-hints-missing", 4, "sec-ch-ua",
-        "over HTTPS that browser says its brand";
-    /// `Sec-CH-UA` names another version than the User-Agent.
+        "over HTTPS this browser sends Sec-CH-UA";
+    /// `Sec-CH-UA` and the User-Agent name different versions.
     ClientHintsDiffer = "client-hints-differ", 10, "sec-ch-ua",
-        "brand and User-Agent name different versions";
-    /// `Sec-CH-UA` says that nobody sits before the browser.
+        "Sec-CH-UA and User-Agent name different versions";
+    /// `Sec-CH-UA` names a headless browser.
     ClientHintsHeadless = "client-hints-headless", 10, "sec-ch-ua",
-        "the brand is that of a browser that a program drives";
-    /// `Sec-Fetch-*` are missing over HTTPS.
+        "Sec-CH-UA names a headless browser, which is controlled by a program";
+    /// The `Sec-Fetch-*` headers are missing over HTTPS.
     FetchMetadataMissing = "fetch-metadata-missing", 4, "sec-fetch-mode",
-        "over HTTPS that browser says what a request is for";
-    /// Some of `Sec-Fetch-Site`, `-Mode` and `-Dest` came, and others did not.
+        "over HTTPS this browser sends Sec-Fetch headers";
+    /// Some of `Sec-Fetch-Site`, `-Mode` and `-Dest` are missing.
     FetchMetadataIncomplete = "fetch-metadata-incomplete", 7, "sec-fetch-mode",
-        "of Sec-Fetch-Site, Sec-Fetch-Mode and Sec-Fetch-Dest a browser sends all";
+        "browsers send Sec-Fetch-Site, Sec-Fetch-Mode and Sec-Fetch-Dest together";
     /// `Accept` is missing.
     AcceptMissing = "accept-missing", 5, "accept",
-        "browsers say with every request what they accept";
-    /// `Accept` is none that the browser sends when it opens a page.
+        "browsers send Accept with every request";
+    /// `Accept` differs from the browser's when opening a page.
     AcceptForeign = "accept-foreign", 5, "accept",
-        "that browser opens pages with another Accept";
+        "this browser opens pages with a different Accept header";
     /// `Accept-Language` is missing.
     LanguageMissing = "accept-language-missing", 4, "accept-language",
-        "browsers say their languages with every request";
-    /// `Accept-Language` is any language.
+        "browsers send Accept-Language with every request";
+    /// `Accept-Language` contains `*`.
     LanguageForeign = "accept-language-foreign", 5, "accept-language",
-        "no browser asks for any language";
+        "no browser accepts any language";
     /// `Accept-Encoding` is missing.
     EncodingMissing = "accept-encoding-missing", 5, "accept-encoding",
-        "browsers offer encodings with every request";
-    /// `Accept-Encoding` is none that a browser sends.
+        "browsers send Accept-Encoding with every request";
+    /// `Accept-Encoding` is not one that browsers send.
     EncodingForeign = "accept-encoding-foreign", 4, "accept-encoding",
-        "no browser offers these encodings in this order";
-    /// `Accept-Encoding` lacks what the version knows.
+        "no browser accepts these encodings in this order";
+    /// `Accept-Encoding` lacks an encoding that the browser version supports.
     EncodingPoor = "accept-encoding-poor", 1, "accept-encoding",
-        "over HTTPS that version offers br, or br and zstd";
-    /// `Upgrade-Insecure-Requests` is missing where a page is opened.
+        "over HTTPS this browser version accepts br, or br and zstd";
+    /// `Upgrade-Insecure-Requests` is missing when opening a page.
     UpgradeMissing = "upgrade-insecure-requests-missing", 4, "upgrade-insecure-requests",
-        "that browser opens pages with Upgrade-Insecure-Requests";
-    /// `Connection` is not as browsers have it over HTTP/1.1.
+        "this browser opens pages with Upgrade-Insecure-Requests";
+    /// `Connection` is not as browsers send it over HTTP/1.1.
     ConnectionForeign = "connection-foreign", 2, "connection",
-        "over HTTP/1.1 browsers ask to keep the connection, with keep-alive in lower case";
-    /// The headers come in an order that the browser does not have.
+        "over HTTP/1.1 browsers send Connection: keep-alive, in lower case";
+    /// The headers are not in the browser's order.
     HeaderOrder = "header-order", 5, "user-agent",
-        "that browser sends its headers in another order";
-    /// No page is opened, and none is named that would need what is asked for.
+        "this browser sends its headers in a different order";
+    /// A subresource is requested without reference to a page.
     RequestBare = "request-bare", 4, "referer",
-        "part of a page is asked for, and no header tells of the page";
-    /// Many addresses do the same under its User-Agent.
+        "a subresource is requested, and no header refers to a page";
+    /// Many addresses with the same User-Agent act as a fleet.
     Fleet = "fleet", 10, "user-agent",
-        "thousands of requests under its User-Agent come from all over, and do what no people do";
-    /// Its address or network does what no person does.
+        "thousands of requests with this User-Agent come from many networks and behave unlike human visitors";
+    /// The address or network behaves unlike any human visitor.
     Conduct = "conduct", 10, "user-agent",
-        "its address or network does what no person does";
-    /// The application says that this is no person.
+        "the address or network behaves unlike any human visitor";
+    /// The application reported that the visitor is not human.
     UpstreamWord = "upstream-word", 10, "user-agent",
-        "the application has said that this is no person";
-    /// A path was asked for that no person is shown; it weighs too little to mark alone.
+        "the application reported that the visitor is not human";
+    /// A trap was requested; not sufficient on its own.
     Trap = "trap", 7, "user-agent",
-        "a trap was asked for, which no person is shown and robots.txt closes";
+        "a trap was requested, which no human visitor is shown and robots.txt disallows";
 }
 
-/// Shows the code.
+/// Shows the reason's code.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())
@@ -128,7 +128,7 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
-    /// Returns the reason that a code names.
+    /// Returns the reason with a code.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();

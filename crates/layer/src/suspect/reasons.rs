@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Reason, SUSPECT_WEIGHT};
 
-/// Set of reasons, and the mark that they make.
+/// Set of reasons to suspect a visitor, with a total weight.
 ///
 /// # Example
 ///
@@ -21,28 +21,28 @@ use super::{Reason, SUSPECT_WEIGHT};
 pub struct Reasons(u32);
 
 impl Reasons {
-    /// Returns the set with one more.
+    /// Returns the set with a reason added.
     #[must_use]
     pub fn with(self, reason: Reason) -> Self {
         Self(self.0 | bit(reason))
     }
 
-    /// Returns the set, with one more if that holds.
+    /// Returns the set, with a reason added if the condition is true.
     #[must_use]
     pub(super) fn with_if(self, holds: bool, reason: Reason) -> Self {
         Self(self.0 | (bit(reason) * u32::from(holds)))
     }
 
-    /// Returns all of both.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns those that whoever says by a click that he is a person is still suspect by.
+    /// Returns the reasons that remain after the visitor has confirmed to be human.
     ///
-    /// What looks odd may be a rare browser, and what a fleet does others do; what somebody has done
-    /// himself no click undoes.
+    /// Unusual headers may come from a rare browser, and a fleet's reason from other clients;
+    /// reasons based on the visitor's own actions remain.
     #[must_use]
     pub fn left_by_a_click(self) -> Self {
         let of_deeds = [Reason::Conduct, Reason::UpstreamWord, Reason::Trap];
@@ -53,43 +53,43 @@ impl Reasons {
         Self(self.0 & other.0)
     }
 
-    /// Returns `true` if there is none.
+    /// Returns `true` if the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns `true` if a reason is among them.
+    /// Returns `true` if the set contains a reason.
     #[must_use]
     pub fn contains(self, reason: Reason) -> bool {
         self.0 & bit(reason) != 0
     }
 
-    /// Returns `true` if both have a reason in common.
+    /// Returns `true` if the sets have a reason in common.
     #[must_use]
     pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Returns what all together weigh.
+    /// Returns the total weight of the reasons.
     #[must_use]
     pub fn weight(self) -> u32 {
         self.iter().map(Reason::weight).sum()
     }
 
-    /// Returns `true` if they make a suspect.
+    /// Returns `true` if the total weight makes a visitor suspect.
     #[must_use]
     pub fn are_suspect(self) -> bool {
         !self.is_empty() && self.weight() >= SUSPECT_WEIGHT
     }
 
-    /// Returns them if they make a suspect, and none otherwise.
+    /// Returns the set if it makes a visitor suspect, or an empty set.
     #[must_use]
     pub(crate) fn if_suspect(self) -> Self {
         if self.are_suspect() { self } else { Self(0) }
     }
 
-    /// Returns each of them.
+    /// Returns an iterator over the reasons.
     pub fn iter(self) -> impl Iterator<Item = Reason> {
         let all = Reason::ALL.iter().copied();
         all.filter(move |reason| self.contains(*reason))
@@ -108,7 +108,7 @@ impl FromIterator<Reason> for Reasons {
     }
 }
 
-/// Shows the codes, with commas between them.
+/// Shows the codes, separated by commas.
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, reason) in self.iter().enumerate() {
@@ -125,14 +125,14 @@ const fn bit(reason: Reason) -> u32 {
     1 << reason as u32
 }
 
-const _: () = assert!(Reason::ALL.len() <= 32, "each reason has its bit");
+const _: () = assert!(Reason::ALL.len() <= 32, "each reason needs a bit");
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_told_apart_and_read_again() {
+    fn codes_are_distinct_and_can_be_parsed() {
         for reason in Reason::ALL {
             assert_eq!(Reason::from_code(reason.code()), Some(*reason));
             assert!((1..=SUSPECT_WEIGHT).contains(&reason.weight()), "{reason}");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_proxy_takes_off_makes_no_suspect() {
+    fn headers_removed_by_proxies_or_extensions_do_not_make_a_suspect() {
         let of_corporate_proxies = [
             Reason::ClientHintsMissing,
             Reason::FetchMetadataMissing,

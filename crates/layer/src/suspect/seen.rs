@@ -1,8 +1,8 @@
-//! What a request brings, found in one pass over its headers.
+//! Headers of a request, extracted in one pass.
 
 use http::HeaderMap;
 
-/// Header that is looked for.
+/// Header that is extracted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -10,7 +10,7 @@ pub(super) enum Field {
     Language,
     Encoding,
     Connection,
-    // Of these and what follows the place does not matter.
+    // The position of this header and of those below does not matter.
     Upgrade,
     Hints,
     FetchSite,
@@ -20,20 +20,20 @@ pub(super) enum Field {
     Origin,
     Range,
     Via,
-    /// One of a handshake for another protocol.
+    /// Header of a handshake for another protocol.
     Handshake,
-    /// One of a report that the network stack sends by itself.
+    /// Header of a report sent by the browser's network stack.
     Report,
 }
 
-/// Headers whose order may matter.
+/// Number of headers with a relevant order.
 const PLACED: usize = 5;
 
 /// Headers of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen<'h> {
     fields: u32,
-    /// Places of the first fields, from 0.
+    /// Positions of the first fields, from 0.
     places: [u8; PLACED],
     pub(super) accept: &'h [u8],
     pub(super) language: &'h [u8],
@@ -45,7 +45,7 @@ pub(super) struct Seen<'h> {
 }
 
 impl Field {
-    /// Returns the header whose order is told by its name.
+    /// Returns the header with a relevant order and the given name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "user-agent" => Self::UserAgent,
@@ -116,7 +116,7 @@ impl<'h> Seen<'h> {
         seen
     }
 
-    /// Returns bits of what came.
+    /// Returns the bits of the present headers.
     pub(super) fn fields(&self) -> u32 {
         self.fields
     }
@@ -125,12 +125,12 @@ impl<'h> Seen<'h> {
         self.fields & field.bit() != 0
     }
 
-    /// Returns `true` if one of these came.
+    /// Returns `true` if any of the headers is present.
     pub(super) fn has_any(&self, fields: &[Field]) -> bool {
         fields.iter().any(|field| self.has(*field))
     }
 
-    /// Returns `true` if those that came did in this order.
+    /// Returns `true` if the present headers are in the given order.
     pub(super) fn are_in_order(&self, order: &[Field]) -> bool {
         let mut last = 0;
         order.iter().filter(|field| self.has(**field)).all(|field| {

@@ -1,4 +1,4 @@
-//! The table of what browsers send: read once, at the start.
+//! Table of the headers that browsers send, parsed once at startup.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,13 +6,13 @@ use memchr::memmem::Finder;
 
 use super::{seen::Field, user_agent::Shape};
 
-/// What is known of all families of browsers.
+/// Table of all browser families.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     families: Arc<[Family]>,
 }
 
-/// What is known of a family of browsers.
+/// Browser family.
 #[derive(Debug)]
 pub(super) struct Family {
     pub(super) id: Box<str>,
@@ -22,9 +22,9 @@ pub(super) struct Family {
     pub(super) impossible_from: u32,
     pub(super) platforms: Vec<Box<str>>,
     pub(super) revision: Option<u32>,
-    /// Last version that is known.
+    /// Latest known version.
     pub(super) latest: u32,
-    /// Day on which it was the latest.
+    /// Day on which the latest known version was current.
     pub(super) latest_day: Box<str>,
     pub(super) outdated: u32,
     pub(super) hints: Option<u32>,
@@ -42,9 +42,9 @@ pub(super) struct Family {
 type Record<'t> = HashMap<&'t str, Vec<&'t str>>;
 
 impl Table {
-    /// Returns the table that comes with the program.
+    /// Returns the bundled table.
     pub(super) fn bundled() -> Self {
-        // Tests read it, so that this is never empty.
+        // Never fails, as tests parse the same table.
         Self::parse(include_str!("browsers.txt")).unwrap_or_default()
     }
 
@@ -52,7 +52,7 @@ impl Table {
         &self.families
     }
 
-    /// Reads a table; the error names the record and its field.
+    /// Parses a table; the error names the record and the field.
     fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let mut families = Vec::new();
@@ -75,7 +75,7 @@ impl Family {
         let mut all = |field: &str| record.remove(field).unwrap_or_default();
         let shapes = |values: Vec<&str>| values.into_iter().map(Shape::new).collect();
         let id = one(&all("browser-id")).ok_or("a record has no browser-id")?;
-        let wrong = |field| format!("{id}: {field}: it is no version, or missing");
+        let wrong = |field| format!("{id}: {field}: missing or not a version");
         let mut version = |field| -> Result<Option<u32>, String> {
             let value = one(&all(field));
             value
@@ -92,7 +92,8 @@ impl Family {
         let zstd = version("browser-zstd")?;
         let order = |values: Vec<&str>| -> Result<Vec<Field>, String> {
             let names = values.iter().flat_map(|value| value.split_whitespace());
-            let field = |name| Field::from_name(name).ok_or(format!("{id}: {name} has no order"));
+            let field =
+                |name| Field::from_name(name).ok_or(format!("{id}: {name} has no position"));
             names.map(field).collect()
         };
         let platforms = all("browser-platform").into_iter();
@@ -121,10 +122,10 @@ impl Family {
             order: order(all("browser-order"))?,
             page_order: order(all("browser-page-order"))?,
         };
-        // Nobody but whoever keeps the table asks for them.
+        // Required for maintainers of the table, but not used.
         one(&all("browser-sources")).ok_or(wrong("browser-sources"))?;
         match record.into_keys().next() {
-            Some(field) => Err(format!("{id}: {field}: no such field")),
+            Some(field) => Err(format!("{id}: {field}: unknown field")),
             None => Ok(family),
         }
     }
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_that_comes_with_the_program_is_read_whole() {
+    fn bundled_table_is_valid() {
         let table = Table::parse(include_str!("browsers.txt")).unwrap();
         let ids: Vec<_> = table.families().iter().map(|family| &*family.id).collect();
         assert_eq!(ids, ["chromium", "firefox", "safari"]);
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_table_is_told_by_record_and_field() {
+    fn error_in_a_table_names_record_and_field() {
         let text = include_str!("browsers.txt");
         for (from, to, error) in [
             ("browser-br: 44\n", "", "firefox: browser-br: "),
@@ -158,7 +159,7 @@ mod tests {
             (
                 "browser-br: 44",
                 "browser-br: 44\nbrowser-bz: 4",
-                "firefox: browser-bz: no such",
+                "firefox: browser-bz: unknown",
             ),
             (
                 "browser-order: user-agent accept",

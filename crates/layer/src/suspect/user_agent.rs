@@ -1,4 +1,4 @@
-//! Browsers by their User-Agents: which family, and which version.
+//! Recognition of browser families and versions by the User-Agent.
 
 use super::table::{Family, Table};
 
@@ -7,20 +7,20 @@ use super::table::{Family, Table};
 pub(super) struct Browser<'t> {
     pub(super) family: &'t Family,
     pub(super) version: u32,
-    /// Whether no release writes it so.
+    /// Whether no release of the browser has such a User-Agent.
     pub(super) is_impossible: bool,
 }
 
-/// Part of a User-Agent, in which `*` is a run of letters, digits and dots.
+/// Part of a User-Agent; `*` matches letters, digits and dots.
 #[derive(Debug)]
 pub(super) struct Shape {
     first: Box<str>,
-    /// What stands behind each run.
+    /// Literal texts after each `*`.
     rest: Vec<Box<str>>,
 }
 
 impl Table {
-    /// Returns the browser that a User-Agent names; `None`: none that is known here.
+    /// Returns the browser that a User-Agent names, if the table contains it.
     pub(super) fn browser(&self, user_agent: &[u8]) -> Option<Browser<'_>> {
         let rest = user_agent.strip_prefix(b"Mozilla/5.0 (")?;
         let end = memchr::memchr(b')', rest)?;
@@ -47,7 +47,7 @@ impl Family {
         let is_impossible = if ends(&self.endings) {
             !self.has_revision(comment, version)
         } else if ends(&self.impossible) {
-            // Before that releases had such endings, and nothing is known of them.
+            // Earlier releases may have had such endings.
             if version < self.impossible_from {
                 return None;
             }
@@ -62,9 +62,9 @@ impl Family {
         })
     }
 
-    /// Returns `true` unless the comment names another revision than the version has.
+    /// Returns `true` unless the comment's revision contradicts the version.
     fn has_revision(&self, comment: &[u8], version: u32) -> bool {
-        /// Revision that Firefox 110 to 119 named, as sites took 110 and 11 for Internet Explorer.
+        /// Revision named by Firefox 110 to 119, as sites mistook `rv:11` for Internet Explorer.
         const FROZEN: u32 = 109;
         if self.revision.is_none_or(|from| version < from) {
             return true;
@@ -75,7 +75,7 @@ impl Family {
             Some((revision, _)) => {
                 revision == version || revision == FROZEN && (110..120).contains(&version)
             }
-            // A comment may leave it out, such as that of an extension for privacy.
+            // A comment may omit the revision, for example one set by a privacy extension.
             None => true,
         }
     }
@@ -90,7 +90,7 @@ impl Shape {
         }
     }
 
-    /// Returns what stands behind it.
+    /// Returns the rest of a text after the shape.
     fn behind<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
         let mut text = text.strip_prefix(self.first.as_bytes())?;
         for part in &self.rest {
@@ -102,7 +102,7 @@ impl Shape {
     }
 }
 
-/// Reads the first number of a version; returns it, and what follows the version and a blank.
+/// Parses the major version; returns it with the text after the version and a space.
 fn version(text: &[u8]) -> Option<(u32, &[u8])> {
     let (major, rest) = number(text)?;
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -115,7 +115,7 @@ fn version(text: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// Reads a number of four digits at most.
+/// Parses a number of at most four digits.
 pub(super) fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     let mut number = 0;
     let mut rest = text;
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// First comment, what stands behind it, and what is told of it.
+    /// First comment, rest of the User-Agent, and expected result.
     const CASES: &[(&str, &str, &str)] = &[
         (
             "X11; Linux x86_64",
@@ -244,7 +244,7 @@ mod tests {
     ];
 
     #[test]
-    fn browsers_are_known_to_the_letter() {
+    fn user_agents_must_match_exactly() {
         const GECKO: &str = "(KHTML, like Gecko)";
         for (comment, rest, expected) in CASES {
             let rest = rest

@@ -1,4 +1,4 @@
-//! Groups: which lines belong to which, and whether anybody reads them.
+//! Checks of groups: which lines belong to a group, and whether robots read the group.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// State between two lines, moved as the parser's own is, so that a warning tells what
-/// the parser does.
+/// State between two lines, updated like the parser's, so that warnings describe what the parser
+/// does.
 #[derive(Debug)]
 pub(super) struct Groups<'t> {
     dialect: &'t Dialect,
     open: Option<Group<'t>>,
-    /// Blank line that ended the last group, and that group's line.
+    /// Blank line that ended the last group, and the line of that group.
     ended_by_blank: Option<(usize, usize)>,
     has_told_orphan: bool,
     has_agent: bool,
-    /// Names of robots, and the line of the first group of each.
+    /// Names of robots, with the line of the first group of each.
     named: HashMap<Vec<u8>, usize>,
 }
 
@@ -30,7 +30,7 @@ struct Group<'t> {
     line: usize,
     agents: Vec<(Vec<u8>, usize)>,
     rules: Vec<WrittenRule<'t>>,
-    /// Whether the next `User-agent` line joins it.
+    /// Whether the next `User-agent` line joins the group.
     is_listing: bool,
 }
 
@@ -74,7 +74,7 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Checks `Crawl-delay` or `Request-rate`, which are about a group as rules are.
+    /// Checks `Crawl-delay` or `Request-rate`, which belong to a group like rules.
     pub(super) fn pace(&mut self, line: usize, warnings: &mut Warnings) {
         if self.open.is_none() {
             self.orphan(line, warnings);
@@ -82,7 +82,7 @@ impl<'t> Groups<'t> {
         self.other(true);
     }
 
-    /// Checks a field that is about no group.
+    /// Checks a field that belongs to no group.
     pub(super) fn other(&mut self, is_known: bool) {
         let ends = match self.dialect.agents_end {
             AgentsEnd::AnyField => true,
@@ -103,7 +103,7 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Ends the group: what stands in it is now complete.
+    /// Ends the group, which is now complete.
     pub(super) fn close(&mut self, warnings: &mut Warnings) {
         let Some(group) = self.open.take() else {
             return;
@@ -115,7 +115,7 @@ impl<'t> Groups<'t> {
             }
         }
         compare(group.rules, self.dialect, warnings);
-        // Sorted, the same names stand side by side, the first line first.
+        // Sort to make equal names adjacent, with the first line first.
         let mut names: Vec<&(Vec<u8>, usize)> = group.agents.iter().collect();
         names.sort();
         for same in names.chunk_by(|(one, _), (next, _)| one == next) {
@@ -124,7 +124,7 @@ impl<'t> Groups<'t> {
             };
             for (_, again) in again {
                 warnings.add(*again, WarningKind::DuplicateAgent, || {
-                    format!("line {line} names {} already; leave it out", quote(name))
+                    format!("line {line} already names {}; remove the name", quote(name))
                 });
             }
             match self.named.get(name) {
@@ -134,44 +134,44 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Warns of a rule without a group; of several in a row, once.
+    /// Warns of a rule without a group; once for several in a row.
     fn orphan(&mut self, line: usize, warnings: &mut Warnings) {
         if std::mem::replace(&mut self.has_told_orphan, true) {
             return;
         }
         if let Some((blank, group)) = self.ended_by_blank {
             warnings.add(blank, WarningKind::BlankLine, || {
-                format!("the blank line ends the group of line {group}, robots ignore the rules below; delete it")
+                format!("the blank line ends the group of line {group}, so robots ignore the rules below; delete the blank line")
             });
         } else if self.dialect.orphans_for_all && !self.has_agent {
             warnings.add(line, WarningKind::OrphanRule, || {
-                "no User-agent line stands above the rule: this dialect takes it for one about all robots, others ignore it; write User-agent: * above".to_owned()
+                "no User-agent line precedes the rule: this dialect applies the rule to all robots, others ignore it; write User-agent: * above".to_owned()
             });
         } else {
             warnings.add(line, WarningKind::OrphanRule, || {
-                "no User-agent line stands above, robots ignore the rule; write User-agent: * above".to_owned()
+                "no User-agent line precedes the rule, so robots ignore it; write User-agent: * above".to_owned()
             });
         }
     }
 
     fn again(&self, name: &[u8], line: usize, first: usize, warnings: &mut Warnings) {
         let (kind, effect) = match self.dialect.groups {
-            Grouping::First => (WarningKind::UnreadGroup, "this one is never read"),
+            Grouping::First => (WarningKind::UnreadGroup, "robots never read this group"),
             Grouping::FirstElseAny if name != b"*" => {
-                (WarningKind::UnreadGroup, "this one is never read")
+                (WarningKind::UnreadGroup, "robots never read this group")
             }
             Grouping::FirstThenAny if name != b"*" => (
                 WarningKind::UnreadGroup,
-                "this one is read only if both name the same robots",
+                "robots read this group only if both name the same robots",
             ),
             _ => (
                 WarningKind::SplitGroup,
-                "this dialect reads both together, older robots the first only",
+                "this dialect combines both groups, older robots read only the first",
             ),
         };
         warnings.add(line, kind, || {
             format!(
-                "the group of line {first} is about {} too: {effect}; write one group",
+                "the group of line {first} also names {}: {effect}; write one group",
                 quote(name)
             )
         });

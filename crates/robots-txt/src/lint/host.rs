@@ -1,4 +1,4 @@
-//! `Host` lines and URLs.
+//! Checks of `Host` lines and URLs.
 
 use crate::{Dialect, HostUse, host as engine};
 
@@ -7,7 +7,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Returns `true` for http or https, and a host.
+/// Returns `true` for an http or https URL with a host.
 pub(super) fn is_absolute_url(value: &[u8]) -> bool {
     let rest = ["http://", "https://"].iter().find_map(|scheme| {
         let (start, rest) = value.split_at_checked(scheme.len())?;
@@ -22,7 +22,7 @@ pub(super) fn is_absolute_url(value: &[u8]) -> bool {
     })
 }
 
-/// Warns of a line that is not read; `is_first` tells that no other came before.
+/// Warns of a line that is ignored; `is_first` is set for the first `Host` line.
 pub(super) fn host(
     value: &[u8],
     is_first: bool,
@@ -39,7 +39,7 @@ pub(super) fn host(
         };
         warnings.add(line, WarningKind::Host, || {
             format!(
-                "{} names no host, robots ignore it; write it like {example}",
+                "{} is not a host and is ignored; write a host such as {example}",
                 quote(value)
             )
         });
@@ -50,7 +50,7 @@ pub(super) fn host(
             "first"
         };
         warnings.add(line, WarningKind::Host, || {
-            format!("several Host lines: the {counts} one counts; leave the others out")
+            format!("several Host lines: only the {counts} one applies; remove the others")
         });
     }
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_has_a_name_and_perhaps_a_port() {
+    fn host_is_a_name_with_an_optional_port() {
         for (value, alone, in_url) in [
             ("www.myhost.ru", true, true),
             ("myhost.ru:8081", true, true),

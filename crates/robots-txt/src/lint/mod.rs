@@ -1,7 +1,7 @@
-//! What in a file will be read in another way than it is meant.
+//! Linter: finds lines that robots read differently than intended.
 //!
-//! A pass of its own over the octets: the parser stays fast, and a line that
-//! a parser skips is the one that matters here.
+//! A separate pass over the octets: the parser stays fast, and lines that the parser skips are the
+//! ones that matter here.
 
 mod groups;
 mod host;

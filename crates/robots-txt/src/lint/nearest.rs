@@ -1,14 +1,13 @@
-//! The name that was probably meant.
+//! Search for the name that was probably intended.
 
-/// Longest name that is compared: no name that is known is as long, and the time grows
-/// with the product of both lengths.
+/// Maximum length of a compared name: all known names are shorter, and the time grows with the
+/// product of both lengths.
 const MAX_NAME: usize = 24;
 
-/// Returns the nearest of several names, if one is near enough.
+/// Returns the most similar of several names, if similar enough.
 ///
-/// Case and everything but letters is looked past; a letter left out, added,
-/// changed or swapped with its neighbour is a slip. A third of the letters may
-/// be slips, two at most.
+/// Ignores case and everything except letters. A missing, additional, changed or transposed letter
+/// is an error; at most two errors, and errors in a third of the letters, are accepted.
 #[must_use]
 pub fn nearest<'k>(name: &[u8], known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > MAX_NAME {
@@ -27,7 +26,7 @@ fn letters(name: &[u8]) -> Vec<u8> {
     letters.map(u8::to_ascii_lowercase).collect()
 }
 
-/// Counts slips row by row: the distance of Damerau and Levenshtein, no letter moved twice.
+/// Counts errors row by row: the Damerau–Levenshtein distance without moving a letter twice.
 fn slips(one: &[u8], other: &[u8]) -> usize {
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();
@@ -37,12 +36,12 @@ fn slips(one: &[u8], other: &[u8]) -> usize {
         let mut left_other = None;
         for (column, wanted) in other.iter().enumerate() {
             let at =
-                // Beyond a row nothing is ever the least, and adding one does not overflow.
+                // Out of range, return a value that is never the minimum and cannot overflow.
                 |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
             let mut cost = (at(&last, column) + usize::from(letter != wanted))
                 .min(at(&last, column + 1) + 1)
                 .min(at(&this, column) + 1);
-            // `left_other` is there from the second column on, so that `column - 1` is.
+            // `left_other` is set from the second column on, so `column - 1` is valid.
             if left_one == Some(wanted) && left_other == Some(letter) {
                 cost = cost.min(at(&before_last, column - 1) + 1);
             }
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_pen_finds_the_right_name() {
+    fn misspelt_name_finds_the_intended_one() {
         let known = [
             "User-agent",
             "Allow",
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_counted() {
+    fn errors_are_counted() {
         for (one, other, count) in [
             ("", "", 0),
             ("ab", "", 2),

@@ -1,4 +1,4 @@
-//! The pass over a file.
+//! The linter's pass over a file.
 
 use memchr::memchr;
 
@@ -23,11 +23,11 @@ use super::{
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl RobotsTxt {
-    /// Returns what in the file will be read in another way than it is meant.
+    /// Returns warnings about lines that robots will read differently than intended.
     ///
-    /// They come by line: the first 200 that are found in the first 500 KiB, and
-    /// a last one that says how many more there are. What is right in one dialect
-    /// may be wrong in another, so they are about readers of the file's dialect.
+    /// The warnings are sorted by line. Only the first 200 warnings in the first 500 KiB are
+    /// returned, followed by one with the number of omitted warnings. They apply to the file's
+    /// dialect, because correct lines in one dialect may be wrong in another.
     ///
     /// # Example
     ///
@@ -45,11 +45,11 @@ impl RobotsTxt {
         self.warnings_but_for(|_| false)
     }
 
-    /// Returns the same, but for names in `User-agent` lines that are known to be right.
+    /// Returns the warnings, except those about `User-agent` names that are known to be valid.
     ///
-    /// RFC 9309 §2.2.1 knows product tokens of letters, `-` and `_` only. Some robots
-    /// publish one with blanks or dots all the same, and look for that: who has a
-    /// registry of them knows which.
+    /// RFC 9309 §2.2.1 only permits product tokens of letters, `-` and `_`. Some robots
+    /// nevertheless use names with spaces or dots; pass a function that recognises them, for
+    /// example by looking them up in a registry.
     ///
     /// # Example
     ///
@@ -66,7 +66,7 @@ impl RobotsTxt {
         let mut warnings = Warnings::default();
         let text = self.as_bytes();
         if !is_other(text, &mut warnings) {
-            // The mark is told once, and not again as a part of the first field.
+            // Skip the mark, so that it is not reported again as part of the first field.
             let text = start(text, self.dialect(), &mut warnings);
             let text = end(text, &mut warnings);
             let mut pass = Pass {
@@ -85,11 +85,11 @@ impl RobotsTxt {
     }
 }
 
-/// Returns `true` if the file is no text that robots read at all.
+/// Returns `true` if robots cannot read the file as text at all.
 fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let is_utf16 = match text {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
-        // Without a mark, each character of ASCII has a NUL beside it.
+        // Without a byte order mark, each ASCII character is adjacent to a NUL.
         [0, one, 0, other, ..] | [one, 0, other, 0, ..] => {
             one.is_ascii_graphic() && other.is_ascii_graphic()
         }
@@ -98,7 +98,7 @@ fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let (kind, reason) = if is_utf16 {
         (
             WarningKind::Utf16,
-            "the file is UTF-16, in which robots find no rule; save it as UTF-8",
+            "the file is UTF-16, so robots find no rules; save it as UTF-8",
         )
     } else if text
         .strip_prefix(BYTE_ORDER_MARK)
@@ -108,7 +108,7 @@ fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     {
         (
             WarningKind::Html,
-            "the file is HTML, in which robots find no rule; serve rules as text/plain",
+            "the file is HTML, so robots find no rules; serve the rules as text/plain",
         )
     } else {
         return false;
@@ -123,12 +123,12 @@ fn start<'t>(text: &'t [u8], dialect: &Dialect, warnings: &mut Warnings) -> &'t 
     };
     let effect = match dialect.lines {
         LineReading::Standard | LineReading::Google => {
-            "some robots take it for part of the first field"
+            "which some robots read as part of the first field"
         }
-        _ => "readers of this dialect do not know the first line",
+        _ => "so robots with this dialect ignore the first line",
     };
     warnings.add(1, WarningKind::ByteOrderMark, || {
-        format!("the file begins with a byte order mark, {effect}; save it without one")
+        format!("the file starts with a byte order mark, {effect}; save the file without it")
     });
     rest
 }
@@ -141,13 +141,13 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
         return text;
     };
     warnings.add(Lines::new(read).count(), WarningKind::LongFile, || {
-        "robots may ignore what stands beyond 500 KiB, from this line on; shorten the file, with wildcards for instance".to_owned()
+        "robots may ignore content beyond 500 KiB, from this line on; shorten the file, for example with wildcards".to_owned()
     });
-    // Of a line that is cut here, a half would be warned of.
+    // Exclude a truncated line, of which only a part would be checked.
     beginning(text)
 }
 
-/// State between two lines.
+/// State of the pass between two lines.
 struct Pass<'t, 'f> {
     dialect: &'t Dialect,
     is_name: &'f dyn Fn(&str) -> bool,
@@ -160,11 +160,11 @@ impl<'t> Pass<'t, '_> {
     fn line(&mut self, line: Line<'t>) {
         let number = line.number as usize;
         self.octets(line.bytes, number);
-        // In a comment any encoding does: nobody reads it.
+        // Comments may have any encoding.
         let text = line.before_comment().trim_ascii();
         if str::from_utf8(text).is_err() {
             self.warnings.add(number, WarningKind::NotUtf8, || {
-                "the line is not UTF-8, robots may not find what is meant; save the file as UTF-8"
+                "the line is not UTF-8, so robots may not match it as intended; save the file as UTF-8"
                     .to_owned()
             });
         }
@@ -185,12 +185,12 @@ impl<'t> Pass<'t, '_> {
     fn octets(&mut self, octets: &[u8], number: usize) {
         if octets.len() > GOOGLE_MAX_LINE {
             self.warnings.add(number, WarningKind::LongLine, || {
-                "Google's robots read the first 16,663 octets of a line only; shorten it".to_owned()
+                "Google's robots read only the first 16,663 octets; shorten the line".to_owned()
             });
         }
         if memchr(0, octets).is_some() {
             self.warnings.add(number, WarningKind::Nul, || {
-                "the line has a NUL, at which some robots stop reading it; delete it".to_owned()
+                "the line contains a NUL, where some robots stop reading; delete the NUL".to_owned()
             });
         } else if octets
             .iter()
@@ -198,19 +198,19 @@ impl<'t> Pass<'t, '_> {
         {
             self.warnings
                 .add(number, WarningKind::ControlCharacter, || {
-                    "the line has control characters, which robots take for part of it; delete them"
+                    "the line contains control characters, which robots treat as part of the line; delete them"
                         .to_owned()
                 });
         }
     }
 
-    /// Warns of a name that is none, and returns the field that it is read as all the same.
+    /// Warns of an unknown field name, and returns the field that the dialect reads it as, if any.
     fn slip(&mut self, name: &[u8], line: usize) -> Option<Field> {
         let forgiven = Field::forgiven(name);
         let is_read = forgiven.is_some() && self.dialect.lines == LineReading::Google;
         self.warnings.add(line, WarningKind::UnknownField, || {
             let effect = if is_read {
-                "this dialect forgives it, other robots ignore the line"
+                "this dialect accepts it, but other robots ignore the line"
             } else {
                 "robots ignore the line"
             };
@@ -218,11 +218,13 @@ impl<'t> Pass<'t, '_> {
                 .iter()
                 .any(|scheme| name.eq_ignore_ascii_case(scheme.as_bytes()));
             let next = match Field::nearest(name) {
-                _ if is_url => "write Sitemap: before the URL, if it is one".to_owned(),
+                _ if is_url => {
+                    "if this is the URL of a sitemap, write Sitemap: before it".to_owned()
+                }
                 Some(known) => format!("write {known}"),
-                None => "leave it out, or begin it with # if it is a comment".to_owned(),
+                None => "remove the line, or start it with # if it is a comment".to_owned(),
             };
-            format!("the field {} is not known, {effect}; {next}", quote(name))
+            format!("unknown field {}: {effect}; {next}", quote(name))
         });
         forgiven.filter(|_| is_read)
     }
@@ -238,7 +240,7 @@ impl<'t> Pass<'t, '_> {
             }
             Field::Allow if !dialect.allow => {
                 warnings.add(line, WarningKind::UnknownAllow, || {
-                    "readers of this dialect ignore Allow; write Disallow for the rest instead"
+                    "robots with this dialect ignore Allow; write Disallow for the other paths instead"
                         .to_owned()
                 });
                 self.groups.other(false);
@@ -268,7 +270,7 @@ impl<'t> Pass<'t, '_> {
         }
     }
 
-    /// Checks a field that is about the whole file.
+    /// Checks a field that applies to the whole file.
     fn other(&mut self, field: Field, value: &[u8], line: usize) {
         match field {
             Field::Sitemap => values::sitemap(value, line, self.warnings),
@@ -279,7 +281,7 @@ impl<'t> Pass<'t, '_> {
             Field::CleanParam => values::clean_param(value, line, self.warnings),
             Field::Preferences(words) => preferences(words, value, line, self.warnings),
             Field::Noindex => self.warnings.add(line, WarningKind::Noindex, || {
-                "robots ignore the line: robots.txt is about fetching; send the header X-Robots-Tag: noindex, or write a META tag"
+                "robots ignore the line, because robots.txt only controls fetching; send the header X-Robots-Tag: noindex, or write a META tag"
                     .to_owned()
             }),
             _ => {}
@@ -300,14 +302,14 @@ impl<'t> Pass<'t, '_> {
         self.warnings
             .add(line, WarningKind::MissingColon, || match known {
                 Some(known) if is_read && field.is_some() => format!(
-                    "the line has no colon, this dialect forgives it, other robots ignore the line; write {known}: {}",
+                    "the line has no colon: this dialect accepts it, but other robots ignore the line; write {known}: {}",
                     quote(value)
                 ),
                 Some(known) => format!(
-                    "the line has no colon, robots ignore it; write {known}: and the value"
+                    "the line has no colon and is ignored; write {known}: and the value"
                 ),
                 None => {
-                    "the line is neither field nor comment, robots ignore it; begin it with #"
+                    "the line is neither a field nor a comment and is ignored; start it with #"
                         .to_owned()
                 }
             });
@@ -324,7 +326,7 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name.trim_ascii(), value.trim_ascii()))
 }
 
-/// Field that somebody reads.
+/// Field that some robots read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -337,7 +339,7 @@ pub(super) enum Field {
     CleanParam,
     Noindex,
     Preferences(Vocabulary),
-    /// Known to some, and right whatever its value is.
+    /// Field that some robots read, with any value.
     Other,
 }
 
@@ -355,7 +357,7 @@ const FIELDS: [(&str, Field); 18] = [
     ("Nofollow", Field::Noindex),
     ("Noarchive", Field::Noindex),
     ("Nosnippet", Field::Noindex),
-    // Of Conner's Extended Standard for Robot Exclusion (1996), as `Request-rate` is.
+    // From Conner's Extended Standard for Robot Exclusion (1996), like `Request-rate`.
     ("Visit-time", Field::Other),
     ("Robot-version", Field::Other),
     ("Comment", Field::Other),
@@ -364,7 +366,7 @@ const FIELDS: [(&str, Field); 18] = [
     ("License", Field::Other),
 ];
 
-/// Slips that Google's parser forgives, by how a name begins.
+/// Misspelt prefixes that Google's parser accepts.
 const FORGIVEN: [(&str, Field); 12] = [
     ("user-agent", Field::UserAgent),
     ("useragent", Field::UserAgent),
@@ -381,13 +383,13 @@ const FORGIVEN: [(&str, Field); 12] = [
 ];
 
 impl Field {
-    /// Returns the field of a name, in upper or lower case.
+    /// Returns the field with a name, ignoring case.
     pub(super) fn named(name: &[u8]) -> Option<Self> {
         let is_name = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         find(&FIELDS, is_name)
     }
 
-    /// Returns the field that Google's parser takes a name for.
+    /// Returns the field that Google's parser reads a name as.
     pub(super) fn forgiven(name: &[u8]) -> Option<Self> {
         let begins = |known: &str| {
             name.get(..known.len())
@@ -396,7 +398,7 @@ impl Field {
         find(&FORGIVEN, begins)
     }
 
-    /// Returns the name that was probably meant.
+    /// Returns the name that was probably intended.
     pub(super) fn nearest(name: &[u8]) -> Option<&'static str> {
         nearest(name, FIELDS.iter().map(|(known, _)| *known))
     }

@@ -1,4 +1,4 @@
-//! Words of `Content-Signal` and `Content-Usage`.
+//! Checks of `Content-Signal` and `Content-Usage`.
 
 use crate::preferences::{Member, PreferenceLine, Vocabulary};
 
@@ -8,7 +8,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Warns of what robots do not read in a line of preferences.
+/// Warns of parts of a preference line that robots ignore.
 pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, warnings: &mut Warnings) {
     let kind = match words {
         Vocabulary::Signal => WarningKind::ContentSignal,
@@ -17,7 +17,7 @@ pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, warnings
     let statement = PreferenceLine::read(value);
     if statement.members.is_empty() {
         warnings.add(line, kind, || {
-            format!("the line says nothing; write {}", example(words))
+            format!("the line is empty; write preferences {}", example(words))
         });
     }
     for member in &statement.members {
@@ -34,7 +34,7 @@ fn example(words: Vocabulary) -> &'static str {
     }
 }
 
-/// Returns what is wrong with a preference.
+/// Returns the text of the warning if a preference is invalid.
 fn wrong(words: Vocabulary, member: &Member<'_>) -> Option<String> {
     let (what, each) = match words {
         Vocabulary::Signal => ("signal", "signals"),
@@ -45,18 +45,18 @@ fn wrong(words: Vocabulary, member: &Member<'_>) -> Option<String> {
     let Some((name, values)) = known.clone().find(|(name, _)| is(words, member.name, name)) else {
         let names = known.map(|(name, _)| *name);
         let next = nearest(member.name, names.clone()).map_or_else(
-            || format!("known are {}", list(names, "and")),
+            || format!("known words are {}", list(names, "and")),
             |near| format!("write {near}"),
         );
         return Some(format!(
-            "{shown} is no {what} that robots know, they ignore it; {next}"
+            "{shown} is not a known {what} and is ignored; {next}"
         ));
     };
     let Some(value) = member.value else {
         let whole = values.iter().map(|value| format!("{name}={value}"));
         let whole = list(whole, "or");
         return Some(format!(
-            "{shown} has no value, robots ignore it; write {whole}"
+            "{shown} has no value and is ignored; write {whole}"
         ));
     };
     if values.iter().any(|known| is(words, value, known)) {
@@ -69,11 +69,11 @@ fn wrong(words: Vocabulary, member: &Member<'_>) -> Option<String> {
     };
     let value = quote(value);
     Some(format!(
-        "{value} says nothing of {name}, robots ignore it; write {next}"
+        "{value} is not a value of {name} and is ignored; write {next}"
     ))
 }
 
-/// Compares words; those of `Content-Usage` are in lower case (draft-ietf-aipref-vocab §6.1).
+/// Compares words; those of `Content-Usage` are case-sensitive (draft-ietf-aipref-vocab §6.1).
 fn is(words: Vocabulary, word: &[u8], known: &str) -> bool {
     match words {
         Vocabulary::Signal => word.eq_ignore_ascii_case(known.as_bytes()),

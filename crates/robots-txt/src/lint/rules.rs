@@ -1,4 +1,4 @@
-//! Rules of one group, beside each other.
+//! Comparison of the rules in a group.
 
 use crate::{Dialect, EmptyPath, Winner};
 
@@ -7,19 +7,19 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Rule as it is written.
+/// Rule as written.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-// Sorted by its fields in this order: `compare` relies on the path being the first.
+// The derived order compares the path first, on which `compare` relies.
 pub(super) struct WrittenRule<'t> {
     pub(super) path: &'t [u8],
     pub(super) line: usize,
     pub(super) is_allow: bool,
 }
 
-/// Warns of rules that stand twice or never decide.
+/// Warns of rules that are duplicated or never decide.
 ///
-/// Sorted by path, a rule follows those that its path begins with: one walk
-/// finds the first of them.
+/// Sorted by path, a rule follows those that are prefixes of its path: one pass finds the first of
+/// them.
 pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnings: &mut Warnings) {
     if dialect.empty_path == EmptyPath::NoRule {
         rules.retain(|rule| !rule.path.is_empty());
@@ -32,7 +32,7 @@ pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnin
 }
 
 fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warnings) {
-    // Rules whose path begins the one at hand, each with the first rule among it and those below.
+    // Rules with a path that is a prefix of the current one, each with the first such rule.
     let mut begins: Vec<(&[u8], WrittenRule<'_>)> = Vec::new();
     for rule in rules {
         while begins
@@ -46,7 +46,7 @@ fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warni
             } else {
                 warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
-                        "the rule never decides: {} of line {} comes first and matches all that it does; move it up or leave it out",
+                        "the rule never decides: {} in line {} comes first and matches all its paths; move the rule up or remove it",
                         quote(first.path), first.line
                     )
                 });
@@ -61,7 +61,7 @@ fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warni
     }
 }
 
-/// Returns `true` if a rule matches whatever begins with it.
+/// Returns `true` if a rule matches all paths that start with its path.
 fn is_plain(path: &[u8], dialect: &Dialect) -> bool {
     !dialect.wildcards || !(path.contains(&b'*') || path.ends_with(b"$"))
 }
@@ -77,7 +77,7 @@ fn longest_wins(rules: &[WrittenRule<'_>], warnings: &mut Warnings) {
             } else if let Some(allow) = allow.filter(|_| !rule.is_allow) {
                 warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
-                        "the rule never decides: line {} allows the same path, and Allow wins; leave one out",
+                        "the rule never decides: line {} allows the same path, and Allow wins; remove one of them",
                         allow.line
                     )
                 });
@@ -88,9 +88,6 @@ fn longest_wins(rules: &[WrittenRule<'_>], warnings: &mut Warnings) {
 
 fn duplicate(rule: WrittenRule<'_>, first: WrittenRule<'_>, warnings: &mut Warnings) {
     warnings.add(rule.line, WarningKind::DuplicateRule, || {
-        format!(
-            "the rule stands in line {} already; leave it out",
-            first.line
-        )
+        format!("the rule duplicates line {}; remove it", first.line)
     });
 }

@@ -10,7 +10,7 @@ fn warnings(dialect: &str, text: impl AsRef<[u8]>) -> Vec<Warning> {
     RobotsTxt::parse(text.as_ref(), dialect).warnings()
 }
 
-/// Lines and kinds, such as `2 unknown-field`.
+/// Returns lines and kinds, such as `2 unknown-field`.
 fn kinds(dialect: &str, text: impl AsRef<[u8]>) -> String {
     let warnings = warnings(dialect, text);
     let kinds = warnings.iter().map(|it| format!("{} {}", it.line, it.kind));
@@ -24,7 +24,7 @@ fn assert_kinds(cases: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn a_sound_file_has_no_warnings() {
+fn valid_file_has_no_warnings() {
     let text = "# A site\n\nUser-agent: *\nAllow: /private/open$\nDisallow: /private/*.html # inside\n\
                 Crawl-delay: 10\nContent-Signal: search=yes\n\n\
                 User-agent: MJ12bot\nUser-agent: other_robot\nDisallow: /\nRequest-rate: 1/10m 0800-1300\n\n\
@@ -42,7 +42,7 @@ fn a_sound_file_has_no_warnings() {
 }
 
 #[test]
-fn names_of_fields_are_known_or_told() {
+fn unknown_fields_are_reported() {
     assert_kinds(&[
         ("rfc9309", "User-agent: *\nDissalow: /a", "2 unknown-field"),
         ("google", "User-agent: *\nDissalow: \n", "2 unknown-field"),
@@ -67,16 +67,16 @@ fn names_of_fields_are_known_or_told() {
     for slip in ["Sitemaps", "Site-map", "Useragents", "Allowed", "Disallaw"] {
         let line = format!("{slip}: https://a.example/s.xml");
         let text = &warnings("google", &line)[0].text;
-        assert!(text.contains("this dialect forgives it"), "{slip}: {text}");
+        assert!(text.contains("this dialect accepts it"), "{slip}: {text}");
     }
     for (line, next) in [
         (
             "https://a.example/s.xml",
-            "write Sitemap: before the URL, if it is one",
+            "if this is the URL of a sitemap, write Sitemap: before it",
         ),
         (
             "Colour: red",
-            "leave it out, or begin it with # if it is a comment",
+            "remove the line, or start it with # if it is a comment",
         ),
         ("Noarchive: /", "or write a META tag"),
     ] {
@@ -88,14 +88,14 @@ fn names_of_fields_are_known_or_told() {
     };
     assert_eq!(
         warning.text,
-        "the field \"User_agent\" is not known, robots ignore the line; write User-agent"
+        "unknown field \"User_agent\": robots ignore the line; write User-agent"
     );
     let google = warnings("google", "Useragent *");
-    assert!(google[0].text.contains("this dialect forgives it"));
+    assert!(google[0].text.contains("this dialect accepts it"));
 }
 
 #[test]
-fn paths_are_paths() {
+fn paths_are_checked() {
     let file = |path: &str| format!("User-agent: *\nDisallow: {path}\n");
     for (dialect, path, expected) in [
         ("rfc9309", "", ""),
@@ -121,11 +121,11 @@ fn paths_are_paths() {
         ("geoportal", "User-agent: *\nAllow:\n", "2 empty-allow"),
     ]);
     let text = &warnings("tdg", file(""))[0].text;
-    assert!(text.contains("as everything"), "{text}");
+    assert!(text.contains("disallows everything"), "{text}");
 }
 
 #[test]
-fn agents_are_product_tokens() {
+fn agents_must_be_product_tokens() {
     let file = |agent: &str| format!("User-agent: {agent}\nDisallow: /a\n");
     for (agent, expected) in [
         ("*", ""),
@@ -144,14 +144,14 @@ fn agents_are_product_tokens() {
     assert!(text.ends_with("write User-agent: ExampleRobot"), "{text}");
     assert_eq!(kinds("google", file("MJ12bot")), "1 bad-agent");
     let text = &warnings("v1", file(""))[0].text;
-    assert!(text.contains("about all robots"), "{text}");
+    assert!(text.contains("applies to all robots"), "{text}");
     let text = &warnings("google", file("Example9/1.0"))[0].text;
-    assert!(text.contains("reads \"Example\" only"), "{text}");
+    assert!(text.contains("reads only \"Example\""), "{text}");
 }
 
-/// No preset has these options together.
+/// No preset has these combinations of options.
 #[test]
-fn groups_of_changed_presets_are_those_that_the_parser_reads() {
+fn linter_and_parser_agree_on_groups_of_changed_presets() {
     let text = "User-agent: a\nAllow: /x\nUser-agent: a\nDisallow: /\n";
     let kinds = |dialect| {
         let file = RobotsTxt::parse(text.as_bytes(), dialect);
@@ -174,7 +174,7 @@ fn groups_of_changed_presets_are_those_that_the_parser_reads() {
 }
 
 #[test]
-fn rules_belong_to_a_group() {
+fn rules_outside_of_groups_are_reported() {
     assert_kinds(&[
         (
             "rfc9309",
@@ -205,11 +205,11 @@ fn rules_belong_to_a_group() {
         ),
     ]);
     let text = &warnings("v0", "Disallow: /a")[0].text;
-    assert!(text.contains("about all robots"), "{text}");
+    assert!(text.contains("to all robots"), "{text}");
 }
 
 #[test]
-fn rules_that_never_decide_are_told() {
+fn rules_that_never_decide_are_reported() {
     assert_kinds(&[
         (
             "v1",
@@ -252,7 +252,7 @@ fn rules_that_never_decide_are_told() {
 }
 
 #[test]
-fn a_robot_has_one_group() {
+fn several_groups_for_a_robot_are_reported() {
     let twice = "User-agent: a\nDisallow: /a\n\nUser-agent: A\nDisallow: /b\n";
     assert_kinds(&[
         ("rfc9309", twice, "4 split-group"),
@@ -282,7 +282,7 @@ fn a_robot_has_one_group() {
 }
 
 #[test]
-fn other_values_have_their_form() {
+fn other_values_are_checked() {
     let file = |line: &str| format!("User-agent: *\nDisallow: /a\n{line}\n");
     for (dialect, line, expected) in [
         ("rfc9309", "Crawl-delay: 0.5", ""),
@@ -310,7 +310,7 @@ fn other_values_have_their_form() {
 }
 
 #[test]
-fn octets_that_are_no_text_are_told() {
+fn octets_that_are_not_text_are_reported() {
     for (octets, expected) in [
         (
             b"\xef\xbb\xbfUser-agent: *\nDisallow: /a\n".to_vec(),
@@ -336,14 +336,14 @@ fn octets_that_are_no_text_are_told() {
     let mut large = "User-agent: *\n".to_owned();
     large.extend(std::iter::repeat_n("# nothing\n", 60_000));
     assert_eq!(kinds("rfc9309", large), "51200 long-file");
-    // The limit cuts the rule behind `Disall`, a line without a colon.
+    // The limit truncates the rule after `Disall`, a line without a colon.
     let comments = "# nothing\n".repeat(51_198);
     let cut = format!("User-agent: *\n{comments}Disallow: /private\n");
     assert_eq!(kinds("rfc9309", cut), "51200 long-file");
 }
 
 #[test]
-fn warnings_come_by_line_and_end() {
+fn warnings_are_sorted_by_line_and_limited() {
     let text = "x: y\n".repeat(5_000);
     let warnings = warnings("rfc9309", text);
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
@@ -354,7 +354,7 @@ fn warnings_come_by_line_and_end() {
 }
 
 #[test]
-fn a_hostile_file_is_linted_in_time() {
+fn hostile_file_is_linted_quickly() {
     let mut prefixes = "User-agent: *\n".to_owned();
     for length in 1..1_000 {
         let _ = writeln!(prefixes, "Disallow: /{}", "a".repeat(length));
@@ -375,7 +375,7 @@ fn a_hostile_file_is_linted_in_time() {
 
 proptest! {
     #[test]
-    fn any_octets_are_linted(
+    fn arbitrary_octets_are_linted(
         octets in proptest::collection::vec(
             prop_oneof![
                 "(User-agent|Allow|Disallow|Host|Crawl-delay|Dissalow)(: ?|)(/|\\*|)[a-c%*$# ]{0,4}\n"

@@ -1,4 +1,4 @@
-//! Values of lines.
+//! Checks of values.
 
 use crate::{
     CrawlDelay, Dialect, EmptyPath, Escapes, LineReading, Naming, RequestRate, request_rate as pace,
@@ -21,10 +21,10 @@ pub(super) fn path(
         return empty(is_allow, line, dialect, warnings);
     }
     if is_absolute_url(path) {
-        // WWW::RobotRules resolves it.
+        // WWW::RobotRules resolves absolute URLs.
         if dialect.escapes != Escapes::Resolved {
             warnings.add(line, WarningKind::FullUrl, || {
-                "a rule is a path, so that a URL matches nothing; write it from the slash behind the host on".to_owned()
+                "a rule is a path, so a URL matches nothing; write only the part from the slash after the host".to_owned()
             });
         }
         return;
@@ -32,17 +32,17 @@ pub(super) fn path(
     start(path, line, dialect, warnings);
     if path.iter().any(u8::is_ascii_whitespace) {
         warnings.add(line, WarningKind::BadPath, || {
-            "robots read a space as part of the path; write a line for each path, and a space as %20".to_owned()
+            "robots read a space as part of the path; write each path on its own line, and spaces as %20".to_owned()
         });
     }
     if has_bad_escape(path) {
         warnings.add(line, WarningKind::BadEscape, || {
-            format!("a % in {} has no two hexadecimal digits behind it, robots read it in various ways; write it as %25", quote(path))
+            format!("a % in {} is not followed by two hexadecimal digits, and robots interpret it differently; write %25", quote(path))
         });
     }
     if !dialect.wildcards && (path.contains(&b'*') || path.ends_with(b"$")) {
         warnings.add(line, WarningKind::Wildcard, || {
-            format!("this dialect takes * and $ for themselves, so that {} hardly matches; write the beginning of the path", quote(path))
+            format!("this dialect has no wildcards * and $, so {} rarely matches; write the beginning of the path", quote(path))
         });
     }
 }
@@ -51,26 +51,26 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings
     let (kind, text) = match (is_allow, dialect.empty_path) {
         (false, EmptyPath::MatchesAll) => (
             WarningKind::EmptyDisallow,
-            "this dialect reads an empty Disallow as everything, all others as nothing; write Disallow: / if that is meant",
+            "in this dialect an empty Disallow disallows everything, in all others nothing; write Disallow: / to disallow everything",
         ),
-        // Alone in its group it is how everything is allowed: see `useless_disallow`.
+        // As the only rule it allows everything, which is fine: see `useless_disallow`.
         (false, _) => return,
         (true, EmptyPath::Inverted) => (
             WarningKind::EmptyAllow,
-            "this dialect reads an empty Allow as nothing, others as no rule; write Allow: / if everything may be fetched",
+            "in this dialect an empty Allow allows nothing, others ignore it; write Allow: / to allow everything",
         ),
         (true, _) => (
             WarningKind::EmptyAllow,
-            "most robots ignore an empty Allow; write Allow: / if everything may be fetched",
+            "most robots ignore an empty Allow; write Allow: / to allow everything",
         ),
     };
     warnings.add(line, kind, || text.to_owned());
 }
 
-/// Warns of an empty `Disallow` beside other rules, where it says nothing.
+/// Warns of an empty `Disallow` next to other rules, where it has no effect.
 pub(super) fn useless_disallow(line: usize, warnings: &mut Warnings) {
     warnings.add(line, WarningKind::EmptyDisallow, || {
-        "an empty Disallow refuses nothing, and other rules stand beside it; leave it out, or write Disallow: / if nothing is to be fetched".to_owned()
+        "an empty Disallow has no effect next to other rules; remove it, or write Disallow: / to disallow everything".to_owned()
     });
 }
 
@@ -80,15 +80,17 @@ fn start(path: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     }
     let text = match path {
         b"*" if dialect.wildcards => {
-            "* is no path, and robots without wildcards take it for a letter; write /".to_owned()
+            "* is not a path, and robots without wildcards compare it literally; write /".to_owned()
         }
-        b"*" => "this dialect takes * for a letter, so that nothing matches; write /".to_owned(),
+        b"*" => {
+            "this dialect compares * literally, so the rule matches nothing; write /".to_owned()
+        }
         [b'*', ..] if dialect.wildcards => format!(
-            "a path begins with a slash, robots without wildcards never match {}; write a slash before it",
+            "a path starts with a slash, so robots without wildcards never match {}; write a slash before it",
             quote(path)
         ),
         _ => format!(
-            "a path begins with a slash, most robots never match {}; write a slash before it",
+            "a path starts with a slash, so most robots never match {}; write a slash before it",
             quote(path)
         ),
     };
@@ -107,11 +109,11 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut
         warnings.add(line, WarningKind::EmptyAgent, || {
             let effect = match dialect.names {
                 Naming::Substring | Naming::SubstringOfWord => {
-                    "an empty name is part of every name, so that the group is about all robots"
+                    "an empty name is part of every name, so the group applies to all robots"
                 }
-                _ => "the group is about no robot",
+                _ => "the group applies to no robot",
             };
-            format!("{effect}; write a name, or * for all others")
+            format!("{effect}; write a name, or * for all other robots")
         });
         return;
     }
@@ -120,32 +122,32 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut
         return;
     }
     let next = if value.contains(&b'*') {
-        "names know no wildcards; write a whole name, or * alone".to_owned()
+        "names have no wildcards; write a complete name, or only *".to_owned()
     } else if value.contains(&b'(') {
-        "write the name that the robot gives itself".to_owned()
+        "write the robot's product token".to_owned()
     } else if value.get(token.len()) == Some(&b'/') && !token.is_empty() {
         format!(
-            "leave the version out; write User-agent: {}",
+            "omit the version: write User-agent: {}",
             String::from_utf8_lossy(token)
         )
     } else if value
         .iter()
         .any(|octet| octet.is_ascii_whitespace() || *octet == b',')
     {
-        "names have no spaces; write a line for each, if they are several".to_owned()
+        "names contain no spaces; write several names on separate lines".to_owned()
     } else {
-        "write the name that the robot gives itself".to_owned()
+        "write the robot's product token".to_owned()
     };
     let effect = match dialect.names {
-        Naming::TokenPrefix => format!("this dialect reads {} only", quote(token)),
-        _ => "robots look for their own name, letters with - and _, and may not find it".to_owned(),
+        Naming::TokenPrefix => format!("this dialect reads only {}", quote(token)),
+        _ => "robots search for their own name of letters, - and _, and may not find it".to_owned(),
     };
     warnings.add(line, WarningKind::BadAgent, || {
-        format!("{} is no product token: {effect}; {next}", quote(value))
+        format!("{} is not a product token: {effect}; {next}", quote(value))
     });
 }
 
-/// Returns what may be a name; digits are in many, though RFC 9309 does not say so.
+/// Returns the part of a value that may be a name; digits are accepted despite RFC 9309.
 fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
     let has_digits = dialect.names != Naming::TokenPrefix;
     let is_token = |octet: &&u8| {
@@ -160,17 +162,17 @@ fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
 pub(super) fn crawl_delay(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     let text = match dialect.crawl_delay {
         _ if dialect.lines == LineReading::Google => {
-            "Google's robots ignore Crawl-delay; they slow down for answers of 429 and 503"
+            "Google's robots ignore Crawl-delay; they slow down after responses with 429 and 503"
                 .to_owned()
         }
-        CrawlDelay::Unknown => "readers of this dialect ignore Crawl-delay".to_owned(),
+        CrawlDelay::Unknown => "robots with this dialect ignore Crawl-delay".to_owned(),
         CrawlDelay::LastInFile if pace::whole_crawl_delay(value).is_none() => format!(
-            "{} is no whole number, readers of this dialect ignore it; write seconds, such as 10",
+            "{} is not a whole number and is ignored in this dialect; write seconds, such as 10",
             quote(value)
         ),
         _ if pace::crawl_delay(value).is_some() => return,
         _ => format!(
-            "{} is no number of seconds, robots ignore it; write one, such as 10 or 0.5",
+            "{} is not a number of seconds and is ignored; write one, such as 10 or 0.5",
             quote(value)
         ),
     };
@@ -181,7 +183,7 @@ pub(super) fn request_rate(value: &[u8], line: usize, warnings: &mut Warnings) {
     if RequestRate::parse(value).is_none() {
         warnings.add(line, WarningKind::RequestRate, || {
             format!(
-                "{} is no rate, robots ignore it; write documents per seconds, such as 1/5",
+                "{} is not a rate and is ignored; write documents per seconds, such as 1/5",
                 quote(value)
             )
         });
@@ -192,7 +194,7 @@ pub(super) fn sitemap(value: &[u8], line: usize, warnings: &mut Warnings) {
     if !is_absolute_url(value) {
         warnings.add(line, WarningKind::Sitemap, || {
             format!(
-                "{} is no absolute URL, robots ignore it; write it with https:// and the host",
+                "{} is not an absolute URL and is ignored; write it with https:// and the host",
                 quote(value)
             )
         });
@@ -210,7 +212,7 @@ pub(super) fn clean_param(value: &[u8], line: usize, warnings: &mut Warnings) {
     if !(has_names && is_path && words.next().is_none()) {
         warnings.add(line, WarningKind::CleanParam, || {
             format!(
-                "{} is not read; write parameters and a path, such as session&ref /shop/",
+                "{} is ignored; write parameters and a path, such as session&ref /shop/",
                 quote(value)
             )
         });

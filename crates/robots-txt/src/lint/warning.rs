@@ -1,23 +1,23 @@
-//! A warning and its kind.
+//! Warnings and their kinds.
 
 use std::fmt;
 
-/// Something in a file that will be read in another way than it is meant.
+/// Warning about a line that robots will read differently than intended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// Line that it is about, counted from 1.
+    /// Line of the warning, counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Kind of the warning.
     pub kind: WarningKind,
-    /// What robots will do, and what to write instead; no control characters.
+    /// Effect on robots, and the correction; contains no control characters.
     pub text: String,
 }
 
-/// Declares the kinds and their words.
+/// Declares the kinds and their names.
 macro_rules! kinds {
     ($($(#[$doc:meta])+ $kind:ident = $word:literal,)+) => {
-        /// What is wrong with a line.
+        /// Kind of a warning.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
         pub enum WarningKind {
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl WarningKind {
-            /// Returns the word for it, in lower case with hyphens.
+            /// Returns the kind's name, in lower case with hyphens.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -37,75 +37,75 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Field that robots do not know.
+    /// Field that robots do not support.
     UnknownField = "unknown-field",
     /// Line without a colon.
     MissingColon = "missing-colon",
-    /// Rule that belongs to no group.
+    /// Rule outside of any group.
     OrphanRule = "orphan-rule",
-    /// `Disallow` without a path, beside other rules or in a dialect that refuses all by it.
+    /// `Disallow` without a path, without effect or disallowing everything in this dialect.
     EmptyDisallow = "empty-disallow",
     /// `Allow` without a path.
     EmptyAllow = "empty-allow",
-    /// `Allow` in a dialect that does not know it.
+    /// `Allow` in a dialect that does not support `Allow`.
     UnknownAllow = "unknown-allow",
     /// `User-agent` without a name.
     EmptyAgent = "empty-agent",
-    /// `User-agent` whose value is no product token.
+    /// `User-agent` with a value that is not a product token.
     BadAgent = "bad-agent",
-    /// Path that does not begin with a slash or has spaces.
+    /// Path that contains spaces or does not start with a slash.
     BadPath = "bad-path",
-    /// URL in place of a path.
+    /// Absolute URL instead of a path.
     FullUrl = "full-url",
-    /// `%` that two hexadecimal digits do not follow.
+    /// `%` that is not followed by two hexadecimal digits.
     BadEscape = "bad-escape",
     /// Wildcard in a dialect without wildcards.
     Wildcard = "wildcard",
-    /// Rule that another of its group always beats.
+    /// Rule that another rule of its group always overrides.
     ShadowedRule = "shadowed-rule",
-    /// Rule that stands twice in its group.
+    /// Rule that is duplicated in its group.
     DuplicateRule = "duplicate-rule",
-    /// Name that stands twice in a group.
+    /// Name that is duplicated in a group.
     DuplicateAgent = "duplicate-agent",
-    /// Robot with several groups, which are read together.
+    /// Robot with several groups, which are combined.
     SplitGroup = "split-group",
-    /// Robot with several groups, of which the first only is read.
+    /// Robot with several groups, of which only the first is read.
     UnreadGroup = "unread-group",
     /// Blank line that ends a group before its last rule.
     BlankLine = "blank-line",
-    /// `Crawl-delay` that will be ignored.
+    /// `Crawl-delay` that is ignored.
     CrawlDelay = "crawl-delay",
-    /// `Request-rate` that will be ignored.
+    /// `Request-rate` that is ignored.
     RequestRate = "request-rate",
-    /// `Sitemap` that is no absolute URL.
+    /// `Sitemap` that is not an absolute URL.
     Sitemap = "sitemap",
-    /// `Host` that will be ignored.
+    /// `Host` that is ignored.
     Host = "host",
-    /// `Clean-param` that will be ignored.
+    /// `Clean-param` that is ignored.
     CleanParam = "clean-param",
-    /// `Content-Signal` with a word that robots do not know.
+    /// `Content-Signal` with an unknown word.
     ContentSignal = "content-signal",
-    /// `Content-Usage` with a word that robots do not know.
+    /// `Content-Usage` with an unknown word.
     ContentUsage = "content-usage",
-    /// `Noindex` and its kin, which robots.txt does not know.
+    /// `Noindex` or a similar field, which robots.txt does not support.
     Noindex = "noindex",
-    /// Byte order mark at the beginning.
+    /// Byte order mark at the beginning of the file.
     ByteOrderMark = "byte-order-mark",
     /// NUL octet.
     Nul = "nul",
     /// Control character other than NUL and tab.
     ControlCharacter = "control-character",
-    /// Octets that are not UTF-8.
+    /// Invalid UTF-8.
     NotUtf8 = "not-utf-8",
     /// Line of more than 16,663 octets.
     LongLine = "long-line",
     /// File of more than 500 KiB.
     LongFile = "long-file",
-    /// HTML in place of text.
+    /// HTML instead of text.
     Html = "html",
-    /// Text in UTF-16.
+    /// File in UTF-16 encoding.
     Utf16 = "utf-16",
-    /// Warnings that were left out.
+    /// Number of omitted warnings.
     More = "more",
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for WarningKind {
     }
 }
 
-/// Writes the line and the text.
+/// Shows the line and the text.
 impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.line, self.text)

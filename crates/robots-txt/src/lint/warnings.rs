@@ -1,12 +1,12 @@
-//! The warnings about a file, up to a limit.
+//! Collector of a file's warnings, up to a limit.
 
 use super::{Warning, WarningKind};
 
-/// Warnings that are returned at most, the one that counts the others aside.
-// A file of 500 KiB has room for more than a hundred thousand.
+/// Maximum number of returned warnings, not including the one that counts the others.
+// A file of 500 KiB may cause more than a hundred thousand.
 pub(super) const MAX_WARNINGS: usize = 200;
 
-/// Octets of a value that a warning quotes.
+/// Number of octets of a value that a warning quotes.
 const MAX_QUOTED: usize = 60;
 
 /// Collector of warnings.
@@ -26,10 +26,10 @@ impl Warnings {
         }
     }
 
-    /// Returns them by line, and at the end how many were left out.
+    /// Returns the warnings sorted by line, followed by the number of omitted ones.
     pub(super) fn finish(self) -> Vec<Warning> {
         let mut warnings = self.warnings;
-        // The sort is stable: warnings of one line stay in the order of the pass.
+        // The sort is stable: warnings about one line stay in the order of the pass.
         warnings.sort_by_key(|warning| warning.line);
         if self.left_out > 0 {
             let line = warnings.last().map_or(1, |warning| warning.line);
@@ -37,7 +37,7 @@ impl Warnings {
                 line,
                 kind: WarningKind::More,
                 text: format!(
-                    "{} more warnings are left out; put these right first",
+                    "{} more warnings are omitted; fix these first",
                     self.left_out
                 ),
             });
@@ -46,10 +46,10 @@ impl Warnings {
     }
 }
 
-/// Returns a value in quotation marks, escaped and cut.
+/// Returns a value in quotation marks, escaped and truncated.
 pub(super) fn quote(value: &[u8]) -> String {
     let cut = value.get(..MAX_QUOTED).unwrap_or(value);
-    // Escaped, a value from somebody else's file moves no cursor and forges no line of a log.
+    // Escape the untrusted value, so that it cannot move the cursor or forge log lines.
     let mut quoted = format!("{:?}", String::from_utf8_lossy(cut));
     if cut.len() < value.len() {
         quoted.push('…');

@@ -1,4 +1,4 @@
-//! From two files to one, group by group.
+//! Merging of two files, group by group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,44 +8,42 @@ use super::{
     union::{RuleLine, union},
 };
 
-/// Octets of the longest file that is made.
+/// Maximum size of the merged file in octets.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
-/// Most octets that are looked at to put groups together, and most that are kept of them.
-// A group of a thousand robots is gathered for each of them: small files can take long to read.
+/// Maximum numbers of octets to read and to keep when combining groups.
+// A group of a thousand robots is read for each of them, so small files can take long.
 const MAX_READ: usize = 256 << 20;
 const MAX_KEPT: usize = 32 << 20;
 
-/// Most comparisons of rules in all groups; more would take seconds.
+/// Maximum number of rule comparisons in all groups; more would take seconds.
 const MAX_COMPARISONS: usize = 50_000_000;
 
-/// File that two were merged into.
+/// Result of merging two files.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct MergedFile {
-    /// The file.
+    /// Content of the merged file.
     pub text: Vec<u8>,
-    /// Whether it refuses exactly what one of the two refuses.
+    /// Whether the file disallows exactly what one of the two files disallows.
     ///
-    /// Rules with several `*` can be so that no list says it; then more is refused.
+    /// With several `*` in rules, no list of rules may be exact; then the result disallows more.
     pub is_exact: bool,
 }
 
-/// Merges our rules over the file of an upstream.
+/// Merges our rules into the file of an upstream.
 ///
-/// For each robot and path the result refuses what one of the two refuses, as
-/// RFC 9309 reads them. A robot that either file names has a group of its own,
-/// with the rules of both: those of `*` where a file does not name it. The
-/// longer `Crawl-delay` counts. Of `Content-Signal` and `Content-Usage` the more
-/// restrictive preference counts, use by use and path by path; `License` lines of
-/// both stay. Other fields of a group are ours where we have the field, else
-/// theirs; sitemaps and what is about the whole file are theirs and ours.
+/// The result disallows each path for each robot that one of the two files disallows, as defined by
+/// RFC 9309. A robot named by either file has a group of its own with the rules of both; if a file
+/// does not name the robot, its `*` rules are used. The longer `Crawl-delay` applies. For
+/// `Content-Signal` and `Content-Usage` the more restrictive preference applies, per use and path;
+/// `License` lines of both files are kept. Other fields of a group are ours if we have the field,
+/// otherwise theirs; sitemaps and fields for the whole file are kept from both.
 ///
-/// A rule of more than 2,000 octets is cut if it refuses, else left out, so that
-/// more is refused. Comments are left out.
+/// Rules of more than 2,000 octets are truncated if they disallow and removed if they allow, so
+/// that more is disallowed. Comments are removed.
 ///
-/// Returns nothing for files so large that the result would pass 8 MiB, or
-/// take seconds to make.
+/// Returns `None` if the result would exceed 8 MiB or take seconds to compute.
 ///
 /// # Example
 ///
@@ -91,7 +89,7 @@ pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<MergedFile> {
     Some(merged)
 }
 
-/// Reads a file as RFC 9309 says what groups are, whatever it was read for.
+/// Parses a file with the groups of RFC 9309, regardless of its dialect.
 pub(super) fn reread(file: &RobotsTxt) -> RobotsTxt {
     RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309())
 }
@@ -105,14 +103,14 @@ pub(super) fn write_group(text: &mut Vec<u8>, names: &[&str], fields: &[u8], rul
         let field = if rule.allow { "Allow" } else { "Disallow" };
         push(text, field, &rule.path);
     }
-    // Without a rule its names would join those of the next group (RFC 9309 §2.1).
+    // Without a rule, its names would join those of the next group (RFC 9309 §2.1).
     if rules.is_empty() {
         push(text, "Disallow", b"");
     }
     text.push(b'\n');
 }
 
-/// Writes what is about the whole file.
+/// Writes the fields for the whole file.
 pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) {
     text.extend(whole_file(theirs, ours));
     while text.ends_with(b"\n\n") {
@@ -120,7 +118,7 @@ pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) 
     }
 }
 
-/// What a group says, before its rules are joined.
+/// Content of a group before its rules are merged.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Content {
     pub(super) theirs: Vec<RuleLine>,
@@ -129,20 +127,20 @@ pub(super) struct Content {
     pub(super) fields: Vec<u8>,
 }
 
-/// What is said, and to which robots.
+/// Groups' contents with the robots that they apply to.
 pub(super) struct Contents<'f> {
-    /// The group of `*` is at the end.
+    /// Groups; the `*` group is the last.
     pub(super) groups: Vec<(Content, Vec<&'f str>)>,
-    /// Robots for which there was too much to put together.
+    /// Robots with too much content to combine.
     pub(super) too_many: Vec<&'f str>,
 }
 
-/// Returns each content with the robots that it is about.
+/// Returns each distinct content with the robots that it applies to.
 pub(super) fn contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents<'f> {
     let mut found: Vec<(Content, Vec<&'f str>)> = Vec::new();
     let mut too_many = Vec::new();
     let mut places: HashMap<Content, usize> = HashMap::new();
-    // The group of `*` is added at the end, named or not.
+    // The `*` group is added at the end.
     let mut seen = HashSet::from(["*".to_owned()]);
     let (mut read, mut kept) = (0_usize, 0_usize);
     for name in theirs.names().chain(ours.names()) {
@@ -198,7 +196,7 @@ impl Content {
     }
 }
 
-/// Returns the lines of a robot's group that are no rules.
+/// Returns the lines of a robot's group other than rules.
 fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
     let is_kept = |field: &&Field| {
@@ -214,7 +212,7 @@ fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
         } else {
             Vec::new()
         };
-        // Where both have preferences, all lines stand in place of our first one.
+        // If both have preferences, the combined lines replace our first one.
         let is_joined = !said.is_empty();
         let id = if is_joined {
             field.key.as_bytes()
@@ -236,7 +234,7 @@ fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     text
 }
 
-/// Returns the lines that stand before the first group.
+/// Returns the lines before the first group.
 pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let kept = theirs.before.iter().filter(|field| !field.is_moot(ours));
     let mut text = Vec::new();
@@ -250,7 +248,7 @@ pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     text
 }
 
-/// Returns the lines about the whole file that stand at its end.
+/// Returns the lines for the whole file at its end.
 fn whole_file(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut seen = HashSet::new();
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn named_robots_keep_to_the_rules_for_everybody_else() {
+    fn rules_for_all_robots_apply_to_named_ones() {
         let theirs = "User-agent: A\nDisallow: /a\n\nUser-agent: *\nDisallow: /all\n";
         let ours = "User-agent: B\nDisallow: /\n\nUser-agent: *\nDisallow: /ours\n";
         assert_eq!(
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_robot_that_is_free_in_both_stays_free() {
+    fn robot_without_restrictions_in_both_files_has_none() {
         let text = merged(
             "User-agent: A\nDisallow:\nUser-agent: *\nDisallow: /\n",
             "User-agent: a\nAllow: /\n",
@@ -324,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fields_are_kept_and_ours_win() {
+    fn other_fields_are_kept_and_ours_take_precedence() {
         let theirs = "License: https://example.com/l\n\
             User-agent: A\nUser-agent: B\nCrawl-delay: 2 # slowly\nDisallow: /a\nVisit-time: 1-2\n\
             Clean-param: s /\nUser-agent: *\nContent-Signal: search=no\nHost: old.example\nAllow: /\n\
@@ -343,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_and_licences_of_both_stay() {
+    fn reservations_and_licenses_of_both_are_kept() {
         let theirs = "Content-Signal: ai-input=no\nLicense: a\nUser-agent: A\nUser-agent: *\n\
             content-usage : train-ai=n # not at all\nContent-Usage: /open train-ai=y\nLicense: b\n\
             Content-Signal: ai-train=no\nDisallow: /a\n";
@@ -372,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn our_main_mirror_is_the_only_one() {
+    fn our_host_replaces_theirs() {
         let theirs =
             "Host: old.example\nLicense: x\nUser-agent: *\nDisallow: /a\nHost: older.example\n";
         let text = merged(
@@ -386,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_refuse_wins_over_escaped_wildcards_of_theirs() {
+    fn our_disallow_wins_over_their_escaped_wildcards() {
         let theirs = "User-agent: *\nAllow: /x%2A%2A%2A\n";
         let ours = "User-agent: *\nDisallow: /*.php\n";
         let file = parse(&merged(theirs, ours));
@@ -396,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_of_the_upstream_end_neither_memory_nor_stack() {
+    fn long_upstream_lines_do_not_exhaust_memory_or_stack() {
         let theirs = format!("User-agent: *\nDisallow: /{}*b\n", "a".repeat(900_000));
         let ours: Vec<_> = (0..400).map(|n| format!("Disallow: /*{n}\n")).collect();
         let ours = format!("User-agent: *\nAllow: /*zq\n{}", ours.concat());
@@ -406,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_would_grow_beyond_bounds_is_not_made() {
+    fn merge_that_exceeds_the_limit_fails() {
         use std::fmt::Write as _;
         let (mut theirs, mut ours) = (String::new(), "User-agent: *\n".to_owned());
         for n in 0..1_000 {
@@ -418,8 +416,8 @@ mod tests {
         assert!(merge(&parse(&theirs), &parse(&ours)).is_none());
     }
 
-    /// Paths of few letters, so that rules meet each other and the questions, with wildcards and
-    /// with the escapes of their signs.
+    /// Paths of few letters, so that rules overlap each other and the checked paths, with wildcards
+    /// and their escapes.
     fn path() -> impl Strategy<Value = String> {
         "/[ab/]{0,3}(([*]|%2A|%24)[ab/]{0,2}){0,2}[$]?"
     }
@@ -453,7 +451,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
         #[test]
-        fn refuses_what_one_of_the_two_refuses(
+        fn disallows_what_either_file_disallows(
             theirs in file(),
             ours in file(),
             paths in prop::collection::vec("/[ab/*$]{0,7}", 1..24),
@@ -487,7 +485,7 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_can_be_merged(
+        fn arbitrary_octets_can_be_merged(
             theirs in prop::collection::vec(any::<u8>(), 0..300),
             ours in "(User-agent|Disallow|Allow|Host|x): ?[*/$%a2\r]{0,5}\n",
         ) {

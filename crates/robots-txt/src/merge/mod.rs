@@ -1,4 +1,4 @@
-//! Two files as one: a robot is refused what either of them refuses it.
+//! Merging of two files: the result disallows what either file disallows.
 
 mod groups;
 mod refusals;

@@ -1,4 +1,4 @@
-//! Two files of which only what they refuse is kept.
+//! Merging of two files that keeps only their `Disallow` rules.
 
 use super::{
     super::RobotsTxt,
@@ -7,11 +7,10 @@ use super::{
     union::RuleLine,
 };
 
-/// Joins the refusals of two files, of whatever size, without what they allow.
+/// Combines the `Disallow` rules of two files of any size, without their `Allow` rules.
 ///
-/// It is for files that cannot be merged: each robot is refused at least what
-/// one of the two refuses it. Robots whose rules do not fit into 8 MiB are
-/// refused everything.
+/// Used for files that cannot be [merged](super::merge): the result disallows at least what either
+/// file disallows. Robots with rules that do not fit into 8 MiB are disallowed everything.
 #[must_use]
 pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let (theirs, ours) = (reread(theirs), reread(ours));
@@ -22,7 +21,7 @@ pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let mut everybody = Vec::new();
     for (content, names) in contents.groups {
         let mut rules: Vec<RuleLine> = content.ours.into_iter().chain(content.theirs).collect();
-        // Without `Allow` no rule can win over another: the two lists need not be weighed.
+        // Without `Allow` no rule overrides another, so the lists can be concatenated.
         rules.retain(|rule| !rule.allow);
         let mut group = Vec::new();
         write_group(&mut group, &names, &content.fields, &rules);
@@ -58,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn each_robot_is_refused_what_either_file_refuses_it() {
+    fn each_robot_is_disallowed_what_either_file_disallows() {
         let theirs = "Host: old.example\nUser-agent: A\nDisallow: /a\nAllow: /a/b\n\n\
             User-agent: *\nDisallow: /all\nSitemap: https://www.example.com/s.xml\n";
         let ours = "User-agent: B\nDisallow: /\n\nUser-agent: *\nAllow: /x\nDisallow: /ours\nHost: www.example.com\n";
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn robots_whose_rules_do_not_fit_are_refused_everything() {
+    fn robots_with_rules_that_do_not_fit_are_disallowed_everything() {
         let (mut theirs, mut ours) = (String::new(), "User-agent: *\n".to_owned());
         for n in 0..20_000 {
             let _ = writeln!(theirs, "User-agent: r{n}\nDisallow: /{n}");
@@ -87,7 +86,7 @@ mod tests {
         let allows = |robot: &str, path: &str| file.for_robot(robot).check(path).allowed();
         assert!(!allows("r0", "/0") && !allows("r0", "/a/rather/long/path/to/refuse/7"));
         assert!(allows("r0", "/b"));
-        assert!(!allows("r19999", "/b"), "it does not fit");
+        assert!(!allows("r19999", "/b"), "rules of this robot do not fit");
         assert!(allows("other", "/b") && !allows("other", "/a/rather/long/path/to/refuse/7"));
     }
 }

@@ -1,33 +1,33 @@
-//! Sets of paths that rules are about: compared, cut with each other, written.
+//! Sets of paths that rules match: comparison, intersection and writing.
 
-/// Most patterns that the paths common to two sets are written as: two patterns with many
-/// `*` have exponentially many in common.
+/// Maximum number of patterns for an intersection: two patterns with many `*` may have
+/// exponentially many in common.
 const MAX_PATTERNS: usize = 64;
 
-/// Most steps that are taken to find them, or to compare two patterns.
+/// Maximum number of steps to compute an intersection, or to compare two patterns.
 const MAX_STEPS: usize = 20_000;
 
 /// Part of a pattern.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
     Octet(u8),
-    /// `*`: any run of octets, or none.
+    /// `*`: any sequence of octets, including none.
     Any,
 }
 
-/// Paths that the pattern of a rule matches (RFC 9309 §2.2.3).
+/// Set of paths that a rule's pattern matches (RFC 9309 §2.2.3).
 ///
-/// Two patterns for the same paths are mostly the same here: escapes are
-/// normal, no `*` follows another, and none ends them.
+/// Equal sets mostly have equal patterns: escapes are normalised, and `*` neither follows another
+/// `*` nor ends the pattern.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Region {
-    /// The whole path, so that the last one is mostly `Any`.
+    /// Tokens of the whole path, so the last one is usually `Any`.
     tokens: Vec<Token>,
 }
 
 impl Region {
-    /// Reads a pattern; returns with it the octets that count for the longest
-    /// match as it is written, each `*` among them (RFC 9309 §2.2.2).
+    /// Parses a pattern; also returns its length as written, which counts for the longest match
+    /// including each `*` (RFC 9309 §2.2.2).
     pub(super) fn read(written: &[u8]) -> (Self, usize) {
         let (text, ends) = match written {
             [text @ .., b'$'] => (text, true),
@@ -41,7 +41,7 @@ impl Region {
             match (*first, escaped(rest)) {
                 (b'%', Some(octet)) => {
                     rest = rest.get(2..).unwrap_or_default();
-                    // One token, but three octets as `escapes::normalised_length` counts them.
+                    // One token, but three octets in `escapes::normalised_length`.
                     unwritten += 2 * usize::from(matches!(octet, b'*' | b'$'));
                     push_escaped(&mut tokens, octet);
                 }
@@ -57,15 +57,15 @@ impl Region {
         (Self { tokens }, length)
     }
 
-    /// Returns `true` only if every path of another region is one of this; `false` may be wrong.
+    /// Returns `true` only if this set contains the other one; `false` may be wrong.
     pub(super) fn contains(&self, other: &Self) -> bool {
         self.covers(other) == Some(true)
     }
 
-    /// Returns whether every path of another region is one of this, if that is soon found.
+    /// Checks whether this set contains the other one; `None` if that takes too long.
     fn covers(&self, other: &Self) -> Option<bool> {
-        // A `*` of the other can stand for octets that no text has: only a `*` covers it. It is
-        // enough to retry the last `*` of ours: what an earlier one could take, it can take too.
+        // A `*` of the other set can match octets in no text, so only a `*` covers it. It is
+        // sufficient to retry our last `*`, which can match what an earlier one could match.
         let (mut at, mut place) = (0, 0);
         let (mut retry, mut steps) = (None, 0);
         while let Some(token) = other.tokens.get(place) {
@@ -96,28 +96,28 @@ impl Region {
         Some(rest.iter().all(|token| *token == Token::Any))
     }
 
-    /// Returns `false` if no path is in both; `true` may be wrong.
+    /// Returns `false` if the sets are disjoint; `true` may be wrong.
     pub(super) fn may_meet(&self, other: &Self) -> bool {
-        // Without a `*` it is a single path, which meets whatever covers it.
+        // Without a `*` the set is a single path, which is in any set that covers it.
         if !self.has_any() {
             return other.covers(self) != Some(false);
         }
         if !other.has_any() {
             return self.covers(other) != Some(false);
         }
-        // What lies between the first and the last `*` can follow one upon the other, so that only
-        // the beginnings and the ends of two patterns can disagree.
+        // The parts between the first and the last `*` can follow one another, so only
+        // the beginnings and the ends of two patterns can differ.
         let ours = self.tokens.iter();
         let theirs = other.tokens.iter();
         agree(ours.clone().zip(theirs.clone())) && agree(ours.rev().zip(theirs.rev()))
     }
 
-    /// Returns regions that together have the paths of both.
+    /// Returns the intersection of both sets as a list of sets.
     ///
-    /// There is no answer where they would be too many, or take more than
-    /// `steps` to find; those that were taken are subtracted.
+    /// Returns `None` if there are too many, or if more than `steps` are needed; the steps taken
+    /// are subtracted.
     pub(super) fn common(&self, other: &Self, steps: &mut usize) -> Option<Vec<Self>> {
-        // Most rules contain each other or do not meet: the search is for the few that cross.
+        // Most sets contain each other or are disjoint: only search if they overlap.
         if self.contains(other) {
             return Some(vec![other.clone()]);
         }
@@ -134,7 +134,7 @@ impl Region {
         Some(search.largest())
     }
 
-    /// Cuts the pattern off after so many tokens, so that it matches more paths.
+    /// Truncates the pattern to a number of tokens, so that it matches more paths.
     pub(super) fn widen(&mut self, tokens: usize) {
         if self.tokens.len() > tokens {
             self.tokens.truncate(tokens);
@@ -142,30 +142,30 @@ impl Region {
         }
     }
 
-    /// Returns the octets of the shortest pattern.
+    /// Returns the length of the shortest pattern in octets.
     pub(super) fn length(&self) -> usize {
         let pattern = self.pattern();
-        // Both signs are written as escapes, of three octets.
+        // Both signs are written as escapes of three octets.
         let escaped = pattern.iter().filter(|token| **token == Token::Octet(b'*'));
         let escaped = escaped.count() + usize::from(pattern.last() == Some(&Token::Octet(b'$')));
         pattern.len() + 2 * escaped + usize::from(self.ends())
     }
 
-    /// Returns the pattern, made longer to `length` without a change of what it matches.
+    /// Returns the pattern, extended to `length` without changing the set.
     ///
-    /// There is none where the pattern has no `*` that could be repeated.
+    /// Returns `None` if the pattern contains no `*` that could be repeated.
     pub(super) fn written(&self, length: usize) -> Option<Vec<u8>> {
         let mut missing = length.saturating_sub(self.length());
         let mut text = Vec::with_capacity(length);
         for (at, token) in self.pattern().iter().enumerate() {
             match token {
                 Token::Any if self.ends() => {
-                    // Without a `$` it is made longer at its end, where that is read best.
+                    // Without a `$`, patterns are extended at the end, where that is most readable.
                     let stars = 1 + std::mem::take(&mut missing);
                     text.extend(std::iter::repeat_n(b'*', stars));
                 }
                 Token::Any => text.push(b'*'),
-                // Written as they are, the two signs would be wildcards (RFC 9309 §2.2.3).
+                // Without escapes, the two signs would be wildcards (RFC 9309 §2.2.3).
                 Token::Octet(b'*') => text.extend(b"%2A"),
                 Token::Octet(b'$') if at + 1 == self.pattern().len() => text.extend(b"%24"),
                 Token::Octet(octet) => text.push(*octet),
@@ -187,8 +187,7 @@ impl Region {
         self.tokens.last() != Some(&Token::Any)
     }
 
-    /// The tokens that are written: a `*` at the end goes without saying, but
-    /// an empty pattern is no rule.
+    /// Returns the tokens to write: a final `*` is implied, but an empty pattern is not a rule.
     fn pattern(&self) -> &[Token] {
         let tokens = self.tokens.as_slice();
         match tokens.strip_suffix(&[Token::Any]) {
@@ -199,7 +198,7 @@ impl Region {
     }
 }
 
-/// Returns `true` if no two octets differ before the first `*`.
+/// Returns `true` if no two octets before the first `*` differ.
 fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     let mut octets = pairs.map_while(|(one, other)| match (one, other) {
         (Token::Octet(one), Token::Octet(other)) => Some(one == other),
@@ -208,7 +207,7 @@ fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     octets.all(|agree| agree)
 }
 
-/// Returns `false` where one stands there already.
+/// Adds a `*`, or returns `false` if the last token is one already.
 fn push_any(tokens: &mut Vec<Token>) -> bool {
     let is_new = tokens.last() != Some(&Token::Any);
     if is_new {
@@ -217,7 +216,7 @@ fn push_any(tokens: &mut Vec<Token>) -> bool {
     is_new
 }
 
-/// What RFC 9309 §2.2.2 decodes, and the two signs that are literal when escaped.
+/// Adds an escaped octet: decoded if RFC 9309 §2.2.2 says so, or if it is one of the two signs.
 fn push_escaped(tokens: &mut Vec<Token>, octet: u8) {
     let is_literal = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
     if is_literal {
@@ -232,7 +231,7 @@ fn push_triple(tokens: &mut Vec<Token>, octet: u8) {
     tokens.extend(triple.bytes().map(Token::Octet));
 }
 
-/// Returns the octet of an escape whose `%` has been read.
+/// Returns the octet of an escape after its `%`.
 fn escaped(rest: &[u8]) -> Option<u8> {
     let digit = |at| {
         let octet: u8 = *rest.get(at)?;
@@ -243,8 +242,7 @@ fn escaped(rest: &[u8]) -> Option<u8> {
 
 /// Search for the patterns that two lists of tokens have in common.
 ///
-/// Branches that are still to be followed are kept in a list, not on the stack: there
-/// can be as many as octets.
+/// Pending branches are stored in a list, not on the stack, because there may be as many as octets.
 struct Search<'t> {
     found: Vec<Region>,
     steps: usize,
@@ -252,13 +250,13 @@ struct Search<'t> {
     branches: Vec<Branch<'t>>,
 }
 
-/// Rest of both lists, and what it follows.
+/// Rest of both lists, and the tokens before it.
 struct Branch<'t> {
     one: &'t [Token],
     other: &'t [Token],
-    /// How much of what was found so far stands before it.
+    /// Number of tokens found so far before this branch.
     behind: usize,
-    /// What stands there next.
+    /// Next token.
     next: Option<Token>,
 }
 
@@ -274,7 +272,7 @@ impl<'t> Search<'t> {
         search
     }
 
-    /// Remembers a branch; the last is followed first.
+    /// Stores a branch; the last one is followed first.
     fn push(&mut self, one: &'t [Token], other: &'t [Token], next: Option<Token>) {
         self.branches.push(Branch {
             one,
@@ -284,7 +282,7 @@ impl<'t> Search<'t> {
         });
     }
 
-    /// Follows all branches, unless they are too many.
+    /// Follows all branches, unless there are too many.
     fn run(&mut self, most: usize) -> Option<()> {
         while let Some(branch) = self.branches.pop() {
             self.steps += 1;
@@ -327,7 +325,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// The regions that are in no other.
+    /// Returns the sets that are not contained in others.
     fn largest(self) -> Vec<Region> {
         let mut largest: Vec<Region> = Vec::new();
         for region in self.found {
@@ -356,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_contains_what_its_pattern_begins() {
+    fn region_contains_paths_that_start_with_its_pattern() {
         for (large, small, contains) in [
             ("/a", "/ab", true),
             ("/ab", "/a", false),
@@ -383,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn common_paths_are_written_as_patterns() {
+    fn intersection_is_written_as_patterns() {
         for (one, other, common) in [
             ("/a", "/b", ""),
             ("/a", "/ab", "/ab"),
@@ -402,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_that_of_what_is_written() {
+    fn length_is_that_of_the_written_pattern() {
         for (pattern, length) in [
             ("/a", 2),
             ("/a**", 4),
             ("/**$", 4),
             ("/%61", 2),
-            // As robots compare them: each of the two signs is three octets when it is escaped.
+            // As robots compare them: each of the two signs has three octets if escaped.
             ("/%2a", 4),
             ("/%24a", 5),
             ("/%2A%24", 7),
@@ -430,14 +428,14 @@ mod tests {
     }
 
     #[test]
-    fn too_many_common_patterns_are_no_answer() {
+    fn too_many_common_patterns_return_none() {
         let one = region(&"/*a*b*c".repeat(8));
         let other = region(&"/*d*e*f".repeat(8));
         assert_eq!(one.common(&other, &mut 1_000_000), None);
     }
 
     #[test]
-    fn a_pattern_of_many_octets_needs_no_stack() {
+    fn pattern_of_many_octets_needs_no_stack() {
         let long = "a".repeat(MAX_STEPS / 4);
         let found = region(&format!("/{long}*b")).common(&region("/*zq"), &mut 1_000_000);
         let found = found.unwrap();
@@ -454,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_widened_at_its_end() {
+    fn pattern_is_widened_at_its_end() {
         for (pattern, tokens, widened) in [
             ("/abc$", 3, "/ab"),
             ("/abc", 5, "/abc"),
@@ -468,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_made_longer_without_another_meaning() {
+    fn pattern_is_extended_without_changing_its_meaning() {
         for (pattern, length, written) in [
             ("/a", 2, Some("/a")),
             ("/a", 4, Some("/a**")),
@@ -491,13 +489,13 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_are_slow_to_compare_may_meet() {
+    fn patterns_that_are_slow_to_compare_may_overlap() {
         let long = "a".repeat(2_000);
         let (one, other) = (
             region(&format!("/*{long}b$")),
             region(&format!("/{long}{long}b$")),
         );
-        assert!(!one.contains(&other), "it is not found soon");
+        assert!(!one.contains(&other), "the comparison takes too long");
         assert!(one.may_meet(&other) && other.may_meet(&one));
     }
 }

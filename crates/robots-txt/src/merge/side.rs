@@ -1,4 +1,4 @@
-//! One of two files, as it is asked by robots' names.
+//! One of the two files, indexed by robots' names.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,18 +11,18 @@ use super::{
 pub(super) struct Side<'f> {
     pub(super) file: &'f RobotsTxt,
     groups: Vec<(Group<'f>, Vec<Field>)>,
-    /// Octets of what each group says.
+    /// Size of each group's content in octets.
     octets: Vec<usize>,
-    /// Places of the groups that name a robot, its name in lower case.
+    /// Indexes of the groups by the robots that they name, in lower case.
     pub(super) by_name: HashMap<String, Vec<usize>>,
     /// Fields before the first group.
     pub(super) before: Vec<Field>,
-    /// Lines that belong to no group wherever they stand.
+    /// Lines for the whole file, regardless of their position.
     pub(super) whole: Vec<Field>,
     has_host: bool,
 }
 
-/// Line that is no rule.
+/// Line other than a rule.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Field {
     pub(super) key: String,
@@ -30,22 +30,22 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Returns `true` if it names a main mirror where we name one.
+    /// Returns `true` for a `Host` line that ours replaces.
     pub(super) fn is_moot(&self, ours: &Side<'_>) -> bool {
         self.key == "host" && ours.has_host
     }
 
-    /// Returns `true` if it names terms, which hold beside others.
+    /// Returns `true` for license terms, which apply in addition to others.
     pub(super) fn is_license(&self) -> bool {
         self.key == "license"
     }
 
-    /// Returns `true` if it is about the use of content.
+    /// Returns `true` for preferences for the use of content.
     pub(super) fn is_preference(&self) -> bool {
         Vocabulary::of_field(&self.key).is_some()
     }
 
-    /// Returns the name as it is spelled.
+    /// Returns the name as written.
     pub(super) fn name(&self) -> &[u8] {
         let name = self.line.split(|octet| *octet == b':').next();
         name.unwrap_or_default().trim_ascii()
@@ -75,7 +75,7 @@ impl<'f> Side<'f> {
             }
         }
         side.sort_fields();
-        // Once for each group, as every robot that it names is going to ask.
+        // Computed once per group, because each robot in it needs the size.
         side.octets = side.groups.iter().map(octets).collect();
         side
     }
@@ -102,7 +102,7 @@ impl<'f> Side<'f> {
             };
             let group = begun.checked_sub(1);
             match group.and_then(|group| self.groups.get_mut(group)) {
-                // Yandex reads it wherever it stands, whichever group is above.
+                // Yandex reads the field anywhere, regardless of groups.
                 _ if field.key == "clean-param" => self.whole.push(field),
                 Some((_, fields)) => fields.push(field),
                 None => self.before.push(field),
@@ -115,7 +115,7 @@ impl<'f> Side<'f> {
         agents.map(AsRef::as_ref)
     }
 
-    /// Returns the groups that count for a robot, by its name in lower case.
+    /// Returns the groups that apply to a robot, by its name in lower case.
     pub(super) fn groups(&self, key: &str) -> impl Iterator<Item = &(Group<'f>, Vec<Field>)> {
         let places = self.places(key).iter();
         places.filter_map(|place| self.groups.get(*place))
@@ -136,9 +136,9 @@ impl<'f> Side<'f> {
         self.groups(key).flat_map(|(_, fields)| fields)
     }
 
-    /// Returns the values of a field for a robot, those before all groups among them.
+    /// Returns the values of a field for a robot, including those before all groups.
     ///
-    /// RFC 9309 has no field there; who reserves something there means everybody.
+    /// RFC 9309 has no fields there; reservations before all groups are meant for all robots.
     pub(super) fn values(&self, key: &str, name: &str) -> Vec<&[u8]> {
         let fields = self.before.iter().chain(self.fields(key));
         let fields = fields.filter(|field| field.key == name);
@@ -152,7 +152,7 @@ impl<'f> Side<'f> {
     }
 }
 
-/// Returns the octets that a group says, with what it takes to keep them.
+/// Returns the size of a group's content in octets, including overhead.
 fn octets((group, fields): &(Group<'_>, Vec<Field>)) -> usize {
     let rules = group
         .rules
@@ -162,13 +162,13 @@ fn octets((group, fields): &(Group<'_>, Vec<Field>)) -> usize {
     rules.chain(fields).sum()
 }
 
-/// Reads a line that is no rule, nor otherwise taken care of.
+/// Parses a line other than a rule or a field that is handled elsewhere.
 fn field(line: &[u8]) -> Option<Field> {
     let text = line.trim_ascii();
     let colon = text.iter().position(|octet| *octet == b':')?;
     let key = std::str::from_utf8(text.get(..colon)?.trim_ascii()).ok()?;
     let is_name = |octet: u8| octet.is_ascii_alphanumeric() || octet == b'-' || octet == b'_';
-    // These are read by the parser, and written from what it made of them.
+    // These fields are written from the parser's result.
     let is_known = ["user-agent", "allow", "disallow", "crawl-delay", "sitemap"];
     let key = key.to_ascii_lowercase();
     let is_kept = !key.is_empty()

@@ -1,35 +1,33 @@
-//! The rules of one robot from two files, as one list.
+//! Merging of one robot's rules from two files into one list.
 //!
-//! What a path is, is decided in each file by its longest rule. The list has
-//! to say `Disallow` where one of the two does, again by the longest rule. So
-//! for each pair of rules the paths of both are looked at, and what the pair
-//! decides on them stands in the list, longer than what lesser pairs say:
+//! In each file, the longest matching rule decides. In the merged list, `Disallow` must win if it
+//! does in one of the files, again by the longest rule. So for each pair of rules, the list
+//! contains the decision of the pair for their common paths, longer than the rules of lesser pairs:
 //!
-//! - ours that refuse are longer than all of theirs that allow;
-//! - ours that allow stand together with theirs, in theirs' order, each on the
-//!   paths that both are about.
+//! - our `Disallow` rules are longer than all their `Allow` rules;
+//! - our `Allow` rules are combined with their rules, in their order, each for the paths in common.
 //!
-//! A pattern is made longer by repeating its `*`, or by one at its end, which
-//! changes nothing of what it matches. Mostly none has to be: what lies
-//! within a longer rule is left out, and the natural lengths are right.
+//! A pattern is extended by repeating its `*`, or by appending one, which does not change the
+//! matching paths. Usually this is not necessary: rules within a longer rule are omitted, and the
+//! original lengths are right.
 
 use std::borrow::Cow;
 
 use super::region::Region;
 
-/// Most rules that ours may become.
+/// Maximum number of our rules after combination.
 const MAX_RULES: usize = 5_000;
 
-/// Most comparisons of ours with theirs.
+/// Maximum number of comparisons of our rules with theirs.
 const MAX_COMPARISONS: usize = 2_000_000;
 
-/// Most octets of a rule that is joined with others: comparing takes their product.
+/// Maximum length of a combined rule in octets: comparing costs the product of the lengths.
 const MAX_LENGTH: usize = 2_000;
 
-/// Most steps of searching what rules have in common.
+/// Maximum number of steps to compute the intersections of rules.
 const MAX_STEPS: usize = 2_000_000;
 
-/// Rule as a file has it.
+/// Rule as written in a file.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct RuleLine {
     pub(super) allow: bool,
@@ -40,11 +38,11 @@ pub(super) struct RuleLine {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Union {
     pub(super) rules: Vec<RuleLine>,
-    /// Whether they refuse exactly what one of the two files refuses, not more.
+    /// Whether the rules disallow exactly what one of the two files disallows.
     pub(super) is_exact: bool,
 }
 
-/// Rule with all that is compared.
+/// Rule with its data for comparison.
 #[derive(Clone, Debug)]
 struct Ranked {
     allow: bool,
@@ -52,9 +50,9 @@ struct Ranked {
     length: usize,
 }
 
-/// Joins the rules that two files have for one robot; each may be empty.
+/// Merges the rules of two files for one robot; each may be empty.
 ///
-/// Returns nothing if they would have more than `most` octets.
+/// Returns `None` if the result would exceed `most` octets.
 pub(super) fn union(theirs: &[RuleLine], ours: &[RuleLine], most: usize) -> Option<Union> {
     if ours.is_empty() || theirs.is_empty() {
         let union = Union {
@@ -67,7 +65,7 @@ pub(super) fn union(theirs: &[RuleLine], ours: &[RuleLine], most: usize) -> Opti
     let is_exact = matches!((&theirs, &ours), (Cow::Borrowed(_), Cow::Borrowed(_)));
     let below: Vec<Ranked> = theirs.iter().map(Ranked::new).collect();
     let above = above(&below, &ours, most);
-    // Each of ours is going to be compared with all that stands above and below it.
+    // Each of our rules will be compared with all rules above and below.
     let fits = |above: &Vec<Ranked>| above.len() * (below.len() + above.len()) <= MAX_COMPARISONS;
     let mut union = match above.filter(fits) {
         Some(above) => stack(&theirs, below, above, most)?,
@@ -81,11 +79,11 @@ fn octets(rules: &[RuleLine]) -> usize {
     rules.iter().map(|rule| rule.path.len()).sum()
 }
 
-/// Leaves out the rules that are too long and allow; those that refuse are cut, which refuses more.
+/// Removes long `Allow` rules, and truncates long `Disallow` rules, which then match more.
 ///
-/// What is cut stays longer than all that allow, so that it wins over them as before.
+/// Truncated rules remain longer than all `Allow` rules, so that they still win.
 fn short(rules: &[RuleLine]) -> Cow<'_, [RuleLine]> {
-    // Escapes may be written with less octets than they are compared by.
+    // Escapes may be written with fewer octets than in their compared form.
     let is_short = |rule: &RuleLine| {
         rule.path.len() * 3 <= MAX_LENGTH || { Region::read(&rule.path).1 <= MAX_LENGTH }
     };
@@ -104,14 +102,14 @@ fn short(rules: &[RuleLine]) -> Cow<'_, [RuleLine]> {
     Cow::Owned(rules.iter().filter_map(cut).collect())
 }
 
-/// Leaves out what we allow, so that more is refused than has to be.
+/// Omits our `Allow` rules, which disallows more than necessary.
 fn refusals_alone(
     theirs: &[RuleLine],
     below: &[Ranked],
     ours: &[RuleLine],
     most: usize,
 ) -> Option<Union> {
-    // Only what allows can win over ours.
+    // Only `Allow` rules can override ours.
     let allows = below.iter().filter(|rule| rule.allow);
     let longest = allows.map(|rule| rule.length).max().unwrap_or(0);
     let refusals = ours.iter().filter(|rule| !rule.allow);
@@ -123,7 +121,7 @@ fn refusals_alone(
         let longer = region.written(region.length().max(longest + 1));
         RuleLine {
             allow: false,
-            // One that has no `*` is widened: it refuses what begins with it.
+            // A pattern without `*` is widened to all paths that start with it.
             path: longer.unwrap_or_else(|| {
                 let mut path = region.written(0).unwrap_or_default();
                 path.pop();
@@ -138,7 +136,7 @@ fn refusals_alone(
     })
 }
 
-/// Returns what stands above their rules, the least first.
+/// Returns the rules above theirs, in ascending order.
 fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>> {
     let (mut steps, mut octets) = (MAX_STEPS, 0);
     let mut ours: Vec<Ranked> = ours.iter().map(Ranked::new).collect();
@@ -168,16 +166,16 @@ fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>
             return None;
         }
     }
-    // Its length is a matter of place from here on, not of what was written.
+    // From here on the position determines the length, not the written rule.
     for rule in &mut above {
         rule.length = rule.region.length();
     }
     Some(above)
 }
 
-/// Merges ours over theirs, each long enough for its place.
+/// Stacks our rules above theirs, each long enough for its position.
 ///
-/// Stops at `most` octets.
+/// Returns `None` if the result would exceed `most` octets.
 fn stack(
     theirs: &[RuleLine],
     below: Vec<Ranked>,
@@ -219,7 +217,7 @@ fn stack(
         }
         union.is_exact = false;
         if !rule.allow {
-            // It cannot be long enough: what would win over it goes.
+            // The rule cannot be long enough: remove the rules that would win.
             make_room(&mut rule, &mut lower, &mut upper, &mut lines);
         }
     }
@@ -229,7 +227,7 @@ fn stack(
     Some(union)
 }
 
-/// Leaves out what lies within something above it: it never decides.
+/// Removes rules that never decide because they are within a rule above.
 fn visible(above: Vec<Ranked>) -> Vec<Ranked> {
     let mut visible: Vec<Ranked> = Vec::with_capacity(above.len());
     for rule in above.into_iter().rev() {
@@ -244,23 +242,23 @@ fn visible(above: Vec<Ranked>) -> Vec<Ranked> {
     visible
 }
 
-/// Returns the length that lets a rule win over those below that say otherwise, if any does.
+/// Returns the length by which a rule wins over contradicting rules below, if there are any.
 fn needed(rule: &Ranked, lower: &[Ranked]) -> Option<usize> {
     let others = lower
         .iter()
         .filter(|other| other.allow != rule.allow && other.region.may_meet(&rule.region));
-    // Of two rules that are as long, the one that allows wins.
+    // Of two rules of equal length, `Allow` wins.
     let longest = others.map(|other| other.length).max();
     longest.map(|longest| longest + usize::from(!rule.allow))
 }
 
-/// Returns `true` if a rule that none below contradicts says nothing new.
+/// Returns `true` if a rule that no rule below contradicts is redundant.
 fn is_said(rule: &Ranked, lower: &[Ranked]) -> bool {
     let same = |other: &Ranked| !other.allow && other.region.contains(&rule.region);
     rule.allow || lower.iter().any(same)
 }
 
-/// Removes the rules that allow and are as long as one that refuses and cannot grow.
+/// Removes the `Allow` rules that would win over a `Disallow` rule that cannot be extended.
 fn make_room(
     rule: &mut Ranked,
     lower: &mut Vec<Ranked>,
@@ -350,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_refused() {
+    fn inexpressible_rules_disallow_more() {
         let theirs = lines("+/*a*b*c");
         let ours = lines("-/abc$");
         let union = union(&theirs, &ours, MOST).unwrap();
@@ -359,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_rules_are_refused_alone() {
+    fn too_many_rules_keep_only_disallow() {
         let many = (0..3000)
             .map(|n| format!("-/{n}*x +/{n}*y"))
             .collect::<Vec<_>>();
@@ -371,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_are_too_long_are_cut() {
+    fn long_rules_are_truncated() {
         let long = "a".repeat(900_000);
         let theirs = lines(&format!("-/{long}*b +/{long}*c +/x -/y"));
         let union = union(&theirs, &lines("+/*zq -/*q"), MOST).unwrap();
@@ -392,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_its_octets_is_not_made() {
+    fn union_that_exceeds_the_limit_fails() {
         let theirs = lines(&format!("+/{}", "a".repeat(1_900)));
         let ours: Vec<_> = (0..400).map(|n| format!("-/*{n} ")).collect();
         let ours = ours.concat();

@@ -1,18 +1,17 @@
-//! Dates as `unavailable_after` spells them.
+//! Parsing of dates in `unavailable_after`.
 
 use crate::http_date::days_since_1970;
 
-/// Characters of a date, at most.
+/// Maximum length of a date in characters.
 // `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54.
 const MAX_CHARS: usize = 64;
 
-/// Reads a date and time; returns seconds since 1970-01-01 UTC.
+/// Parses a date with an optional time to seconds since 1970-01-01 UTC.
 ///
-/// Known are RFC 822 (and 1123, 5322), RFC 850, asctime and ISO 8601, with or
-/// without weekday and time, and `June 25, 2010`. Without a time it is midnight,
-/// without a zone UTC. A zone of letters that is not known counts as UTC
-/// (RFC 5322 §4.3), a year of two digits from 70 on as of the last century.
-/// Days and months as bare numbers (`25/06/2010`) are ambiguous, so they are none.
+/// Supported formats are RFC 822 (and 1123, 5322), RFC 850, asctime and ISO 8601, with or without
+/// weekday and time, and `June 25, 2010`. The default time is midnight, the default zone UTC. An
+/// unknown zone of letters counts as UTC (RFC 5322 §4.3), a two-digit year from 70 as in the last
+/// century. Numeric days and months (`25/06/2010`) are ambiguous and rejected.
 pub(super) fn parse(text: &str) -> Option<i64> {
     if text.len() > MAX_CHARS {
         return None;
@@ -26,7 +25,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     scan.rest.is_empty().then(|| moment.seconds()).flatten()
 }
 
-/// Parts of a date as read; nothing is checked yet.
+/// Parts of a date, not yet validated.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     year: i64,
@@ -34,7 +33,7 @@ struct Moment {
     day: i64,
     /// Seconds since midnight.
     time: i64,
-    /// Seconds by which the zone is ahead of UTC.
+    /// Offset of the zone from UTC in seconds.
     offset: i64,
 }
 
@@ -48,13 +47,13 @@ impl Moment {
     }
 }
 
-/// Reader of what is left.
+/// Parser of the remaining text.
 struct Scan<'t> {
     rest: &'t [u8],
 }
 
 impl<'t> Scan<'t> {
-    /// Reads date, time and zone.
+    /// Parses date, time and zone.
     fn moment(&mut self) -> Option<Moment> {
         let digits = self.count(u8::is_ascii_digit);
         match digits {
@@ -66,7 +65,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// `2010-06-25`, `2010/06/25`, `2010-06`, `2010 Jun 25`.
+    /// Parses `2010-06-25`, `2010/06/25`, `2010-06`, `2010 Jun 25`.
     fn year_first(&mut self) -> Option<Moment> {
         let year = self.number(4..=4)?;
         self.separator()?;
@@ -85,7 +84,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// `20100625`.
+    /// Parses `20100625`.
     fn basic(&mut self) -> Option<Moment> {
         let year = self.number(4..=4)?;
         let month = self.number(2..=2)?;
@@ -93,7 +92,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// `25 Jun 2010`, `25-Jun-10`.
+    /// Parses `25 Jun 2010`, `25-Jun-10`.
     fn day_first(&mut self) -> Option<Moment> {
         let day = self.number(1..=2)?;
         self.separator()?;
@@ -105,7 +104,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// `June 25, 2010`, and asctime's `Jun 25 15:00:00 2010`.
+    /// Parses `June 25, 2010`, and asctime's `Jun 25 15:00:00 2010`.
     fn month_first(&mut self) -> Option<Moment> {
         let month = self.month()?;
         self.eat(b'.');
@@ -113,7 +112,7 @@ impl<'t> Scan<'t> {
         let day = self.number(1..=2)?;
         let has_comma = self.eat(b',');
         self.blanks();
-        // A colon so early: it is asctime, in which the time comes before the year.
+        // An early colon means asctime, where the time precedes the year.
         if !has_comma && matches!(self.rest, [_, b':', ..] | [_, _, b':', ..]) {
             let time = self.time()?;
             self.blanks();
@@ -134,7 +133,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// Reads what follows the date: nothing, or a time and perhaps a zone.
+    /// Parses the rest after the date: nothing, or a time with an optional zone.
     fn with_time(&mut self, year: i64, month: i64, day: i64) -> Option<Moment> {
         let mut moment = Moment {
             year,
@@ -159,7 +158,7 @@ impl<'t> Scan<'t> {
         Some(moment)
     }
 
-    /// `15:00`, `15:00:00.5`, `1500`, `150000`, `15`, `3:00 pm`.
+    /// Parses `15:00`, `15:00:00.5`, `1500`, `150000`, `15`, `3:00 pm`.
     fn time(&mut self) -> Option<i64> {
         let is_basic = matches!(self.count(u8::is_ascii_digit), 4 | 6);
         let mut hour = self.number(if is_basic { 2..=2 } else { 1..=2 })?;
@@ -181,13 +180,13 @@ impl<'t> Scan<'t> {
             // 12 am is midnight, and 12 pm is noon.
             hour = hour % 12 + if is_afternoon { 12 } else { 0 };
         }
-        // A leap second counts as the next one; 24:00 is the next midnight.
+        // A leap second counts as the following second; 24:00 is the following midnight.
         let is_midnight = hour == 24 && minute == 0 && second == 0;
         ((hour <= 23 || is_midnight) && minute <= 59 && second <= 60)
             .then_some(hour * 3600 + minute * 60 + second)
     }
 
-    /// Reads `am` or `pm`, if it is there.
+    /// Parses `am` or `pm`, if present.
     fn half_of_day(&mut self) -> Option<bool> {
         let blanks = self.count(u8::is_ascii_whitespace);
         let word = self.rest.get(blanks..blanks + 2)?;
@@ -202,7 +201,7 @@ impl<'t> Scan<'t> {
         Some(is_afternoon)
     }
 
-    /// Reads a zone: `Z`, `GMT`, `PST`, `+0200`, `+02:00`, `GMT+2`.
+    /// Parses a zone: `Z`, `GMT`, `PST`, `+0200`, `+02:00`, `GMT+2`.
     fn zone(&mut self) -> Option<i64> {
         let word = self.word();
         let mut hours = 0;
@@ -211,7 +210,7 @@ impl<'t> Scan<'t> {
                 return None;
             }
             hours = zone_hours(word).unwrap_or(0);
-            // Only behind these an offset may follow, as in the `GMT+0100` of JavaScript.
+            // Only these may be followed by an offset, as in JavaScript's `GMT+0100`.
             let is_universal = [&b"UT"[..], b"UTC", b"GMT"]
                 .iter()
                 .any(|name| word.eq_ignore_ascii_case(name));
@@ -236,7 +235,7 @@ impl<'t> Scan<'t> {
         (hour <= 23 && minute <= 59).then_some(sign * (hour * 3600 + minute * 60))
     }
 
-    /// Skips a weekday and the punctuation after it.
+    /// Skips a weekday and its punctuation.
     fn weekday(&mut self) {
         let letters = self.count(u8::is_ascii_alphabetic);
         let Some((word, rest)) = self.rest.split_at_checked(letters) else {
@@ -253,7 +252,7 @@ impl<'t> Scan<'t> {
     /// Skips a comment in parentheses (RFC 5322 §3.2.2).
     fn comment(&mut self) {
         self.blanks();
-        // JavaScript, and mail, name the zone once more there: `(CET)`.
+        // JavaScript and e-mail repeat the zone here: `(CET)`.
         if self.rest.first() == Some(&b'(') && self.rest.last() == Some(&b')') {
             self.rest = b"";
         }
@@ -276,19 +275,19 @@ impl<'t> Scan<'t> {
         match self.count(u8::is_ascii_digit) {
             2 => {
                 let year = self.number(2..=2)?;
-                // The century is told as in the dates of cookies (RFC 6265 §5.1.1).
+                // The century is determined as in cookie dates (RFC 6265 §5.1.1).
                 Some(if year >= 70 { 1900 + year } else { 2000 + year })
             }
             _ => self.number(4..=4),
         }
     }
 
-    /// Skips what stands between day, month and year.
+    /// Skips the separator between day, month and year.
     fn separator(&mut self) -> Option<()> {
         (self.eat(b'-') || self.eat(b'/') || self.blanks()).then_some(())
     }
 
-    /// Reads a number of so many digits; further ones stay.
+    /// Parses a number with the given count of digits; further digits remain.
     fn number(&mut self, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
         let count = self.count(u8::is_ascii_digit).min(*digits.end());
         let text = self.rest.get(..count)?;
@@ -355,7 +354,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns which of the names a word is, or is the start of, from three letters on.
+/// Returns the index of the name that a word equals or abbreviates to three letters or more.
 fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
     let is_start = |name: &&str| {
         let start = name.as_bytes().get(..word.len());
@@ -366,10 +365,10 @@ fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
         .position(|name| word.len() >= 3 && is_start(name))
 }
 
-/// Returns the hours by which a named zone is ahead of UTC.
+/// Returns a named zone's offset from UTC in hours.
 ///
-/// The American ones are those of RFC 822 §5.1; its single letters mean
-/// nothing certain (RFC 5322 §4.3), `Z` apart.
+/// The American zones are those of RFC 822 §5.1; its single letters except `Z` are unreliable
+/// (RFC 5322 §4.3).
 fn zone_hours(name: &[u8]) -> Option<i64> {
     const ZONES: [(&str, i64); 20] = [
         ("EST", -5),
@@ -409,7 +408,7 @@ mod tests {
     const HOUR: i64 = 3600;
 
     #[test]
-    fn one_moment_is_read_in_every_form() {
+    fn all_formats_are_parsed_to_the_same_time() {
         for text in [
             // RFC 822, 1123, 5322.
             "25 Jun 2010 15:00:00 GMT",
@@ -437,7 +436,7 @@ mod tests {
             "2010-06-25T12:00-03",
             "2010-06-25T12:00-0300",
             "2010/06/25 15:00 UTC",
-            // What people write.
+            // Informal dates.
             "June 25, 2010 15:00 UTC",
             "Friday, June 25, 2010, 3:00 pm",
             "25 June 2010 3:00:00 PM GMT",
@@ -450,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_time_it_is_midnight() {
+    fn default_time_is_midnight() {
         for text in [
             "2010-06-25",
             "20100625",
@@ -482,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn invalid_dates_are_rejected() {
         for text in [
             "",
             "never",

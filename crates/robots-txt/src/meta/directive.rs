@@ -1,63 +1,63 @@
-//! One directive.
+//! A single directive.
 
 use std::fmt;
 
 use super::UnavailableAfter;
 
-/// Directive that keeps a robot from something.
+/// Directive that restricts a robot.
 ///
-/// `index`, `follow` and `all` say what holds anyway, so they are none;
-/// `none` is [`NoIndex`](Self::NoIndex) and [`NoFollow`](Self::NoFollow).
+/// `index`, `follow` and `all` state the default and are not directives; `none` is
+/// [`NoIndex`](Self::NoIndex) and [`NoFollow`](Self::NoFollow).
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Directive {
-    /// `noindex`: the page is not shown in results.
+    /// `noindex`: the page is not shown in search results.
     NoIndex,
-    /// `nofollow`: links of the page are not followed.
+    /// `nofollow`: links on the page are not followed.
     NoFollow,
-    /// `noarchive`: no copy is kept for visitors; Bing's chat leaves the page out.
+    /// `noarchive`: no cached copy is shown; Bing's chat does not use the page.
     NoArchive,
-    /// `nocache`: Bing's word for it; its chat shows address, title and snippet.
+    /// `nocache`: Bing's name for `noarchive`; its chat may show address, title and snippet.
     NoCache,
     /// `nosnippet`: no text or video of the page is shown.
     NoSnippet,
     /// `notranslate`: no translation is offered.
     NoTranslate,
-    /// `noimageindex`: images of the page are not indexed.
+    /// `noimageindex`: images on the page are not indexed.
     NoImageIndex,
-    /// `indexifembedded`: with `noindex`, the page may be indexed inside of others.
+    /// `indexifembedded`: despite `noindex`, the page may be indexed when embedded in others.
     IndexIfEmbedded,
-    /// `max-snippet`: characters of a snippet.
+    /// `max-snippet`: maximum number of characters in a snippet.
     MaxSnippet(Limit),
-    /// `max-image-preview`: size of a preview image.
+    /// `max-image-preview`: maximum size of a preview image.
     MaxImagePreview(ImagePreview),
-    /// `max-video-preview`: seconds of a preview video.
+    /// `max-video-preview`: maximum seconds of a preview video.
     MaxVideoPreview(Limit),
-    /// `unavailable_after`: not shown after a moment.
+    /// `unavailable_after`: the page is not shown after a point in time.
     UnavailableAfter(UnavailableAfter),
 }
 
-/// Limit of a preview; a smaller one is the stricter.
+/// Limit of a preview; smaller limits are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Limit {
-    /// So many characters or seconds; 0 is none at all.
+    /// Maximum number of characters or seconds; 0 for none.
     AtMost(u32),
-    /// `-1`: as many as the robot likes.
+    /// `-1`: no limit.
     Unlimited,
 }
 
-/// Size of a preview image; a smaller one is the stricter.
+/// Size of a preview image; smaller sizes are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ImagePreview {
     /// No image.
     None,
-    /// An image of the usual size.
+    /// Image of the default size.
     Standard,
-    /// An image as large as the screen is wide.
+    /// Image up to the width of the screen.
     Large,
 }
 
-/// Names of the directives that have a value.
+/// Names of directives with a value.
 const VALUED: [&str; 4] = [
     "max-snippet",
     "max-image-preview",
@@ -65,7 +65,7 @@ const VALUED: [&str; 4] = [
     "unavailable_after",
 ];
 
-/// Words that stand for one directive.
+/// Words of directives without a value.
 const WORDS: [(&str, Directive); 8] = [
     ("noindex", Directive::NoIndex),
     ("nofollow", Directive::NoFollow),
@@ -78,7 +78,7 @@ const WORDS: [(&str, Directive); 8] = [
 ];
 
 impl Directive {
-    /// Returns every word that is known, without values.
+    /// Returns all known names, without values.
     pub(super) fn names() -> impl Iterator<Item = &'static str> {
         let words = WORDS.iter().map(|(word, _)| *word);
         words
@@ -86,7 +86,7 @@ impl Directive {
             .chain(["none", "all", "index", "follow"])
     }
 
-    /// Returns what a word stands for, up to two directives; `None` for a word that is none.
+    /// Returns the directives that a word stands for, at most two; `None` for unknown words.
     pub(super) fn of_word(word: &str) -> Option<[Option<Self>; 2]> {
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         if is("none") {
@@ -99,7 +99,7 @@ impl Directive {
         Some([Some(directive.clone()), None])
     }
 
-    /// Returns the directive of a name and a value.
+    /// Returns the directive with a name and a value.
     pub(super) fn of_pair(name: &str, value: &str) -> Option<Self> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("max-snippet") {
@@ -115,10 +115,9 @@ impl Directive {
         }
     }
 
-    /// Returns `true` if a name is a directive's, with or without a value, `-` and `_` being the
-    /// same.
+    /// Returns `true` for a directive's name, with or without a value; `-` and `_` are equivalent.
     pub(super) fn is_name(name: &str) -> bool {
-        // A misspelt `max_snippet: 50` must not pass for rules of a robot of that name.
+        // A misspelt `max_snippet: 50` must not be read as rules for a robot of that name.
         let same = |known: &str| {
             known.len() == name.len()
                 && known.bytes().zip(name.bytes()).all(|(known, byte)| {
@@ -129,7 +128,7 @@ impl Directive {
         VALUED.into_iter().any(same) || Self::of_word(name).is_some()
     }
 
-    /// Returns what tells apart directives that do not replace each other.
+    /// Returns a number that distinguishes directives that do not replace each other.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::NoIndex => 0,
@@ -147,7 +146,7 @@ impl Directive {
         }
     }
 
-    /// Returns `true` if this one replaces another of the same rank.
+    /// Returns `true` if this directive replaces another with the same rank.
     pub(super) fn is_stricter_than(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::MaxSnippet(ours), Self::MaxSnippet(theirs))
@@ -181,7 +180,7 @@ impl fmt::Display for Directive {
 }
 
 impl Limit {
-    /// Returns the number that stands for it: -1 for no limit.
+    /// Returns the limit as a number: -1 for no limit.
     #[must_use]
     pub fn number(self) -> i64 {
         match self {
@@ -190,13 +189,13 @@ impl Limit {
         }
     }
 
-    /// Reads digits, or `-1`; a number that is too large counts as the largest.
+    /// Parses digits or `-1`; numbers that are too large become the maximum.
     fn parse(text: &str) -> Option<Self> {
         if text == "-1" {
             return Some(Self::Unlimited);
         }
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // Of digits alone, only a number that is too large is refused.
+        // Parsing digits fails only for numbers that are too large.
         is_number.then(|| Self::AtMost(text.parse().unwrap_or(u32::MAX)))
     }
 }
@@ -208,7 +207,7 @@ impl fmt::Display for Limit {
 }
 
 impl ImagePreview {
-    /// Returns the word for it.
+    /// Returns the name of the size.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -235,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limit_is_a_number_of_digits_or_minus_one() {
+    fn limit_consists_of_digits_or_is_minus_one() {
         assert_eq!(Limit::parse("50"), Some(Limit::AtMost(50)));
         assert_eq!(Limit::parse("0050"), Some(Limit::AtMost(50)));
         assert_eq!(Limit::parse("-1"), Some(Limit::Unlimited));
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_known_however_their_signs_are_written() {
+    fn hyphens_and_underscores_in_names_are_equivalent() {
         for name in ["max-snippet", "MAX_SNIPPET", "unavailable-after", "None"] {
             assert!(Directive::is_name(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! What holds for one robot.
+//! Directives for one robot.
 
 use std::{fmt, time::SystemTime};
 
@@ -7,12 +7,11 @@ use super::{
     items::{ItemKind, Items},
 };
 
-/// Directives that hold for one robot; by default it may do everything.
+/// Directives that apply to one robot; no restrictions by default.
 ///
-/// Of two that contradict each other the stricter holds, whichever comes
-/// first: `index, noindex` is `noindex`, of two limits the smaller one holds,
-/// of two dates the earlier (Google's "Robots meta tag" specification; what
-/// TDG 9.4.7 leaves undefined).
+/// Of contradicting directives the stricter applies, regardless of the order: `index, noindex`
+/// means `noindex`; the smaller of two limits and the earlier of two dates apply (Google's "Robots
+/// meta tag" specification; undefined in TDG 9.4.7).
 ///
 /// # Example
 ///
@@ -25,23 +24,23 @@ use super::{
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsDirectives {
-    /// One of each rank, in the order of the ranks.
+    /// One directive of each rank, sorted by rank.
     directives: Vec<Directive>,
 }
 
-/// What Bing's chat may show of a page, and models may learn from.
+/// Use of a page by Bing's chat and for training models.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ChatUse {
-    /// Everything.
+    /// Full use.
     Full,
-    /// Address, title and snippet: `nocache`, also beside `noarchive`.
+    /// Only address, title and snippet: `nocache`, also in combination with `noarchive`.
     Limited,
-    /// Nothing: `noarchive` alone.
+    /// No use: only `noarchive`.
     Excluded,
 }
 
 impl RobotsDirectives {
-    /// Reads a list as it stands in a META tag; what is not known is skipped.
+    /// Parses a list as in a META tag; unknown items are skipped.
     #[must_use]
     pub fn parse(content: &str) -> Self {
         Items::of_tag(content)
@@ -54,7 +53,7 @@ impl RobotsDirectives {
             .collect()
     }
 
-    /// Adds a directive, unless a stricter one is there.
+    /// Adds a directive, unless a stricter one is present.
     pub fn add(&mut self, directive: Directive) {
         let rank = directive.rank();
         match self.directives.binary_search_by_key(&rank, Directive::rank) {
@@ -74,7 +73,7 @@ impl RobotsDirectives {
         self.directives.iter()
     }
 
-    /// Returns `true` if nothing is restricted.
+    /// Returns `true` if there are no restrictions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.directives.is_empty()
@@ -86,19 +85,19 @@ impl RobotsDirectives {
         !self.has(&Directive::NoIndex)
     }
 
-    /// Returns `true` if links of the page may be followed.
+    /// Returns `true` if links on the page may be followed.
     #[must_use]
     pub fn follow(&self) -> bool {
         !self.has(&Directive::NoFollow)
     }
 
-    /// Returns `true` if a stored copy may be shown: neither `noarchive` nor `nocache`.
+    /// Returns `true` if a cached copy may be shown: neither `noarchive` nor `nocache`.
     #[must_use]
     pub fn archive(&self) -> bool {
         !self.has(&Directive::NoArchive) && !self.has(&Directive::NoCache)
     }
 
-    /// Returns what Bing's chat may show: it distinguishes `noarchive` and `nocache`.
+    /// Returns the permitted use by Bing's chat, which distinguishes `noarchive` and `nocache`.
     #[must_use]
     pub fn chat_use(&self) -> ChatUse {
         if self.has(&Directive::NoCache) {
@@ -110,7 +109,7 @@ impl RobotsDirectives {
         }
     }
 
-    /// Returns `true` if `nosnippet` is absent; see [`snippet_limit`](Self::snippet_limit).
+    /// Returns `true` without `nosnippet`; see [`snippet_limit`](Self::snippet_limit).
     #[must_use]
     pub fn snippet(&self) -> bool {
         !self.has(&Directive::NoSnippet)
@@ -122,21 +121,21 @@ impl RobotsDirectives {
         !self.has(&Directive::NoTranslate)
     }
 
-    /// Returns `true` if images of the page may be indexed.
+    /// Returns `true` if images on the page may be indexed.
     #[must_use]
     pub fn imageindex(&self) -> bool {
         !self.has(&Directive::NoImageIndex)
     }
 
-    /// Returns `true` if the page may be indexed inside of others, though not by itself.
+    /// Returns `true` if the page may be indexed only when embedded in other pages.
     ///
-    /// `indexifembedded` counts only beside `noindex`.
+    /// `indexifembedded` has an effect only together with `noindex`.
     #[must_use]
     pub fn indexifembedded(&self) -> bool {
         self.has(&Directive::IndexIfEmbedded) && !self.index()
     }
 
-    /// Returns the characters of a snippet that `max-snippet` allows, if it is there.
+    /// Returns the maximum number of characters in a snippet by `max-snippet`, if present.
     #[must_use]
     pub fn max_snippet(&self) -> Option<Limit> {
         self.directives
@@ -147,7 +146,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Returns the characters of a snippet in the end: `nosnippet` beats `max-snippet`.
+    /// Returns the effective maximum length of a snippet: `nosnippet` overrides `max-snippet`.
     #[must_use]
     pub fn snippet_limit(&self) -> Limit {
         if self.snippet() {
@@ -157,7 +156,7 @@ impl RobotsDirectives {
         }
     }
 
-    /// Returns the size of a preview image that is allowed, if that is said.
+    /// Returns the maximum size of a preview image, if specified.
     #[must_use]
     pub fn max_image_preview(&self) -> Option<ImagePreview> {
         self.directives
@@ -168,7 +167,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Returns the seconds of a preview video that are allowed, if that is said.
+    /// Returns the maximum seconds of a preview video, if specified.
     #[must_use]
     pub fn max_video_preview(&self) -> Option<Limit> {
         self.directives
@@ -179,7 +178,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Returns the moment after which the page is not shown, if there is one.
+    /// Returns the time after which the page must not be shown, if specified.
     #[must_use]
     pub fn unavailable_after(&self) -> Option<&UnavailableAfter> {
         self.directives
@@ -190,7 +189,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Returns `true` if the page may be shown in results now.
+    /// Returns `true` if the page may currently be shown in search results.
     #[must_use]
     pub fn is_indexable(&self, now: SystemTime) -> bool {
         let is_over = self.unavailable_after().is_some_and(|it| it.is_past(now));
@@ -218,7 +217,7 @@ impl FromIterator<Directive> for RobotsDirectives {
     }
 }
 
-/// Writes the list as a META tag or a header holds it, `all` for an empty one.
+/// Writes the list as in a META tag or a header; an empty list is `all`.
 impl fmt::Display for RobotsDirectives {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
@@ -241,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_default_everything_is_allowed() {
+    fn everything_is_allowed_by_default() {
         for content in [
             "",
             "all",
@@ -276,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn of_a_conflict_the_stricter_holds() {
-        // TDG 9.4.7, said there to be undefined.
+    fn stricter_of_two_directives_applies() {
+        // Undefined according to TDG 9.4.7.
         let it = RobotsDirectives::parse("INDEX,NOINDEX,NOFOLLOW,FOLLOW,FOLLOW");
         assert!(!it.index() && !it.follow());
         let strict = "max-snippet:20, max-image-preview:none, max-video-preview:3, \
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nosnippet_beats_max_snippet() {
+    fn nosnippet_overrides_max_snippet() {
         let it = RobotsDirectives::parse("max-snippet:50, nosnippet");
         assert!(!it.snippet());
         assert_eq!(it.snippet_limit(), Limit::AtMost(0));
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn bing_s_chat_tells_noarchive_and_nocache_apart() {
+    fn bing_chat_distinguishes_noarchive_and_nocache() {
         let chat = |content| RobotsDirectives::parse(content).chat_use();
         assert_eq!(chat("noindex"), ChatUse::Full);
         assert_eq!(chat("noarchive"), ChatUse::Excluded);

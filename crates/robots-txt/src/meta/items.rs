@@ -1,29 +1,29 @@
-//! A list of directives, item by item.
+//! Items of a list of directives.
 
 use super::Directive;
 
-/// Items with commas that a date is made of, at most.
-// Behind the weekday, the day and the year: no date that is read has more than three commas.
+/// Maximum number of items separated by commas that form a date.
+// After the weekday, the day and the year: supported dates have at most three commas.
 const MAX_DATE_ITEMS: usize = 4;
 
 /// Item of a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Item<'t> {
-    /// The item as written, blanks around it apart.
+    /// The item as written, trimmed.
     pub(super) text: &'t str,
     pub(super) kind: ItemKind,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ItemKind {
-    /// Up to two directives; none for those that say what holds anyway.
+    /// At most two directives; none for words that state the default.
     Directives([Option<Directive>; 2]),
-    /// Name of the robot that what follows is for.
+    /// Name of the robot that the following items apply to.
     Token,
     Unknown,
 }
 
-/// Iterator over the items of a list; empty ones are skipped.
+/// Iterator over the items of a list; empty items are skipped.
 #[derive(Clone, Debug)]
 pub(super) struct Items<'t> {
     rest: &'t str,
@@ -31,7 +31,7 @@ pub(super) struct Items<'t> {
 }
 
 impl<'t> Items<'t> {
-    /// Reads the content of a META tag.
+    /// Creates an iterator over the content of a META tag.
     pub(super) fn of_tag(content: &'t str) -> Self {
         Self {
             rest: content,
@@ -39,7 +39,7 @@ impl<'t> Items<'t> {
         }
     }
 
-    /// Reads the value of a header, in which `token:` may stand before rules.
+    /// Creates an iterator over a header's value, where `token:` may precede rules.
     pub(super) fn of_header(value: &'t str) -> Self {
         Self {
             rest: value,
@@ -47,11 +47,11 @@ impl<'t> Items<'t> {
         }
     }
 
-    /// Reads `unavailable_after`: as many items as make a date, which may have commas.
+    /// Parses the date of `unavailable_after`, which may consist of several items with commas.
     fn date(&mut self, from: &'t str, value: &'t str) -> Item<'t> {
         let commas = value.match_indices(',').map(|(at, _)| at);
         let ends = commas.chain([value.len()]).take(MAX_DATE_ITEMS);
-        // The longest first: `June 25` alone is no date, and a time may stand behind the last
+        // Try the longest first: `June 25` alone is not a date, and a time may follow the last
         // comma.
         let longest = ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
             let (date, rest) = value.split_at_checked(end)?;
@@ -60,7 +60,7 @@ impl<'t> Items<'t> {
         });
         let (kind, rest) = match longest {
             Some((directive, rest)) => (ItemKind::Directives([Some(directive), None]), rest),
-            // What is no date must not hide the directives behind its comma.
+            // An invalid date must not hide the directives after its comma.
             None => (
                 ItemKind::Unknown,
                 value.find(',').map_or("", |at| tail(value, at)),
@@ -86,7 +86,7 @@ impl<'t> Iterator for Items<'t> {
             return None;
         }
         let from = self.rest;
-        // Only as far as the first sign that matters, lest tokens be read again and again.
+        // Search only up to the first relevant sign, so that tokens are not scanned repeatedly.
         let sign = from.find([',', ':']).unwrap_or(from.len());
         let (name, behind) = from.split_at_checked(sign).unwrap_or((from, ""));
         let name = trim(name);
@@ -99,7 +99,7 @@ impl<'t> Iterator for Items<'t> {
         if name.eq_ignore_ascii_case("unavailable_after") {
             return Some(self.date(from, value));
         }
-        // `name: 50` is a directive that is not known, rather than a robot.
+        // `name: 50` is an unknown directive rather than a robot.
         if self.has_tokens && is_token(name) && !starts_with_number(value) {
             self.rest = value;
             return Some(Item {
@@ -122,17 +122,17 @@ impl<'t> Iterator for Items<'t> {
     }
 }
 
-/// Blanks of HTML and HTTP.
+/// White space in HTML and HTTP.
 const BLANKS: [char; 5] = [' ', '\t', '\n', '\r', '\x0C'];
 
-/// Removes the blanks of HTML and HTTP.
+/// Removes white space of HTML and HTTP from both ends.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(BLANKS)
 }
 
-/// Returns `true` if a name is that of a robot, not of a directive.
+/// Returns `true` for a robot's name, but not for a directive's.
 ///
-/// It starts with a letter and holds what a token may (RFC 9110 §5.6.2), or is `*`.
+/// A name starts with a letter and contains only token characters (RFC 9110 §5.6.2), or is `*`.
 fn is_token(name: &str) -> bool {
     let is_token_byte =
         |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-./^_`|~".contains(&byte);
@@ -142,7 +142,7 @@ fn is_token(name: &str) -> bool {
             && !Directive::is_name(name))
 }
 
-/// Returns `true` if a list starts with a number, as the value of a directive to come would be.
+/// Returns `true` if a list starts with a number, like the value of an unknown directive.
 pub(super) fn starts_with_number(list: &str) -> bool {
     let list = list.trim_start_matches(BLANKS);
     let list = list.strip_prefix(['-', '+']).unwrap_or(list);
@@ -159,7 +159,7 @@ fn tail(text: &str, at: usize) -> &str {
 mod tests {
     use super::*;
 
-    /// Writes `directive`, `[token]`, `(unknown)` and `+` for what holds anyway.
+    /// Formats items: `directive`, `[token]`, `(unknown)`, `+` for words that state the default.
     fn read(items: Items<'_>) -> String {
         let shown = items.map(|item| match item.kind {
             ItemKind::Token => format!("[{}]", item.text),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_and_blanks_part_items() {
+    fn items_are_separated_by_commas_and_trimmed() {
         let content = " , NoIndex\t,\r\n NOFOLLOW ,,none,all,\x0Cindex , no index,no\u{a0}index ,";
         assert_eq!(
             read(Items::of_tag(content)),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_behind_colons() {
+    fn values_follow_colons() {
         let content = "max-snippet:50, MAX-Snippet : -1 ,max-snippet:many,max-snippet,max-snippet:,\
             max-image-preview: LARGE,max-image-preview:huge,max-video-preview:0,max_snippet:2";
         assert_eq!(
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_keep_their_commas() {
+    fn dates_may_contain_commas() {
         for date in [
             "25 Jun 2010 15:00:00 PST",
             "Fri, 25 Jun 2010 15:00:00 PST",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn date_that_is_none_hides_nothing_behind_it() {
+    fn invalid_date_does_not_hide_later_items() {
         let list = "unavailable_after: soon, noindex";
         assert_eq!(header(list), "(unavailable_after: soon) noindex");
         let list = "unavailable_after: 25. Juni 2010, 15:00 Uhr, noindex";
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_stand_in_headers_only() {
+    fn tokens_are_recognised_only_in_headers() {
         assert_eq!(
             header("googlebot: noindex, nofollow, other/2.1:none,*:all"),
             "[googlebot] noindex nofollow [other/2.1] noindex&nofollow [*] +"

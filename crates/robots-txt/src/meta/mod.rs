@@ -1,12 +1,11 @@
-//! META tags and `X-Robots-Tag`: what robots may do with a page they have.
+//! META tags and `X-Robots-Tag` headers, which restrict what robots may do with a fetched page.
 //!
-//! robots.txt says what may be fetched; these say what may be done with it
-//! then. [`RobotsMeta`] collects what is said, to everybody and by robot, and
-//! answers for one robot with reasons; [`RobotsDirectives`] is what holds in
-//! the end. [`XRobotsTag`] is a header that we send ourselves. With the feature
-//! `html`, `PageMeta` reads the tags of a page.
+//! robots.txt controls which pages are fetched; tags and headers control their use. [`RobotsMeta`]
+//! collects the statements for all robots and for individual ones, and returns those for one robot
+//! with the reasons; [`RobotsDirectives`] are the resulting directives. [`XRobotsTag`] is a header
+//! to send. With the feature `html`, `PageMeta` parses the tags of a page.
 //!
-//! | directive | keeps a robot from | by |
+//! | directive | prevents a robot from | defined by |
 //! | --- | --- | --- |
 //! | `noindex`, `nofollow`, `none` | showing the page, following its links, both | TDG 9.4.7, Google, Bing |
 //! | `index`, `follow`, `all` | nothing | TDG 9.4.7, Google, Bing |
@@ -14,15 +13,14 @@
 //! | `nosnippet`, `max-snippet:N` | showing text | Google, Bing |
 //! | `max-image-preview:SIZE`, `max-video-preview:N` | showing images, videos | Google, Bing |
 //! | `notranslate`, `noimageindex` | translating, indexing images | Google |
-//! | `indexifembedded` | with `noindex`: nothing inside of other pages | Google |
-//! | `unavailable_after:DATE` | showing the page after a moment | Google |
+//! | `indexifembedded` | with `noindex`: nothing if embedded in other pages | Google |
+//! | `unavailable_after:DATE` | showing the page after a point in time | Google |
 //!
-//! TDG is HTTP: The Definitive Guide; Google and Bing say theirs in their
-//! documentation for site owners.
+//! TDG is HTTP: The Definitive Guide; Google and Bing define directives in their documentation for
+//! site owners.
 //!
-//! Names and values are the same in upper and lower case; what is not known,
-//! a date or a number that is none included, is skipped. Of what contradicts
-//! itself the stricter holds.
+//! Names and values are case-insensitive; unknown items, including invalid dates and numbers, are
+//! skipped. Of contradicting directives, the stricter applies.
 //!
 //! # Example
 //!

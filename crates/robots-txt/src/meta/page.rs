@@ -1,4 +1,4 @@
-//! What the META tags of a page say.
+//! META tags of an HTML page.
 
 mod foreign;
 mod tags;
@@ -8,24 +8,23 @@ use std::{borrow::Cow, time::Duration};
 use self::tags::each_meta_tag;
 use super::{RobotsMeta, items::trim};
 
-/// Bytes of a page that are read, at most: 16 MiB.
+/// Maximum number of bytes of a page that are parsed: 16 MiB.
 ///
-/// Search engines read less of a page.
+/// Search engines parse less of a page.
 pub const MAX_HTML_BYTES: usize = 16 * 1024 * 1024;
 
-/// Keywords that are kept, at most.
+/// Maximum number of keywords.
 const MAX_KEYWORDS: usize = 1000;
 
 /// META tags of a page: those for robots, and others of TDG's table 9-5.
 ///
-/// A META tag counts wherever it stands: its place is the head (TDG
-/// 9.4.7), but parsers keep one in the body too (WHATWG HTML §13.2.6.4.7), and
-/// the stricter reading is to obey it. It does not count in comments, scripts,
-/// styles, texts such as `<title>` and `<textarea>`, frames and templates. In
-/// `<noscript>` it does, since robots run no scripts.
+/// META tags anywhere in the page count: they belong into the head (TDG 9.4.7), but parsers accept
+/// them in the body too (WHATWG HTML §13.2.6.4.7), and obeying them is the stricter interpretation.
+/// Tags in comments, scripts, styles, texts such as `<title>` and `<textarea>`, frames and
+/// templates do not count. Tags in `<noscript>` count, because robots run no scripts.
 ///
-/// Of an attribute that stands twice the first counts, and of it the first
-/// 64 KiB. `http-equiv` and `property` are no names.
+/// If an attribute is repeated, its first value counts, up to 64 KiB. `http-equiv` and `property`
+/// are not used as names.
 ///
 /// # Example
 ///
@@ -42,21 +41,21 @@ const MAX_KEYWORDS: usize = 1000;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PageMeta {
-    /// What is said to robots; headers of the response may be added.
+    /// Statements for robots; those of response headers can be added.
     pub robots: RobotsMeta,
-    /// Summary of the page; the first that is not empty.
+    /// Description of the page: the first non-empty one.
     pub description: Option<String>,
-    /// Words that describe the page, the first 1,000 of them.
+    /// Keywords of the page, at most 1,000.
     pub keywords: Vec<String>,
-    /// Time after which the page asks to be visited again, such as `10 days`.
+    /// Requested interval between visits, such as `10 days`.
     pub revisit_after: Option<Duration>,
 }
 
 impl PageMeta {
-    /// Reads a page: any bytes, in time proportional to their number.
+    /// Parses a page from any bytes, in time proportional to their number.
     ///
-    /// The first [`MAX_HTML_BYTES`] are read. It is UTF-8 or another encoding
-    /// that has ASCII in it, or UTF-16 that begins with a byte order mark.
+    /// Parses at most [`MAX_HTML_BYTES`]. The encoding is UTF-8 or another one compatible with
+    /// ASCII, or UTF-16 with a byte order mark.
     #[must_use]
     pub fn read(html: &[u8]) -> Self {
         let html = html.get(..MAX_HTML_BYTES).unwrap_or(html);
@@ -92,7 +91,7 @@ impl PageMeta {
     }
 }
 
-/// Reads `10 days`, `2 weeks`, or a bare number of days.
+/// Parses `10 days`, `2 weeks`, or a number of days without a unit.
 fn revisit_after(content: &str) -> Option<Duration> {
     let content = content.trim();
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();
@@ -106,12 +105,12 @@ fn revisit_after(content: &str) -> Option<Duration> {
         "year" | "years" => 365 * 24,
         _ => return None,
     };
-    // 2³² years have less than 2⁶⁴ seconds, so that no product overflows.
+    // 2³² years have fewer than 2⁶⁴ seconds, so the product does not overflow.
     let number: u32 = number.parse().ok()?;
     Some(Duration::from_secs(u64::from(number) * hours * 3600))
 }
 
-/// Returns a page in UTF-16 as UTF-8, another one as it is.
+/// Converts a page from UTF-16 to UTF-8, and returns other pages unchanged.
 fn decode(html: &[u8]) -> Cow<'_, [u8]> {
     let (units, read): (_, fn([u8; 2]) -> u16) = match html {
         [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),

@@ -1,4 +1,4 @@
-//! What a page and its response say to robots, and who said it.
+//! Statements of a page and its response headers for robots, with their sources.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use super::{
     items::{ItemKind, Items, trim},
 };
 
-/// Robots with statements of their own that are kept, at most.
-// Names come from the page: without a limit, it says how much memory is taken.
+/// Maximum number of robots with their own statements.
+// Names come from the page, which could exhaust the memory without a limit.
 const MAX_ROBOTS: usize = 1000;
 
-/// Bytes of a header's value that are read, at most.
+/// Maximum number of bytes of a header's value that are parsed.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// Words of a User-Agent that are looked at, at most.
+/// Maximum number of words of a User-Agent that are examined.
 const MAX_WORDS: usize = 64;
 
-/// Bytes of a robot's name, at most.
+/// Maximum length of a robot's name in bytes.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Statements of META tags and `X-Robots-Tag` headers, for everybody and by robot.
+/// Statements of META tags and `X-Robots-Tag` headers, for all robots and for individual ones.
 ///
-/// Nothing is refused: what is not known is skipped, and any bytes may come.
-/// For a robot all statements for everybody and all for one of its names are
-/// taken together. Of the first 1,000 robots that are named statements are kept.
+/// Any bytes are accepted, and unknown items are skipped. A robot's directives are those for all
+/// robots together with those for any of its names. Statements are kept for the first 1,000 named
+/// robots.
 ///
 /// # Example
 ///
@@ -47,57 +47,56 @@ const MAX_NAME_BYTES: usize = 128;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsMeta {
     everybody: Vec<Statement>,
-    /// By name, in lower case.
+    /// Statements by robots' names in lower case.
     robots: BTreeMap<String, Vec<Statement>>,
 }
 
-/// Directive, and where it was found.
+/// Directive with its source.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
-    /// What it says.
+    /// The directive.
     pub directive: Directive,
-    /// In what it stood.
+    /// Kind of source: tag or header.
     pub source: DirectiveSource,
-    /// Name of the tag, or token of the header, as written; empty: a header without a token.
+    /// Name of the tag, or token in the header, as written; empty for a header without a token.
     pub token: String,
-    /// The item of the list as written.
+    /// The list item as written.
     pub text: String,
 }
 
-/// Where a directive may stand.
+/// Source of a directive.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DirectiveSource {
-    /// A META tag of the page.
+    /// META tag in the page.
     Tag,
-    /// An `X-Robots-Tag` header of the response.
+    /// `X-Robots-Tag` header of the response.
     Header,
 }
 
-/// What holds for a robot, and why.
+/// Directives for a robot, with the reasons.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct MetaAnswer<'m> {
-    /// What holds.
+    /// Directives that apply to the robot.
     pub directives: RobotsDirectives,
-    /// The statements that say so; of several of a kind the strictest.
+    /// Statements that the directives are based on; the strictest of each kind.
     pub because: Vec<&'m Statement>,
 }
 
 impl RobotsMeta {
     /// Adds a META tag by its name and content.
     ///
-    /// `robots` speaks to everybody, another name to the robot of that name;
-    /// blanks around a name do not count.
+    /// The name `robots` addresses all robots, any other name the robot with that name; white space
+    /// around a name is ignored.
     pub fn add_tag(&mut self, name: &str, content: &str) {
         self.add(name, name, DirectiveSource::Tag, Items::of_tag(content));
     }
 
     /// Adds the value of an `X-Robots-Tag` header.
     ///
-    /// `token:` scopes the rules after it to a robot until another token
-    /// comes; `robots:` and `*:` are for everybody. Bytes that are not UTF-8
-    /// make an item unknown; what exceeds 64 KiB is not read.
+    /// `token:` applies the following rules to one robot, up to the next token; `robots:` and `*:`
+    /// address all robots. Items with invalid UTF-8 are unknown; content beyond 64 KiB is ignored.
     pub fn add_header(&mut self, value: &[u8]) {
         let value = value.get(..MAX_HEADER_BYTES).unwrap_or(value);
         let value = String::from_utf8_lossy(value);
@@ -109,7 +108,7 @@ impl RobotsMeta {
         );
     }
 
-    /// Adds each header whose name is `X-Robots-Tag`, in upper or lower case.
+    /// Adds all headers named `X-Robots-Tag`, ignoring case.
     pub fn add_headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -122,7 +121,7 @@ impl RobotsMeta {
         }
     }
 
-    /// Adds what another one says.
+    /// Adds the statements of another collection.
     pub fn extend(&mut self, other: Self) {
         for statement in other.everybody {
             put(&mut self.everybody, statement);
@@ -134,10 +133,10 @@ impl RobotsMeta {
         }
     }
 
-    /// Returns what holds for a robot, by its product token or whole User-Agent.
+    /// Returns the directives for a robot, by its product token or complete User-Agent.
     ///
-    /// Robots of Google and of Bing obey the names that their operators say:
-    /// `googlebot` beside `googlebot-news` and kin; `bingbot` and `msnbot`.
+    /// Google's and Bing's robots obey the names documented by their operators: `googlebot` in
+    /// addition to `googlebot-news` and similar names; `bingbot` and `msnbot`.
     #[must_use]
     pub fn for_robot(&self, user_agent: &str) -> MetaAnswer<'_> {
         let names = robot_names(user_agent);
@@ -145,13 +144,13 @@ impl RobotsMeta {
         MetaAnswer::new(self.everybody.iter().chain(own.flatten()))
     }
 
-    /// Returns what holds for a robot that no tag or token names.
+    /// Returns the directives for a robot that no tag or token names.
     #[must_use]
     pub fn for_everybody(&self) -> MetaAnswer<'_> {
         MetaAnswer::new(self.everybody.iter())
     }
 
-    /// Returns all that is kept: of several statements of a kind, the strictest.
+    /// Returns all statements; the strictest of each kind.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.everybody.iter().chain(self.robots.values().flatten())
     }
@@ -209,7 +208,7 @@ impl<'m> MetaAnswer<'m> {
     }
 }
 
-/// Writes what was said where, for people: quoted, control characters escaped.
+/// Shows the statement and its source, quoted and with control characters escaped.
 impl std::fmt::Display for Statement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = self.token.escape_debug();
@@ -223,21 +222,21 @@ impl std::fmt::Display for Statement {
     }
 }
 
-/// Returns the key of a name; empty for everybody.
+/// Returns the key of a name; empty for all robots.
 fn key(name: &str) -> String {
     let name = trim(name);
     let product = name.split('/').next().unwrap_or_default();
     if product.eq_ignore_ascii_case("robots") || product == "*" {
         String::new()
     } else if product.is_empty() || product.len() > MAX_NAME_BYTES {
-        // No robot has this name.
+        // A key that matches no robot's name.
         "/".to_owned()
     } else {
         product.to_ascii_lowercase()
     }
 }
 
-/// Keeps one statement of each rank, the first of the strictest.
+/// Adds a statement unless there is one of the same rank that is as strict.
 fn put(statements: &mut Vec<Statement>, statement: Statement) {
     let rank = statement.directive.rank();
     match statements
@@ -252,12 +251,11 @@ fn put(statements: &mut Vec<Statement>, statement: Statement) {
     }
 }
 
-/// Returns the names, in lower case, of tags and headers that a robot obeys.
+/// Returns the names in tags and headers that a robot obeys, in lower case.
 ///
-/// Of a product token, with or without a version, it is the token; of a whole
-/// User-Agent each of its words. Robots of Google obey `googlebot` beside a
-/// name of their own that starts with it, such as `googlebot-news`; those of
-/// Bing obey `bingbot` and `msnbot`.
+/// For a product token, with or without a version, that is the token; for a complete User-Agent,
+/// each of its words. Google's robots obey `googlebot` in addition to their own name that starts
+/// with it, such as `googlebot-news`; Bing's robots obey `bingbot` and `msnbot`.
 fn robot_names(user_agent: &str) -> Vec<String> {
     let is_parting = |c: char| !(c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~/".contains(c));
     let words = user_agent.split(is_parting).take(MAX_WORDS);

@@ -1,4 +1,4 @@
-//! Tags and headers, for one robot and another.
+//! Tests of tags and headers for several robots.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Returns what holds for a robot; an empty name: for everybody.
+/// Returns the directives for a robot, or for all robots if the name is empty.
 fn of(meta: &RobotsMeta, robot: &str) -> String {
     let answer = if robot.is_empty() {
         meta.for_everybody()
@@ -23,8 +23,8 @@ fn headers(values: &[&str]) -> RobotsMeta {
 }
 
 #[test]
-fn token_scopes_the_rules_behind_it_on_its_line() {
-    // Google's "X-Robots-Tag" specification: two robots on one line and on two.
+fn token_applies_to_the_rules_after_it_on_its_line() {
+    // From Google's "X-Robots-Tag" specification: two robots on one line and on two.
     for values in [
         &["googlebot: nofollow", "otherbot: noindex, nofollow"][..],
         &["googlebot: nofollow, otherbot: noindex, nofollow"],
@@ -44,7 +44,7 @@ fn token_scopes_the_rules_behind_it_on_its_line() {
 }
 
 #[test]
-fn date_is_no_token() {
+fn date_is_not_a_token() {
     for value in [
         "unavailable_after: 25 Jun 2010 15:00:00 PST",
         "unavailable_after:25 Jun 2010 15:00:00 PST",
@@ -59,7 +59,7 @@ fn date_is_no_token() {
 }
 
 #[test]
-fn statements_add_up_whoever_makes_them() {
+fn statements_of_all_sources_are_combined() {
     let mut meta = headers(&["max-snippet:20", "googlebot: max-snippet:-1, nofollow"]);
     meta.add_tag("robots", "max-snippet:50, max-image-preview:large");
     meta.add_tag("GoogleBot", "max-image-preview:standard, none");
@@ -85,7 +85,7 @@ fn statements_add_up_whoever_makes_them() {
 }
 
 #[test]
-fn robots_obey_the_names_that_their_operators_say() {
+fn robots_obey_the_names_documented_by_their_operators() {
     let mut meta = RobotsMeta::default();
     meta.add_tag("googlebot", "noindex");
     meta.add_tag("googlebot-news", "nosnippet");
@@ -101,7 +101,7 @@ fn robots_obey_the_names_that_their_operators_say() {
 }
 
 #[test]
-fn header_of_any_name_case_and_any_bytes_is_read() {
+fn header_name_is_case_insensitive_and_value_may_be_any_bytes() {
     let mut meta = RobotsMeta::default();
     meta.add_headers([
         (
@@ -118,7 +118,7 @@ fn header_of_any_name_case_and_any_bytes_is_read() {
 }
 
 #[test]
-fn robots_without_number_do_not_fill_the_memory() {
+fn number_of_robots_is_limited() {
     let mut meta = RobotsMeta::default();
     for number in 0..5000 {
         meta.add_tag(&format!("robot{number}"), "none, noindex");
@@ -170,7 +170,7 @@ fn any_directives() -> impl Strategy<Value = RobotsDirectives> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
+    fn written_directives_are_parsed_again(
         everybody in any_directives(),
         robots in proptest::collection::btree_map("[a-z][a-z-]{0,9}bot", any_directives(), 0..4),
     ) {
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read(value in any::<Vec<u8>>(), text in "[a-z:, _0-9-]{0,60}") {
+    fn arbitrary_text_does_not_panic(value in any::<Vec<u8>>(), text in "[a-z:, _0-9-]{0,60}") {
         let mut meta = headers(&[&text]);
         meta.add_header(&value);
         meta.add_tag(&text, &text);
@@ -217,7 +217,7 @@ mod pages {
     }
 
     #[test]
-    fn tag_is_read_however_it_is_written() {
+    fn tag_is_found_in_any_notation() {
         for html in [
             r#"<html><head><meta name="robots" content="noindex,nofollow"></head></html>"#,
             "<META NAME=ROBOTS CONTENT=NOINDEX,NOFOLLOW>",
@@ -245,7 +245,7 @@ mod pages {
     }
 
     #[test]
-    fn what_is_no_tag_of_the_page_does_not_count() {
+    fn text_that_is_not_a_tag_of_the_page_is_ignored() {
         for html in [
             "",
             "<!-- <meta name=robots content=none> -->",
@@ -295,7 +295,7 @@ mod pages {
     }
 
     #[test]
-    fn what_ends_again_hides_nothing_behind_it() {
+    fn closed_elements_do_not_hide_later_tags() {
         for before in [
             "<script>'</scripts>'</script >",
             "<script><!-- </script>",
@@ -328,7 +328,7 @@ mod pages {
     }
 
     #[test]
-    fn utf_16_is_read_by_its_byte_order_mark() {
+    fn utf_16_with_a_byte_order_mark_is_decoded() {
         let html = "\u{feff}<meta name=robots content='noindex, nofollow'>𝄞";
         let little: Vec<u8> = html.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = html.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -343,7 +343,7 @@ mod pages {
     }
 
     #[test]
-    fn page_and_headers_answer_together() {
+    fn page_and_headers_are_combined() {
         let mut page = PageMeta::read(b"<meta name=examplebot content=nofollow>");
         page.robots.add_header(b"noarchive");
         assert_eq!(of(&page.robots, "ExampleBot/2"), "nofollow, noarchive");
@@ -351,7 +351,7 @@ mod pages {
     }
 
     #[test]
-    fn other_tags_of_table_9_5_are_read() {
+    fn other_tags_of_table_9_5_are_parsed() {
         let page = PageMeta::read(
             b"<meta name=description content=' '>\
               <meta name=description content='Welcome to\n Mary&#39;s &amp; Co'>\
@@ -388,7 +388,7 @@ mod pages {
     }
 
     #[test]
-    fn what_is_behind_the_limit_is_not_read() {
+    fn content_beyond_the_limit_is_ignored() {
         let mut html = vec![b' '; MAX_HTML_BYTES - 100];
         html.extend(b"<meta name=robots content=noindex>");
         html.resize(MAX_HTML_BYTES, b' ');
@@ -397,7 +397,7 @@ mod pages {
     }
 
     #[test]
-    fn hostile_pages_are_read_in_bounded_memory() {
+    fn hostile_pages_are_parsed_in_bounded_memory() {
         for part in [
             &b"<"[..],
             b"&",
@@ -436,12 +436,12 @@ mod pages {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_page(html in any::<Vec<u8>>()) {
+        fn arbitrary_bytes_are_accepted_as_a_page(html in any::<Vec<u8>>()) {
             let _ = PageMeta::read(&html);
         }
 
         #[test]
-        fn tag_is_found_behind_closed_elements(names in proptest::collection::vec(
+        fn tag_is_found_after_closed_elements(names in proptest::collection::vec(
             proptest::sample::select(vec![
                 "svg", "math", "title", "style", "template", "p", "desc", "mi", "script", "div",
             ]), 0..6)) {

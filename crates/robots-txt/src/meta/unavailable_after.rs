@@ -1,4 +1,4 @@
-//! The moment after which a page is not to be shown.
+//! The time after which a page must not be shown.
 
 use std::{
     fmt,
@@ -7,10 +7,10 @@ use std::{
 
 use super::date;
 
-/// Date of `unavailable_after`, as written and as a moment.
+/// Date of `unavailable_after`, as text and as a point in time.
 ///
-/// RFC 822, RFC 850, asctime and ISO 8601 are read, with or without a time;
-/// without a zone it is UTC. Two are equal if their texts are.
+/// Supports RFC 822, RFC 850, asctime and ISO 8601, with or without a time; the default zone is
+/// UTC. Two dates are equal if their texts are.
 ///
 /// # Example
 ///
@@ -28,7 +28,7 @@ pub struct UnavailableAfter {
 }
 
 impl UnavailableAfter {
-    /// Reads a date; `None` for a text that is none.
+    /// Parses a date; `None` if invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_ascii();
@@ -38,19 +38,19 @@ impl UnavailableAfter {
         })
     }
 
-    /// Returns the date as it was written.
+    /// Returns the date as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the moment in seconds since 1970-01-01 UTC.
+    /// Returns the date in seconds since 1970-01-01 UTC.
     #[must_use]
     pub fn unix_seconds(&self) -> i64 {
         self.unix_seconds
     }
 
-    /// Returns `true` if the moment has passed.
+    /// Returns `true` if the date has passed.
     #[must_use]
     pub fn is_past(&self, now: SystemTime) -> bool {
         let distance = Duration::from_secs(self.unix_seconds.unsigned_abs());
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moment_has_passed_once_it_is_over() {
+    fn date_has_passed_after_its_second() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let after = UnavailableAfter::parse(" 1970-01-01T00:01:00Z ").unwrap();
         assert_eq!(after.to_string(), "1970-01-01T00:01:00Z");

@@ -1,4 +1,4 @@
-//! A header's value that we send.
+//! Value of an `X-Robots-Tag` header to send.
 
 use std::{fmt, str::FromStr};
 
@@ -8,18 +8,17 @@ use super::{
     items::{ItemKind, Items, starts_with_number},
 };
 
-/// Bytes of a value, at most.
+/// Maximum length of a value in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Words of no standard that robots are asked to read all the same (`DeviantArt`, 2022).
+/// Words without a standard that some robots obey (`DeviantArt`, 2022).
 const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 
-/// Value of an `X-Robots-Tag` header: rules for everybody, and by robot.
+/// Value of an `X-Robots-Tag` header: rules for all robots, and for individual ones.
 ///
-/// Words that robots do not know are sent as they are: the next robot may know them,
-/// and [`unknown_words`](Self::unknown_words) tells which they are. A word that is
-/// known has to have a right value. What is written is visible ASCII and blanks, on
-/// one line.
+/// Unknown words are sent unchanged, because some robot may support them;
+/// [`unknown_words`](Self::unknown_words) lists them. Known words must have a valid value. The
+/// written value is a single line of visible ASCII and spaces.
 ///
 /// # Example
 ///
@@ -36,19 +35,19 @@ const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XRobotsTag {
     everybody: Option<Rules>,
-    /// By token as written, in order; a token stands once, in whatever case.
+    /// Rules by token as written, in order; tokens are unique ignoring case.
     robots: Vec<(String, Rules)>,
 }
 
-/// What one robot, or everybody, is told.
+/// Rules for one robot, or for all robots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Rules {
     directives: RobotsDirectives,
-    /// Words that are none of the directives, as written.
+    /// Words that are not directives, as written.
     words: Vec<String>,
 }
 
-/// Error of a text that is no value of `X-Robots-Tag`.
+/// Error for an invalid value of `X-Robots-Tag`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct XRobotsTagError {
@@ -56,7 +55,7 @@ pub struct XRobotsTagError {
 }
 
 impl XRobotsTag {
-    /// Creates a value with rules for everybody.
+    /// Creates a value with rules for all robots.
     #[must_use]
     pub fn new(directives: RobotsDirectives) -> Self {
         Self {
@@ -68,21 +67,21 @@ impl XRobotsTag {
         }
     }
 
-    /// Returns the rules for everybody.
+    /// Returns the rules for all robots.
     #[must_use]
     pub fn everybody(&self) -> Option<&RobotsDirectives> {
         self.everybody.as_ref().map(|rules| &rules.directives)
     }
 
-    /// Returns the tokens of robots, each with the rules for it alone.
+    /// Returns the robots' tokens with the rules for each.
     pub fn robots(&self) -> impl Iterator<Item = (&str, &RobotsDirectives)> {
         let robots = self.robots.iter();
         robots.map(|(token, rules)| (token.as_str(), &rules.directives))
     }
 
-    /// Returns the words that robots are not known to read, each with what was probably meant.
+    /// Returns the unknown words, each with the word that was probably intended.
     ///
-    /// `noai` and `noimageai` are no standard's, and read by some: they are not among them.
+    /// `noai` and `noimageai` are not returned: they have no standard, but some robots obey them.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
         let robots = self.robots.iter().map(|(_, rules)| rules);
         let words = self.everybody.iter().chain(robots);
@@ -94,7 +93,7 @@ impl XRobotsTag {
         })
     }
 
-    /// Returns the rules for a token, added if there are none yet.
+    /// Returns the rules for a token, adding them if missing.
     fn entry(&mut self, token: Option<&str>) -> &mut Rules {
         let Some(token) = token else {
             return self.everybody.get_or_insert_default();
@@ -124,7 +123,7 @@ impl FromStr for XRobotsTag {
             robots: Vec::new(),
         };
         let mut token = None;
-        // Whether a rule is still missing: of the whole value, or behind the last token.
+        // Whether a rule is still missing: in the whole value, or after the last token.
         let mut is_waiting = true;
         for item in Items::of_header(text) {
             match item.kind {
@@ -152,14 +151,16 @@ impl FromStr for XRobotsTag {
         match token {
             _ if !is_waiting => Ok(tag),
             Some(token) => Err(refuse(format!(
-                "no rule stands behind {token:?}; write one, such as {token}: noindex"
+                "no rule follows {token:?}; write one, such as {token}: noindex"
             ))),
-            None => Err(refuse("it is empty; write rules such as noindex, nofollow")),
+            None => Err(refuse(
+                "the value is empty; write rules such as noindex, nofollow",
+            )),
         }
     }
 }
 
-/// Writes the rules for everybody, then those of each token.
+/// Writes the rules for all robots, followed by those for each token.
 impl fmt::Display for XRobotsTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parting = "";
@@ -178,7 +179,7 @@ impl fmt::Display for XRobotsTag {
 impl fmt::Display for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parting = "";
-        // Without any restriction it is `all`, which says nothing beside a word.
+        // Without restrictions the directives are `all`, which is redundant next to a word.
         if self.words.is_empty() || !self.directives.is_empty() {
             self.directives.fmt(f)?;
             parting = ", ";
@@ -193,35 +194,37 @@ impl fmt::Display for Rules {
 
 fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     if text.len() > MAX_BYTES {
-        return Err(refuse(format!("it is longer than {MAX_BYTES} bytes")));
+        return Err(refuse(format!(
+            "the value is longer than {MAX_BYTES} bytes"
+        )));
     }
-    // A line break would end the header and begin another.
+    // A line break would end the header and start another.
     let is_fit = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     if text.bytes().all(is_fit) {
         Ok(())
     } else {
         Err(refuse(
-            "it holds a character that is neither visible ASCII nor a blank",
+            "the value contains a character that is neither visible ASCII nor a space",
         ))
     }
 }
 
-/// Refuses a word that is known and has no right value, and a value without its word.
+/// Rejects known words with an invalid value, and values without a word.
 fn check_value(item: &str) -> Result<(), XRobotsTagError> {
     if starts_with_number(item) {
         return Err(refuse(format!(
-            "{item:?} is no rule; a number stands behind its rule's name, as in max-snippet: {item}"
+            "{item:?} is not a rule; a number follows its rule's name, as in max-snippet: {item}"
         )));
     }
     let (name, _) = item.split_once(':').unwrap_or((item, ""));
     let name = name.trim().to_ascii_lowercase();
     let hint = match name.as_str() {
-        "unavailable_after" => "a date is written as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
-        "max-image-preview" => "it is none, standard or large",
-        "max-snippet" | "max-video-preview" => "it is a number, -1 for no limit",
+        "unavailable_after" => "write a date as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
+        "max-image-preview" => "write none, standard or large",
+        "max-snippet" | "max-video-preview" => "write a number, -1 for no limit",
         _ => return Ok(()),
     };
-    Err(refuse(format!("{item:?} is no rule; {hint}")))
+    Err(refuse(format!("{item:?} is not a rule; {hint}")))
 }
 
 fn refuse(reason: impl Into<String>) -> XRobotsTagError {
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn value_is_written_in_one_form() {
+    fn value_is_normalised() {
         for (text, expected) in [
             ("noindex", "noindex"),
             (" NoIndex ,, none,", "noindex, nofollow"),
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_robots_do_not_know_are_told() {
+    fn unknown_words_are_returned() {
         let tag: XRobotsTag = "noai, NOIMAGEAI, noidex, a: no-follow, x y, all"
             .parse()
             .unwrap();
@@ -280,18 +283,18 @@ mod tests {
     }
 
     #[test]
-    fn value_with_a_wrong_value_is_refused() {
+    fn invalid_value_is_rejected() {
         for (text, expected) in [
-            ("", "it is empty"),
-            (" , ", "it is empty"),
+            ("", "value is empty"),
+            (" , ", "value is empty"),
             ("max-snippet:many", "-1 for no limit"),
             ("max-image-preview: huge", "standard or large"),
             ("unavailable_after: soon", "2030-12-31"),
-            ("a:,0,", "behind its rule's name"),
+            ("a:,0,", "follows its rule's name"),
             ("noindex, -1", "as in max-snippet: -1"),
-            ("googlebot:", r#"no rule stands behind "googlebot""#),
-            ("googlebot: , ", r#"no rule stands behind "googlebot""#),
-            ("a: b: noindex", r#"no rule stands behind "a""#),
+            ("googlebot:", r#"no rule follows "googlebot""#),
+            ("googlebot: , ", r#"no rule follows "googlebot""#),
+            ("a: b: noindex", r#"no rule follows "a""#),
             ("noindex\r\nSet-Cookie: a=b", "neither visible ASCII"),
             ("noindex\t", "neither visible ASCII"),
             ("noindex\0", "neither visible ASCII"),

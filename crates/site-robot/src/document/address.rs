@@ -1,18 +1,18 @@
-//! URLs in one normal form.
+//! URL normalization.
 
 use std::fmt::Write as _;
 
 use url::Url;
 
-/// Longest URL that is taken, in bytes.
+/// Maximum length of an accepted URL, in bytes.
 pub const MAX_URL_BYTES: usize = 2048;
 
-/// Returns the URL that a link leads to, in normal form.
+/// Resolves a link against a base URL and returns the target in normal form.
 ///
-/// None when it leads nowhere over `http:` or `https:` (`mailto:`,
-/// `javascript:`, what is no URL), or is longer than [`MAX_URL_BYTES`]; files
-/// alone lead to `file:` as well. White space at the ends and line breaks within
-/// are taken off; `..` never leads above the root. See [`normalise`] for the form.
+/// Returns `None` for an invalid URL, a scheme other than `http:` or `https:` (`mailto:`,
+/// `javascript:`), or a URL longer than [`MAX_URL_BYTES`]. A `file:` base may also link to `file:`
+/// URLs. White space at both ends and line breaks are removed; `..` never goes above the root. See
+/// [`normalise`] for the form.
 ///
 /// # Example
 ///
@@ -25,24 +25,24 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// assert!(resolve(&base, "mailto:me@h.example").is_none());
 /// ```
 pub fn resolve(base: &Url, link: &str) -> Option<Url> {
-    // A link longer by far is not even parsed; a base's path adds to a shorter one.
+    // Far longer links are not even parsed. Shorter ones are checked after joining with the base.
     if link.len() > 4 * MAX_URL_BYTES {
         return None;
     }
     let url = base.join(link).ok()?;
-    // A page from a server must not have us read files of this machine.
+    // A page from a server must not make the site robot read local files.
     if url.scheme() == "file" && base.scheme() != "file" {
         return None;
     }
     normalise(url)
 }
 
-/// Returns a URL in normal form (RFC 3986 §6.2.2), if it is one to fetch.
+/// Normalizes a URL (RFC 3986 §6.2.2). Returns `None` if the URL cannot be fetched.
 ///
-/// No fragment, user name or password; scheme and host in lower case, no
-/// default port, no `.` and `..`; percent-encoding in upper case, and none of
-/// letters, digits, `-`, `.`, `_` and `~`; a `%` that begins none is `%25`. A
-/// final dot of the host is taken off. A `file:` URL has no host.
+/// The normal form has no fragment, user name, password, default port, `.` or `..` segments, or
+/// trailing dot of the host. Scheme and host are in lower case. Percent-encoding is in upper case
+/// and not used for letters, digits, `-`, `.`, `_` and `~`; a stray `%` becomes `%25`. A `file:`
+/// URL has no host.
 pub fn normalise(mut url: Url) -> Option<Url> {
     url.set_fragment(None);
     match url.scheme() {
@@ -50,7 +50,7 @@ pub fn normalise(mut url: Url) -> Option<Url> {
         "file" if url.host().is_none() => {}
         _ => return None,
     }
-    // Escaped dots are none any more: the parser took `%2e%2e` for `..`.
+    // The URL parser treats `%2e%2e` as `..`, so unescaped dots cannot form a dot segment.
     let path = normal_escapes(url.path());
     if path != url.path() {
         url.set_path(&path);
@@ -65,11 +65,11 @@ pub fn normalise(mut url: Url) -> Option<Url> {
 }
 
 fn normalise_authority(url: &mut Url) -> Option<()> {
-    // Neither fails where there is a host, as with those schemes there is.
+    // Neither call fails if the URL has a host, which `http:` and `https:` URLs always have.
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let host = url.host_str()?;
-    // To DNS both are one host; to the frontier they would be two.
+    // Both spellings are the same host to DNS but would be two hosts in the frontier.
     if host.ends_with('.') {
         let host = host.trim_end_matches('.').to_owned();
         url.set_host(Some(&host)).ok()?;
@@ -77,7 +77,7 @@ fn normalise_authority(url: &mut Url) -> Option<()> {
     Some(())
 }
 
-/// Decodes what needs no percent-encoding, and writes the rest in upper case.
+/// Decodes unreserved characters and writes the other percent-encodings in upper case.
 fn normal_escapes(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     let mut rest = text;
@@ -98,7 +98,7 @@ fn normal_escapes(text: &str) -> String {
 }
 
 fn push_byte(text: &mut String, byte: u8) {
-    // The unreserved characters (RFC 3986 §2.3) mean the same, escaped or not.
+    // Unreserved characters (RFC 3986 §2.3) are equivalent whether escaped or not.
     if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
         text.push(char::from(byte));
     } else {
@@ -112,11 +112,11 @@ fn hex(digits: &str) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
 }
 
-/// Returns the URLs in plain text: what follows `URL:` (`URL:.*` of Sun's
+/// Returns the URLs in plain text that follow `URL:` (`URL:.*` in Sun's
 /// `enumerate-urls-from-text`).
 ///
-/// A URL goes to the next white space, or sign that no URL holds (`<`, `>`,
-/// `"`); a full stop, comma or parenthesis at its end belongs to the sentence.
+/// A URL ends at white space or a character not allowed in URLs (`<`, `>`, `"`). A full stop, comma
+/// or parenthesis at the end belongs to the sentence.
 ///
 /// # Example
 ///
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_the_word_is_the_url() {
+    fn urls_follow_the_url_label() {
         for (text, urls) in [
             ("URL:http://h/a", &["http://h/a"][..]),
             (
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_nothing_else_is_read_once() {
+    fn repeated_labels_are_scanned_only_once() {
         assert_eq!(urls_in_text(&"URL:".repeat(250_000)).count(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What stands around the matter of a page: found by names, and by how much of it is links.
+//! Detection of boilerplate around a page's main content, by element names and link density.
 
 use std::ops::Range;
 
@@ -10,28 +10,28 @@ use super::{
 };
 use crate::matter::says;
 
-/// Parts of a link's surroundings that are text of their own, in percent: navigation with
-/// section titles has some, a paragraph with links has far more.
+/// Minimum share of link text in a boilerplate block, in percent. Navigation with section titles
+/// stays above this limit; a paragraph with links is far below.
 const MIN_LINKED_PERCENT: usize = 50;
-/// As above, of lists without a name that says what they are.
+/// Minimum share of link text in an unnamed list that counts as a table of contents, in percent.
 const MIN_CONTENTS_PERCENT: usize = 90;
-/// Links within the page that a table of contents has; fewer may be a remark.
+/// Minimum number of in-page links in a table of contents; fewer may be ordinary references.
 const MIN_CONTENTS: usize = 3;
-/// Articles hold at least this share of what could be the matter, if they are it.
+/// Articles are the main content if they hold at least 1/4 of the candidate text.
 pub(super) const ARTICLES_SHARE: usize = 4;
-/// Bytes of text for each language of a list of translations, with what parts it from the next.
+/// Maximum text per language in a list of translations, in bytes, separators included.
 const MAX_LANGUAGE_BYTES: usize = 40;
-/// Bytes of text that are no matter if nothing else is left: a tag line, a number.
+/// Minimum text of a page part, in bytes; less is only a tag line or a number.
 const MIN_TEXT_BYTES: usize = 60;
-/// Bytes of text that a page has without what stands beside it: with fewer that may be the matter,
-/// such as the posts of a forum.
+/// Minimum text that must remain after removing comments, ads and the like, in bytes. With less,
+/// the removed parts may be the main content, such as the posts of a forum.
 const MIN_MATTER_BYTES: usize = 500;
-/// Elements of a page that are named as standing beside its matter, or as the text of an article.
+/// Maximum number of elements recorded as secondary content or as article text.
 const MAX_NAMED: usize = 4_096;
-/// Bytes of a word of a class; none that is looked for is longer.
+/// Maximum length of a word in a class name, in bytes; no known word is longer.
 const MAX_WORD_BYTES: usize = 16;
 
-/// Classes and ids of what is around the matter, whatever stands in it.
+/// Classes and ids that always mark boilerplate.
 const AROUND: [&str; 13] = [
     "breadcrumb",
     "breadcrumbs",
@@ -48,7 +48,7 @@ const AROUND: [&str; 13] = [
     "skip-link",
 ];
 
-/// Classes and ids of a footer, of the page unless of a section.
+/// Classes and ids of a footer: boilerplate unless inside a section.
 const EDGES: [&str; 6] = [
     "copyright-footer",
     "footer",
@@ -58,8 +58,8 @@ const EDGES: [&str; 6] = [
     "sitefooter",
 ];
 
-/// Words of classes and ids of what is around the matter if it consists of links: the usual
-/// ones, and those of generators that many sites share.
+/// Words in classes and ids that mark boilerplate if the element consists of links, including those
+/// of common site generators.
 const LINKED: [&str; 31] = [
     "breadcrumb",
     "breadcrumbs",
@@ -94,11 +94,11 @@ const LINKED: [&str; 31] = [
     "toolbar",
 ];
 
-/// What such words begin or end with where generators make them up: `docnav`, `tocview`.
+/// Prefixes and suffixes of boilerplate words in generated names (`docnav`, `tocview`).
 const LINKED_ENDS: [&[u8]; 2] = [b"nav", b"toc"];
 
-/// Words of classes of what stands beside the matter of a page that has enough of it: what others
-/// say of it, what is advertised, what else there is to read.
+/// Words in class names that mark secondary content: comments, advertisements, related links. Such
+/// elements are dropped if enough other text remains.
 const BESIDE: [&str; 32] = [
     "ad",
     "ads",
@@ -134,16 +134,16 @@ const BESIDE: [&str; 32] = [
     "trending",
 ];
 
-/// Words that say that such a name is of what holds the matter as well: `page-with-ads`.
+/// Words that show that the element also holds the main content, as in `page-with-ads`.
 const HOLDERS: [&str; 7] = ["body", "has", "layout", "main", "no", "page", "with"];
 
-/// What a name of the text of an article is made of, as `entry-content` and `c-news__body` are.
+/// Words that together name an article's text, as in `entry-content` and `c-news__body`.
 const KINDS_OF_ARTICLE: [&str; 6] = ["article", "blog", "entry", "news", "post", "story"];
 const TEXTS: [&str; 3] = ["body", "content", "text"];
 
-/// Returns `true` if a value of `class` names what stands beside the matter.
+/// Returns `true` if a `class` value marks secondary content.
 ///
-/// Ids do not say it: those of sections are made of their headings.
+/// Ids are not considered because section ids are generated from headings.
 pub(super) fn is_beside(value: &str) -> bool {
     value.split(is_html_space).any(|name| {
         let (mut is_beside, mut is_holder) = (false, false);
@@ -155,7 +155,7 @@ pub(super) fn is_beside(value: &str) -> bool {
     })
 }
 
-/// Returns `true` if a value of `class` or `id` names the text of an article.
+/// Returns `true` if a `class` or `id` value names the text of an article.
 pub(super) fn is_article_text(value: &str) -> bool {
     value.split(is_html_space).any(|name| {
         let (mut before, mut is_text) = (false, false);
@@ -167,14 +167,14 @@ pub(super) fn is_article_text(value: &str) -> bool {
     })
 }
 
-/// Returns `true` for such a name in one word: `storytext`.
+/// Returns `true` for an article text name written as a single word, such as `storytext`.
 fn is_joined(word: &[u8]) -> bool {
     let mut kinds = KINDS_OF_ARTICLE.iter();
     let rest = kinds.find_map(|kind| word.strip_prefix(kind.as_bytes()));
     rest.is_some_and(|rest| is_one_of(&TEXTS, rest))
 }
 
-/// Returns what a value of `class` or `id` says of its element by itself.
+/// Returns the page part indicated by a `class` or `id` value alone.
 pub(super) fn named(value: &str) -> Option<Part> {
     let mut found = None;
     for name in value.split(is_html_space) {
@@ -192,7 +192,7 @@ pub(super) fn named(value: &str) -> Option<Part> {
     found
 }
 
-/// Returns `true` if a word of a name is one of those.
+/// Returns `true` if a name contains a word that marks link boilerplate.
 fn has_linked_word(name: &str) -> bool {
     let mut has = false;
     for_each_word(name, |word| {
@@ -209,9 +209,9 @@ fn is_one_of(words: &[&str], word: &[u8]) -> bool {
         .is_ok()
 }
 
-/// Has each word of a name told in lower case; `t-navbar` and `pageMenu` are of two.
+/// Calls `tell` with each word of a name in lower case; `t-navbar` and `pageMenu` have two words.
 ///
-/// All together are told last: `contentSub` is one word to those who write it.
+/// The last call passes all letters joined, because `contentSub` is meant as one word.
 fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     let (mut word, mut length, mut before) = ([0; MAX_WORD_BYTES], 0, 0_u8);
     let mut whole = ([0; MAX_WORD_BYTES], 0);
@@ -238,19 +238,19 @@ fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     }
 }
 
-/// Sums of the page so far.
+/// Running totals of the page's text and links.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     text: usize,
     linked: usize,
     links: usize,
-    /// Links to places within the page.
+    /// Number of links to targets within the page.
     within: usize,
-    /// Links with `hreflang`.
+    /// Number of links with `hreflang`.
     translations: usize,
 }
 
-/// Element that is open and may prove to stand around the matter.
+/// Open element that may turn out to be boilerplate.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     depth: usize,
@@ -260,22 +260,22 @@ struct Candidate {
     is_list: bool,
 }
 
-/// Watch over elements that may stand around the matter.
+/// Tracker of elements that may be boilerplate.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     sums: Sums,
     open: Vec<Candidate>,
-    /// Blocks that proved to stand around the matter, and where they stood before.
+    /// Blocks that were reclassified as boilerplate, with their original page part.
     moved: Vec<(usize, PagePart)>,
-    /// Blocks that are named as standing beside it, and as the text of an article.
+    /// Block ranges of elements named as secondary content, and as article text.
     beside: Vec<Range<usize>>,
     articles: Vec<Range<usize>>,
 }
 
 impl Around {
-    /// Notes an element that begins behind so many blocks.
+    /// Records an element that starts after `first` blocks.
     pub(super) fn begin(&mut self, depth: usize, first: usize, name: &[u8], part: Option<Part>) {
-        // Those that lie too deep to be told apart share a depth.
+        // Elements below the depth limit share one depth and cannot be distinguished.
         if self.open.last().is_some_and(|open| open.depth >= depth) {
             return;
         }
@@ -288,20 +288,20 @@ impl Around {
         });
     }
 
-    /// Notes a link.
+    /// Counts a link of the page.
     pub(super) fn link(&mut self, url: &str, is_translation: bool) {
         self.sums.links += 1;
         self.sums.within += usize::from(url.starts_with('#'));
         self.sums.translations += usize::from(is_translation);
     }
 
-    /// Notes a block.
+    /// Adds a block's text to the page's totals.
     pub(super) fn block(&mut self, block: &Block) {
         self.sums.text += block.text.len();
         self.sums.linked += linked(block);
     }
 
-    /// Ends elements from a depth on: blocks of those that are around the matter are told so.
+    /// Closes all elements from a depth on and reclassifies the blocks of boilerplate elements.
     pub(super) fn end(&mut self, depth: usize, blocks: &mut [Block]) {
         while let Some(candidate) = self.open.pop_if(|open| open.depth >= depth) {
             if self.is_around(&candidate) {
@@ -318,7 +318,7 @@ impl Around {
         }
     }
 
-    /// Ends a page of a title.
+    /// Finishes a page with the given title.
     pub(super) fn finish(&mut self, title: &str, blocks: &mut [Block]) {
         self.end(0, blocks);
         self.move_beside(title, blocks);
@@ -326,7 +326,7 @@ impl Around {
         if let Some(title) = linked_before_title(title, blocks) {
             move_out(0..title, blocks, &mut self.moved);
         }
-        // A list of links may be the matter: where nothing else is, it stays.
+        // A list of links may be the main content: restore the list if little else remains.
         for part in [PagePart::Main, PagePart::Article, PagePart::Body] {
             let of_place = blocks.iter().filter(|block| block.place == part);
             if of_place.map(text_of).sum::<usize>() < MIN_TEXT_BYTES {
@@ -336,9 +336,9 @@ impl Around {
         }
     }
 
-    /// Moves what stands beside the matter, unless too little is left then.
+    /// Reclassifies secondary content, unless too little text would remain.
     ///
-    /// Where the title is, there is the matter, whatever it is called.
+    /// An element that contains the page title is kept, whatever the element's name is.
     fn move_beside(&mut self, title: &str, blocks: &mut [Block]) {
         let titles = blocks.iter().enumerate();
         let titles = titles.filter(|(_, block)| is_title(title, block));
@@ -355,19 +355,19 @@ impl Around {
         }
     }
 
-    /// Moves what stands before the title and behind the text of the one article, where there is
-    /// one.
+    /// Reclassifies the blocks before the title and after the text if the page has exactly one
+    /// article.
     fn move_around_article(&mut self, title: &str, blocks: &mut [Block]) {
         let text = |blocks: &[Block]| blocks.iter().map(text_of).sum::<usize>();
         let in_range = |it: &Range<usize>| text(blocks.get(it.clone()).unwrap_or_default());
-        // The outermost end last: what is within them is a part of them.
+        // Only the outermost ranges are kept; nested ranges are part of them.
         let mut articles: Vec<Range<usize>> = Vec::new();
         for range in self.articles.drain(..) {
             while articles.pop_if(|it| it.start >= range.start).is_some() {}
             articles.push(range);
         }
         articles.retain(|it| in_range(it) >= MIN_MATTER_BYTES);
-        // Several are a list of articles, or what several people say.
+        // Several ranges are a list of articles or several readers' comments.
         let [article] = articles.as_slice() else {
             return;
         };
@@ -382,7 +382,7 @@ impl Around {
                 block.place = PagePart::Around;
             }
         }
-        // That is the matter: no links stand in for it.
+        // The article is the main content: link lists need not be restored.
         self.moved.clear();
     }
 
@@ -401,13 +401,13 @@ impl Around {
         let is_translations =
             translations > 1 && text <= translations.saturating_mul(MAX_LANGUAGE_BYTES);
         let is_named = matches!(candidate.part, Some(Part::IfLinked | Part::Beside));
-        // Links may be pictures alone: arrows to the next page.
+        // Links may consist of pictures only, such as arrows to the next page.
         (is_named && links > 0 && is_over(MIN_LINKED_PERCENT))
             || (text > 0 && (is_contents || is_translations))
     }
 }
 
-/// Returns `true` for a main heading, and for one that the title says.
+/// Returns `true` for a main heading or a heading with the text of the page title.
 fn is_title(title: &str, block: &Block) -> bool {
     block.kind == BlockKind::Heading(1) || is_said(title, block)
 }
@@ -416,7 +416,7 @@ fn is_said(title: &str, block: &Block) -> bool {
     block.heading(6).is_some_and(|(_, text)| says(title, text))
 }
 
-/// Returns how many bytes of the matter's text a block has; those of headings do not count.
+/// Returns the number of bytes that a block contributes to the main content; headings count as 0.
 fn text_of(block: &Block) -> usize {
     match (block.place, block.kind) {
         (PagePart::Around, _) | (_, BlockKind::Heading(_)) => 0,
@@ -424,7 +424,7 @@ fn text_of(block: &Block) -> usize {
     }
 }
 
-/// Has blocks stand around the matter, and notes where they stood.
+/// Reclassifies blocks as boilerplate and records their original page part.
 fn move_out(range: Range<usize>, blocks: &mut [Block], moved: &mut Vec<(usize, PagePart)>) {
     let blocks = blocks.iter_mut().enumerate().take(range.end);
     for (at, block) in blocks.skip(range.start) {
@@ -435,7 +435,7 @@ fn move_out(range: Range<usize>, blocks: &mut [Block], moved: &mut Vec<(usize, P
     }
 }
 
-/// Puts blocks back to where they stood.
+/// Restores the original page part of blocks.
 fn restore<'m>(moved: impl IntoIterator<Item = &'m (usize, PagePart)>, blocks: &mut [Block]) {
     for (at, was) in moved {
         if let Some(block) = blocks.get_mut(*at) {
@@ -444,9 +444,9 @@ fn restore<'m>(moved: impl IntoIterator<Item = &'m (usize, PagePart)>, blocks: &
     }
 }
 
-/// Returns where the page's title stands, if mostly links stand before it.
+/// Returns the index of the page title's block if mostly links precede it.
 ///
-/// That is its main heading; on a page without one, the first that its title says too.
+/// The title block is the main heading, or else the first heading that repeats the page title.
 fn linked_before_title(title: &str, blocks: &[Block]) -> Option<usize> {
     let is_shown = |block: &&Block| block.place != PagePart::Around;
     let mut shown = blocks.iter().enumerate().filter(|(_, it)| is_shown(it));
@@ -460,7 +460,7 @@ fn linked_before_title(title: &str, blocks: &[Block]) -> Option<usize> {
     (links * 100 >= text * MIN_LINKED_PERCENT).then_some(at)
 }
 
-/// Returns how many bytes of a block are links.
+/// Returns the number of bytes of link text in a block.
 pub(super) fn linked(block: &Block) -> usize {
     let mut sum = 0;
     let mut from = None;
@@ -478,7 +478,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_in_order_so_that_they_are_found() {
+    fn word_lists_are_sorted_for_binary_search() {
         for words in [&LINKED[..], &BESIDE, &HOLDERS, &KINDS_OF_ARTICLE, &TEXTS] {
             assert!(words.is_sorted());
             assert!(words.iter().all(|word| word.len() <= MAX_WORD_BYTES));
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_the_text_of_an_article_and_what_stands_beside_it() {
+    fn class_names_identify_article_text_and_secondary_content() {
         for (name, is_text, is_other) in [
             ("entry-content", true, false),
             ("c-news__body", true, false),
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_word_by_word() {
+    fn names_are_split_into_words() {
         for (value, told) in [
             ("t-navbar", Some(Part::IfLinked)),
             ("pageMenu x", Some(Part::IfLinked)),

@@ -1,12 +1,12 @@
-//! Names and attributes of the tag that is being read.
+//! Name and attributes of the tag being parsed.
 
-/// Bytes of a tag's or an attribute's name that are kept: more than any that counts.
+/// Maximum length of a stored tag or attribute name, in bytes; all known names are shorter.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Bytes of an attribute's value that are kept.
+/// Maximum length of a stored attribute value, in bytes.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
-/// Attributes that count.
+/// Attributes that the parser evaluates.
 const NAMES: [&[u8]; 24] = [
     b"href",
     b"src",
@@ -34,7 +34,7 @@ const NAMES: [&[u8]; 24] = [
     b"datetime",
 ];
 
-/// Attribute that counts, by its place among the names.
+/// Evaluated attribute, as an index into [`NAMES`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Attribute {
     Href,
@@ -63,7 +63,7 @@ pub(super) enum Attribute {
     DateTime,
 }
 
-/// Attributes of one tag; of one that stands twice, the first counts.
+/// Attributes of one tag. The first of duplicate attributes counts.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Option<Vec<u8>>; NAMES.len()],
@@ -74,7 +74,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     pub(super) fn clear(&mut self) {
-        // Most tags have no attribute that counts, and nothing to be cleared.
+        // Most tags have no evaluated attribute and need no clearing.
         if !self.is_empty {
             self.values.fill(None);
             self.is_empty = true;
@@ -83,7 +83,6 @@ impl Attributes {
         self.current = None;
     }
 
-    /// Begins an attribute.
     pub(super) fn begin(&mut self) {
         self.end();
     }
@@ -92,10 +91,10 @@ impl Attributes {
         self.name.push(part);
     }
 
-    /// Begins the value of the attribute whose name is there.
+    /// Starts the value of the attribute with the current name.
     pub(super) fn begin_value(&mut self) {
         self.current = None;
-        // So XHTML names a language, and SVG a link.
+        // XHTML sets the language with `xml:lang`, and SVG sets links with `xlink:href`.
         let name = match self.name.as_bytes() {
             b"xml:lang" => b"lang",
             b"xlink:href" => b"href",
@@ -119,7 +118,7 @@ impl Attributes {
         }
     }
 
-    /// Ends an attribute, also one without a value.
+    /// Ends an attribute, with or without a value.
     pub(super) fn end(&mut self) {
         if self.current.is_none() && !self.name.as_bytes().is_empty() {
             self.begin_value();
@@ -132,18 +131,18 @@ impl Attributes {
         self.bytes(attribute).is_some()
     }
 
-    /// Returns a value, white space at its ends taken off.
+    /// Returns an attribute's value without white space at both ends.
     pub(super) fn value(&self, attribute: Attribute) -> Option<String> {
         let value = String::from_utf8_lossy(self.bytes(attribute)?);
         Some(value.trim_matches(is_html_space).to_owned())
     }
 
-    /// Returns a value as it stands there, if it is UTF-8.
+    /// Returns an attribute's value unchanged, if valid UTF-8.
     pub(super) fn text(&self, attribute: Attribute) -> Option<&str> {
         str::from_utf8(self.bytes(attribute)?).ok()
     }
 
-    /// Returns a value in lower case.
+    /// Returns an attribute's value in lower case.
     pub(super) fn lower(&self, attribute: Attribute) -> Option<String> {
         self.value(attribute)
             .map(|value| value.to_ascii_lowercase())
@@ -154,12 +153,12 @@ impl Attributes {
     }
 }
 
-/// Returns `true` if HTML takes a character for white space.
+/// Returns `true` if HTML treats a character as white space.
 pub(super) fn is_html_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0C')
 }
 
-/// Name of a tag or an attribute; one that is too long is no name at all.
+/// Name of a tag or an attribute; names over the length limit are treated as empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Name {
     bytes: [u8; MAX_NAME_BYTES],

@@ -1,4 +1,4 @@
-//! From the blocks of a page to its tree.
+//! Construction of a page's content tree from its blocks.
 
 use std::{collections::HashMap, rc::Rc, sync::Arc};
 
@@ -11,24 +11,24 @@ use super::{
 };
 use crate::matter::{Definition, Line, Link, MAX_DEPTH, Matter, Piece, Run, Style, TableCell};
 
-/// Bytes of a cell beyond which a low table without header cells lays out a page.
+/// Minimum cell size, in bytes, that marks a short headerless table as a layout table.
 const MAX_CELL_BYTES: usize = 300;
-/// Rows of a table that lays out a page: its head, its columns, its foot.
+/// Maximum number of rows of a layout table: header, columns and footer.
 const MAX_LAYOUT_ROWS: usize = 3;
-/// Columns of a table of data, at most.
+/// Maximum number of columns of a data table.
 const MAX_COLUMNS: usize = 64;
-/// Bytes of the address of a letter.
+/// Maximum length of a `mailto:` link, in bytes.
 const MAX_MAILTO_BYTES: usize = 500;
 
-/// Builder of the tree of a page.
+/// Builder of a page's content tree.
 pub(super) struct Builder<'p> {
     page: &'p Page,
-    /// Own URL, and the one from which links count; without these, no link is kept.
+    /// Page URL and base URL for links; if missing, all links are dropped.
     urls: Option<(&'p Url, Url)>,
     links: HashMap<u32, Option<Arc<Link>>>,
 }
 
-/// Block, and what it stands in, the outermost first.
+/// Block with its containers, outermost first.
 struct Placed<'p> {
     block: &'p Block,
     path: Rc<[u32]>,
@@ -65,13 +65,13 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Makes pieces of blocks that share all above a depth; `room` bounds how deep they nest.
+    /// Builds pieces from blocks with the same containers above `depth`; `room` limits nesting.
     fn pieces(&mut self, blocks: &[Placed<'p>], depth: usize, room: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for group in groups(blocks, depth) {
             match self.kind(group, depth) {
                 None => pieces.extend(group.iter().filter_map(|placed| self.leaf(placed.block))),
-                // What lies deeper than this is told without what it stands in.
+                // Content below the nesting limit loses its containers.
                 Some(_) if room <= 2 => pieces.extend(self.pieces(group, depth + 1, room)),
                 Some(kind) => self.container(kind, group, depth, room, &mut pieces),
             }
@@ -94,7 +94,7 @@ impl<'p> Builder<'p> {
                 pieces.push(Piece::List { start, items });
             }
             Kind::Item => {
-                // Its list was left out.
+                // The list itself was dropped.
                 let item = self.pieces(group, inner, room - 1);
                 match pieces.last_mut() {
                     Some(Piece::List { items, .. }) => items.push(item),
@@ -109,7 +109,7 @@ impl<'p> Builder<'p> {
                 if all.iter().any(|one| one.is_term) {
                     pieces.push(Piece::Definitions(all));
                 } else {
-                    // Without terms it only sets text in.
+                    // A definition list without terms is only used for indentation.
                     pieces.extend(all.into_iter().flat_map(|one| one.pieces));
                 }
             }
@@ -136,7 +136,7 @@ impl<'p> Builder<'p> {
             let item = self.pieces(group, inner, room);
             match items.last_mut() {
                 _ if item.is_empty() => {}
-                // A list right in a list belongs to the item before it.
+                // A list directly inside a list belongs to the preceding item.
                 Some(last) if !is_item => last.extend(item),
                 _ => items.push(item),
             }
@@ -179,10 +179,10 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Makes a table of data; none of one that lays out a page.
+    /// Builds a data table; returns `None` for a layout table.
     ///
-    /// Such a one has tables or lines of code in it, or one column; or it has few rows, and
-    /// headings or long cells without a header.
+    /// A layout table contains tables or multi-line code, or has one column; or it has few rows and
+    /// contains headings, or long cells but no header.
     fn table(&mut self, group: &[Placed<'p>], depth: usize) -> Option<Piece> {
         let kinds = || {
             group
@@ -245,7 +245,7 @@ impl<'p> Builder<'p> {
         Some(row)
     }
 
-    /// Joins blocks to one line, with an end of line between two.
+    /// Joins blocks into one line, separated by line breaks.
     fn joined(&mut self, blocks: &[Placed<'p>]) -> Line {
         let mut runs = Vec::new();
         for placed in blocks {
@@ -283,7 +283,7 @@ impl<'p> Builder<'p> {
             ..Style::default()
         };
         for span in &block.spans {
-            // White space at the end of the text is gone, and a style may have ended behind it.
+            // Trailing white space was removed, and a style may have ended after it.
             let to = span.at.max(from).min(block.text.len());
             push_text(&mut runs, block.text.get(from..to), &style);
             from = to;
@@ -325,7 +325,7 @@ impl<'p> Builder<'p> {
             None
         });
         if known.is_none() {
-            // A link within the page leads nowhere else.
+            // A link within the page is not kept.
             let url = resolve(base, &link.url).filter(|url| is_web(url) && !is_same(url, own));
             *known = url.map(|url| {
                 Arc::new(Link {
@@ -348,12 +348,12 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// Returns `true` where a paragraph stands for itself, in no list, table or caption.
+/// Returns `true` if a block is a standalone paragraph, outside lists, tables and captions.
 pub(super) fn is_loose(containers: &[Container], number: u32) -> bool {
     path(containers, number).is_empty()
 }
 
-/// Groups blocks by what they stand in at a depth; those that stand in nothing are one group.
+/// Groups blocks by their container at a depth; blocks without a container form one group.
 fn groups<'b, 'p>(
     blocks: &'b [Placed<'p>],
     depth: usize,
@@ -361,11 +361,11 @@ fn groups<'b, 'p>(
     blocks.chunk_by(move |one, next| one.at(depth) == next.at(depth))
 }
 
-/// Returns what a container stands in and itself, the outermost first.
+/// Returns the chain of containers down to the given one, outermost first.
 fn path(containers: &[Container], number: u32) -> Rc<[u32]> {
     let mut path = Vec::new();
     let mut number = number;
-    // Each stands in one that was there before it: the way ends.
+    // A container's parent always has a lower number, so the loop ends.
     while let Some(at) = number.checked_sub(1) {
         path.push(number);
         number = containers.get(at as usize).map_or(0, |it| it.parent);

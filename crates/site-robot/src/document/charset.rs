@@ -1,4 +1,4 @@
-//! Which character set bytes are in, and their text.
+//! Detection of a resource's character encoding, and decoding.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,25 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
 use super::prescan::{EARLY, LATE, declared};
 
-/// Bytes that the guess looks at, from the first on that is no ASCII.
+/// Maximum number of bytes examined to guess the encoding, from the first non-ASCII byte on.
 const MAX_GUESS_BYTES: usize = 256 * 1024;
 
-/// Text of a resource.
+/// Text of a resource, decoded from its character encoding.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DecodedText<'a> {
-    /// The text; what was no character is `U+FFFD`.
+    /// Decoded text; invalid byte sequences become `U+FFFD`.
     pub text: Cow<'a, str>,
-    /// Name of the character set in the WHATWG Encoding Standard, such as `windows-1252`.
+    /// Name of the encoding in the WHATWG Encoding Standard, such as `windows-1252`.
     pub charset: &'static str,
 }
 
-/// Returns the text of bytes in any character set.
+/// Decodes bytes in any character encoding.
 ///
-/// What says which it is, the first that does: a byte order mark, `charset` of
-/// `Content-Type`, the first 1,024 bytes (a `<meta>` of HTML, the declaration of
-/// XML; not looked at when the type is another), the bytes if they are UTF-8, a
-/// `<meta>` in the first 64 KiB, and else a guess, with the top-level domain of
-/// the host as a hint (`jp`).
+/// The first of these determines the encoding: a byte order mark, `charset` in `Content-Type`, a
+/// declaration in the first 1,024 bytes (HTML `<meta>` or XML declaration; skipped for other
+/// types), valid UTF-8, a `<meta>` in the first 64 KiB, or else a guess with the host's top-level
+/// domain (`jp`) as a hint.
 ///
 /// # Example
 ///
@@ -42,7 +41,7 @@ pub fn decode<'a>(
     content_type: Option<&str>,
     tld: Option<&str>,
 ) -> DecodedText<'a> {
-    // A byte order mark wins over what the server says, as it does in browsers (WHATWG Encoding,
+    // A byte order mark overrides the server's `Content-Type`, as in browsers (WHATWG Encoding,
     // "decode").
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, length)) => (encoding, bytes.get(length..).unwrap_or_default()),
@@ -65,7 +64,7 @@ fn encoding_of(bytes: &[u8], content_type: Option<&str>, tld: Option<&str>) -> &
     if let Some(encoding) = declares(EARLY) {
         return encoding;
     }
-    // ISO-2022-JP is ASCII with escapes, so that it would pass for UTF-8.
+    // ISO-2022-JP consists of ASCII with escapes, so it would pass as UTF-8.
     let has_escape = bytes.contains(&0x1B);
     if !has_escape && std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
@@ -73,19 +72,18 @@ fn encoding_of(bytes: &[u8], content_type: Option<&str>, tld: Option<&str>) -> &
     declares(LATE).unwrap_or_else(|| guess(bytes, has_escape, tld))
 }
 
-/// Returns the character set of a label; none of those that only deceive.
+/// Returns the encoding for a label, except the `replacement` encoding.
 pub(super) fn by_label(label: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label).filter(|encoding| *encoding != REPLACEMENT)
 }
 
-/// Returns the value of the first `charset` of a `Content-Type`.
+/// Returns the value of the first `charset` parameter of a `Content-Type`.
 fn charset_parameter(content_type: &str) -> Option<&[u8]> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         let is_charset = name.trim().eq_ignore_ascii_case("charset");
         let value = value.trim().trim_matches(['"', '\'']);
-        // Quotes are those of RFC 9110 §5.6.6; single ones are none, and are written all the
-        // same.
+        // RFC 9110 §5.6.6 allows double quotes only, but servers also send single quotes.
         (is_charset && !value.is_empty()).then_some(value.as_bytes())
     })
 }
@@ -93,7 +91,7 @@ fn charset_parameter(content_type: &str) -> Option<&[u8]> {
 fn has_markup(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     let media_type = media_type.to_ascii_lowercase();
-    // What servers call files whose type they do not know, as `index.html.ja.euc-jp`.
+    // Servers send these types for files of an unknown type, such as `index.html.ja.euc-jp`.
     let is_untold = matches!(media_type.as_str(), "" | "application/octet-stream");
     is_untold || media_type.contains("html") || media_type.contains("xml")
 }
@@ -104,13 +102,13 @@ fn guess(bytes: &[u8], has_escape: bool, tld: Option<&str>) -> &'static Encoding
     } else {
         Encoding::ascii_valid_up_to(bytes)
     };
-    // Two bytes of ASCII tell some letters from signs.
+    // Two preceding ASCII bytes help the detector to distinguish letters from symbols.
     let start = ascii.saturating_sub(2);
     let rest = bytes.get(start..).unwrap_or_default();
     let sample = rest.get(..MAX_GUESS_BYTES).unwrap_or(rest);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, sample.len() == rest.len());
-    // The detector takes no other label, and panics.
+    // The detector panics on other labels.
     let is_label = |tld: &&str| {
         tld.bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

@@ -1,16 +1,16 @@
-//! When a page was published and changed, as it says itself.
+//! Publication and modification dates that a page specifies.
 
 use serde_json::Value;
 use time::{Date, Month, PrimitiveDateTime, Time, UtcOffset};
 
 use super::attributes::{Attribute, Attributes, is_html_space};
 
-/// Bytes of structured data that are looked at.
+/// Maximum size of structured data that is parsed, in bytes.
 const MAX_JSON_BYTES: usize = 256 * 1024;
-/// Things of structured data that are looked at, one in the other.
+/// Maximum nesting depth of structured data that is searched.
 const MAX_JSON_DEPTH: u32 = 4;
 
-/// META tags that say when a page was published, and when it was changed.
+/// META tags with the publication date, and with the modification date.
 const PUBLISHED: [&str; 8] = [
     "article:published_time",
     "datepublished",
@@ -29,7 +29,7 @@ const MODIFIED: [&str; 5] = [
     "og:updated_time",
 ];
 
-/// Words of `class` and `itemprop` by which `<time>` says the same.
+/// Values of `class` and `itemprop` that identify a `<time>` element's date.
 const TIMES: [(&str, Which); 9] = [
     ("datepublished", Which::Published),
     ("dt-published", Which::Published),
@@ -48,19 +48,19 @@ enum Which {
     Modified,
 }
 
-/// Point of time as a page tells it.
+/// Date, or date and time, that a page specifies.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Moment {
-    /// Seconds from 1970 on; of a day, those of its begin.
+    /// Seconds since 1970; midnight (UTC) if only the date is known.
     pub seconds: u64,
-    /// Whether it is a day, of which no more is known.
+    /// Whether only the date is known, without a time.
     pub is_day: bool,
 }
 
 impl Moment {
-    /// Reads a day, or a time with its zone (RFC 3339, and what is usual of ISO 8601 beside it).
+    /// Parses a date, or a time with its zone (RFC 3339 and common forms of ISO 8601).
     ///
-    /// Of a time without a zone the day counts. None before 1970, as of what is no date.
+    /// Without a zone, only the date is used. Returns `None` if invalid or before 1970.
     ///
     /// # Example
     ///
@@ -94,7 +94,7 @@ impl Moment {
     }
 }
 
-/// Reads `2026-03-01`.
+/// Parses a date, such as `2026-03-01`.
 fn day(text: &str) -> Option<Date> {
     let mut parts = text.split('-').map(number);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
@@ -102,7 +102,7 @@ fn day(text: &str) -> Option<Date> {
     Date::from_calendar_date(i32::try_from(year).ok()?, month, u8::try_from(day).ok()?).ok()
 }
 
-/// Reads `12:30`, `12:30:05` or `12:30:05.7`.
+/// Parses a time of day: `12:30`, `12:30:05` or `12:30:05.7`.
 fn time_of_day(text: &str) -> Option<Time> {
     let whole = text.split('.').next().unwrap_or_default();
     let mut parts = whole
@@ -110,11 +110,11 @@ fn time_of_day(text: &str) -> Option<Time> {
         .map(|part| u8::try_from(number(part)?).ok());
     let (hour, minute) = (parts.next()??, parts.next()??);
     let second = parts.next().unwrap_or(Some(0))?;
-    // A leap second is the last of its minute here.
+    // A leap second is treated as the last second of its minute.
     Time::from_hms(hour, minute, second.min(59)).ok()
 }
 
-/// Reads `Z`, `+01:00`, `+0100` or `+01`; none where there is none.
+/// Parses `Z`, `+01:00`, `+0100` or `+01`.
 fn offset(text: &str) -> Option<UtcOffset> {
     if matches!(text, "Z" | "z" | "UTC" | "GMT") {
         return Some(UtcOffset::UTC);
@@ -132,20 +132,20 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Dates of the page that is read, as written: of structured data, of META tags, of its text.
+/// Dates found on the page, as written: in structured data, META tags and text.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
-    /// Structured data that is read.
+    /// JSON-LD text read so far.
     json: Option<Vec<u8>>,
     of_json: [Option<String>; 2],
     of_tags: [Option<String>; 2],
     of_times: [Option<String>; 2],
-    /// What `<time>` says that does not say what it is, and how many do.
+    /// First date of a `<time>` without a known meaning, and the number of such elements.
     plain: (Option<String>, u32),
 }
 
 impl Dates {
-    /// Notes a start tag.
+    /// Records the dates in a `<meta>` or `<time>` tag.
     pub(super) fn tag(&mut self, name: &[u8], tag: &Attributes) {
         match name {
             b"meta" => {
@@ -190,12 +190,11 @@ impl Dates {
         }
     }
 
-    /// Begins structured data.
     pub(super) fn begin_json(&mut self) {
         self.json = Some(Vec::new());
     }
 
-    /// Adds a part of structured data, if some is read.
+    /// Adds a part of structured data, if any is being read.
     pub(super) fn push_json(&mut self, part: &[u8]) {
         if let Some(json) = &mut self.json {
             let room = MAX_JSON_BYTES.saturating_sub(json.len());
@@ -203,7 +202,7 @@ impl Dates {
         }
     }
 
-    /// Ends structured data, if some is read.
+    /// Ends structured data, if any is being read.
     pub(super) fn end_json(&mut self) {
         let json = self.json.take();
         let value = json.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
@@ -212,7 +211,7 @@ impl Dates {
         }
     }
 
-    /// Things of others, such as comments and reviews, stand below the page's own, and do not count.
+    /// Searches structured data for the page's dates; nested items such as comments are ignored.
     fn json(&mut self, value: &Value, depth: u32) {
         match value {
             Value::Array(all) if depth < MAX_JSON_DEPTH => {
@@ -233,7 +232,7 @@ impl Dates {
         }
     }
 
-    /// Returns when the page was published, and when it was changed.
+    /// Returns the publication date and the modification date.
     pub(super) fn take(&mut self) -> [Option<String>; 2] {
         let mut told = std::mem::take(&mut self.of_json);
         for others in [&mut self.of_tags, &mut self.of_times] {
@@ -241,7 +240,7 @@ impl Dates {
                 *date = date.take().or(other.take());
             }
         }
-        // Several may be those of other pages, or of events.
+        // Several dates may belong to other pages or to events.
         if let ([None, None], (Some(only), 1)) = (&told, &self.plain) {
             told = [Some(only.clone()), None];
         }
@@ -249,7 +248,7 @@ impl Dates {
     }
 }
 
-/// Notes the first date of a kind.
+/// Stores a date if it is valid and none is stored yet.
 fn note(date: &mut Option<String>, told: Option<&str>) {
     if date.is_none() {
         let told = told.filter(|told| Moment::read(told).is_some());
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_when_it_was_published_and_changed() {
+    fn publication_and_modification_dates_are_found() {
         let json = "<script type='application/ld+json'>{\"@graph\":[{\"@type\":\"Article\",\
                     \"datePublished\":\"2026-01-02\",\"comment\":{\"dateModified\":\"2026-09-09\"}}]}</script>";
         let tags = "<meta property=article:published_time content=2025-01-01>\
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_times_with_their_zone_are_read() {
+    fn dates_and_times_with_zone_are_parsed() {
         let day = 20_513 * 86_400;
         for (text, seconds) in [
             ("2026-03-01", Some((day, true))),

@@ -1,15 +1,15 @@
-//! Elements, by their meaning for the text around them.
+//! HTML elements, grouped by their effect on the surrounding text.
 
 use html5gum::State;
 
-/// Element by what it does to the text in it and around it.
+/// Effect of an element on the text in and around it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Element {
-    /// Goes on in the same line; also what nobody knows.
+    /// Continues the line; also used for unknown elements.
     Inline,
-    /// Stands in lines of its own.
+    /// Starts and ends on its own line.
     Block,
-    /// `<p>`, which every block ends.
+    /// `<p>`, closed by any block element.
     Paragraph,
     /// `<h1>` to `<h6>`.
     Heading(u8),
@@ -27,9 +27,9 @@ pub(super) enum Element {
     Row,
     /// `<td>` or `<th>`.
     Cell,
-    /// Ends as it begins; `<br>` and `<hr>` apart.
+    /// Element without an end tag, except `<br>` and `<hr>`.
     Void,
-    /// `<br>`.
+    /// Line break, `<br>`.
     LineBreak,
     /// `<hr>`.
     Rule,
@@ -39,13 +39,13 @@ pub(super) enum Element {
     Svg,
     /// `<math>`.
     Math,
-    /// Its content is not shown.
+    /// Element with hidden content.
     Unseen,
-    /// Its text has no tags in it.
+    /// Element that contains text only, no tags.
     Raw(Raw),
 }
 
-/// Element whose text has no tags in it.
+/// Element that contains text only, no tags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Raw {
     Title,
@@ -84,7 +84,7 @@ impl Element {
             b"area" | b"base" | b"basefont" | b"bgsound" | b"col" | b"embed" | b"frame"
             | b"img" | b"input" | b"keygen" | b"link" | b"meta" | b"param" | b"source"
             | b"track" | b"wbr" => Self::Void,
-            // Within most of these stands what is for browsers that cannot show the element itself.
+            // Most of these elements contain fallback content for other browsers.
             b"annotation" | b"annotation-xml" | b"audio" | b"canvas" | b"datalist"
             | b"noscript" | b"object" | b"rp" | b"select" | b"video" => Self::Unseen,
             _ => Self::raw(name).map_or(Self::Inline, Self::Raw),
@@ -103,7 +103,7 @@ impl Element {
         })
     }
 
-    /// Returns `true` if the element stands in lines of its own.
+    /// Returns `true` if the element starts and ends on its own line.
     pub(super) fn is_block(self) -> bool {
         !matches!(
             self,
@@ -118,27 +118,27 @@ impl Element {
         )
     }
 
-    /// Returns `true` if the element never holds anything.
+    /// Returns `true` if the element is always empty.
     pub(super) fn is_void(self) -> bool {
         matches!(self, Self::Void | Self::LineBreak | Self::Rule)
     }
 
-    /// Returns `true` if SVG or `MathML` begins with the element.
+    /// Returns `true` if the element starts SVG or `MathML` content.
     pub(super) fn is_foreign_root(self) -> bool {
         matches!(self, Self::Svg | Self::Math)
     }
 
-    /// Returns `true` if the element ends a `<p>` that is open (WHATWG HTML §13.2.6.4.7).
+    /// Returns `true` if the element closes an open `<p>` (WHATWG HTML §13.2.6.4.7).
     pub(super) fn ends_paragraph(self) -> bool {
         self.is_block() && !matches!(self, Self::RowGroup | Self::Row | Self::Cell)
     }
 
-    /// Returns `true` if an end tag of another element does not reach beyond this one.
+    /// Returns `true` if the end tag of an outer element does not close this element.
     pub(super) fn is_wall(self) -> bool {
         matches!(self, Self::Cell | Self::Table | Self::Template)
     }
 
-    /// Returns `true` if the tag ends SVG and `MathML` around it (WHATWG HTML §13.2.6.5).
+    /// Returns `true` if the tag ends the surrounding SVG or `MathML` (WHATWG HTML §13.2.6.5).
     pub(super) fn breaks_out(self, name: &[u8]) -> bool {
         match self {
             Self::Inline | Self::Void => matches!(
@@ -170,7 +170,7 @@ impl Element {
 }
 
 impl Raw {
-    /// Returns how the tokenizer reads the text.
+    /// Returns the tokenizer state for the element's text.
     pub(super) fn state(self) -> State {
         match self {
             Self::Title => State::RcData,
@@ -179,7 +179,7 @@ impl Raw {
     }
 }
 
-/// Returns `true` if HTML goes on inside of an element of SVG or `MathML`.
+/// Returns `true` if an element of SVG or `MathML` contains HTML again.
 pub(super) fn is_island(name: &[u8]) -> bool {
     matches!(
         name,

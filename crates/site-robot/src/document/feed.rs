@@ -1,19 +1,19 @@
-//! Feeds: RSS and Atom.
+//! Parser of RSS and Atom feeds.
 
 use quick_xml::events::BytesStart;
 
 use super::xml;
 
-/// Entries of one feed that are kept.
+/// Maximum number of entries stored of one feed.
 const MAX_ENTRIES: usize = 10_000;
 
-/// RSS or Atom feed.
+/// Parsed RSS or Atom feed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Feed {
     /// Title of the feed.
     pub title: Option<String>,
-    /// The first 10,000 entries that have a link.
+    /// The feed's first 10,000 entries with a link.
     pub entries: Vec<FeedEntry>,
 }
 
@@ -21,24 +21,24 @@ pub struct Feed {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FeedEntry {
-    /// URL of the page as written.
+    /// URL of the page, as written.
     pub url: String,
-    /// Title of the page.
+    /// Title of the page that the entry describes.
     pub title: Option<String>,
-    /// `updated`, `pubDate` or the like, as written.
+    /// Value of `updated`, `pubDate` or similar, as written.
     pub last_modified: Option<String>,
-    /// `published`, `issued` or `pubDate`, as written.
+    /// Value of `published`, `issued` or `pubDate`, as written.
     pub published: Option<String>,
 }
 
 impl Feed {
-    /// Reads a feed: RSS 0.9 to 2.0, RDF Site Summary, or Atom (RFC 4287).
+    /// Parses a feed: RSS 0.9 to 2.0, RDF Site Summary, or Atom (RFC 4287).
     ///
-    /// None when it is none of them. What cannot be read of it is left out.
+    /// Returns `None` if the text is not a feed. Unreadable parts are skipped.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
         let mut reading = FeedReader::default();
-        // Both closures change it, and neither runs within the other.
+        // Both closures modify the state, but neither runs inside the other.
         let reader = std::cell::RefCell::new(&mut reading);
         xml::read(
             text,
@@ -53,10 +53,10 @@ impl Feed {
 struct FeedReader {
     is_feed: bool,
     feed: Feed,
-    /// Depth of the entry that is open.
+    /// Nesting depth of the feed entry being read.
     entry: Option<usize>,
     current: FeedEntry,
-    /// `guid`, which is a link where no link is.
+    /// Value of `guid`, used as the link if the entry has no other.
     guid: Option<String>,
     is_guid_link: bool,
 }
@@ -73,7 +73,7 @@ impl FeedReader {
             ("item" | "entry", None) => self.entry = Some(depth),
             ("link", Some(entry)) if depth == entry + 1 => self.atom_link(tag),
             ("guid", Some(_)) => {
-                // RSS 2.0: a `guid` is a permanent link unless it says that it is none.
+                // RSS 2.0: a `guid` is a permanent link unless `isPermaLink` is `false`.
                 self.is_guid_link =
                     xml::attribute(tag, "isPermaLink").is_none_or(|it| it != "false");
             }
@@ -83,7 +83,7 @@ impl FeedReader {
     }
 
     fn atom_link(&mut self, tag: &BytesStart<'_>) {
-        // RFC 4287 §4.2.7.2: a link without `rel` is an alternate one.
+        // RFC 4287 §4.2.7.2: a link without `rel` is an alternate link.
         let is_page = xml::attribute(tag, "rel").is_none_or(|rel| rel == "alternate");
         if let (true, true, Some(url)) = (
             is_page,
@@ -116,8 +116,8 @@ impl FeedReader {
                 }
                 _ => {}
             },
-            // A feed's own title: at depth 1 in Atom, at 2 in RSS, where that of its image is
-            // deeper.
+            // The feed's title is at depth 1 in Atom and at depth 2 in RSS; the title of its image
+            // is deeper.
             None if name == "title" && depth <= 2 && self.feed.title.is_none() => {
                 self.feed.title = some();
             }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn rss_names_pages_by_link_or_guid() {
+    fn rss_entries_link_by_link_or_guid() {
         let feed = Feed::read(
             "<?xml version='1.0'?><rss version='2.0'><channel><title>News &amp; more</title>\
              <link>http://h/</link>\
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn atom_names_pages_by_alternate_links() {
+    fn atom_entries_link_by_alternate_links() {
         let feed = Feed::read(
             "<feed xmlns='http://www.w3.org/2005/Atom'><title>T</title><link href='http://h/'/>\
              <entry><link rel='self' href='http://h/e'/><link href='http://h/1'/>\
@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn rdf_names_pages_beside_the_channel() {
+    fn rdf_items_outside_the_channel_are_read() {
         let rdf = "<rdf:RDF xmlns:rdf='r'><channel><title>T</title></channel>\
                    <item rdf:about='a'><link>http://h/1</link></item></rdf:RDF>";
         assert_eq!(urls(rdf), ["http://h/1"]);
     }
 
     #[test]
-    fn what_is_no_feed_is_none() {
+    fn other_documents_are_not_feeds() {
         for text in ["", "text", "<urlset/>", "<html><item/></html>", "<"] {
             assert_eq!(Feed::read(text), None, "{text:?}");
         }

@@ -1,6 +1,6 @@
-//! White space, and where text may be cut.
+//! White space folding and text truncation.
 
-/// Text whose runs of white space are one space, and none at its ends.
+/// Text with each run of white space folded into one space, and none at either end.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
     bytes: Vec<u8>,
@@ -8,7 +8,7 @@ pub(super) struct Folded {
 }
 
 impl Folded {
-    /// Adds text; parts of words join.
+    /// Adds text; a word may continue across calls.
     pub(super) fn push(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some(first) = rest.first() {
@@ -28,29 +28,28 @@ impl Folded {
         }
     }
 
-    /// Adds text as it is.
+    /// Appends text without folding white space.
     pub(super) fn push_verbatim(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
     }
 
-    /// Begins another line of text that is kept as it is.
+    /// Starts a new line of preformatted text.
     pub(super) fn break_line(&mut self) {
         if !self.bytes.is_empty() && !self.bytes.ends_with(b"\n") {
             self.bytes.push(b'\n');
         }
     }
 
-    /// Returns where the next word will begin.
+    /// Returns the byte position at which the next word will start.
     pub(super) fn position(&self) -> usize {
         self.bytes.len() + usize::from(self.is_spaced && !self.bytes.is_empty())
     }
 
-    /// Returns where the text ends.
     pub(super) fn end(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Sets what follows off from what went before.
+    /// Separates the next text from the previous text by a space.
     pub(super) fn space(&mut self) {
         self.is_spaced = true;
     }
@@ -59,7 +58,7 @@ impl Folded {
         self.bytes.is_empty()
     }
 
-    /// Returns the text and starts anew.
+    /// Returns the text and resets the buffer.
     pub(super) fn take(&mut self) -> String {
         self.is_spaced = false;
         let bytes = std::mem::take(&mut self.bytes);
@@ -70,7 +69,7 @@ impl Folded {
     }
 }
 
-/// Returns how much of a text needs no folding: words, with one space between two.
+/// Returns the length of the prefix that needs no folding: words separated by single spaces.
 fn folded_length(text: &[u8]) -> usize {
     let mut before = 0;
     for (at, byte) in text.iter().enumerate().skip(plain_length(text)) {
@@ -85,8 +84,7 @@ fn folded_length(text: &[u8]) -> usize {
     text.len() - usize::from(before == b' ')
 }
 
-/// Returns a length up to which certainly nothing needs folding; many bytes are looked at
-/// at once.
+/// Returns a length up to which nothing needs folding. Fast path that compares many bytes together.
 fn plain_length(text: &[u8]) -> usize {
     const PIECE: usize = 64;
     let is_plain = |piece: &&[u8]| {
@@ -94,19 +92,18 @@ fn plain_length(text: &[u8]) -> usize {
         let is_plain = |(one, next): (&u8, &u8)| {
             *one >= b' ' && *next >= b' ' && (*one != b' ' || *next != b' ')
         };
-        // Not `all`: it ends at the first, so that the compiler could not compare many bytes at
-        // once.
+        // Not `all`: its early exit would prevent the compiler from vectorizing the comparison.
         pairs.fold(true, |all, pair| all & is_plain(pair))
     };
-    // Each piece ends with the byte that the next one begins with.
+    // Pieces overlap by one byte.
     let pieces = text.windows(PIECE + 1).step_by(PIECE);
     pieces.take_while(is_plain).count() * PIECE
 }
 
-/// Cuts text after so many characters, at the end of a word.
+/// Truncates text to a number of characters, at a word boundary.
 ///
-/// A word that is longer than what stands before it is cut within: not every
-/// script has spaces. White space at the end is taken off.
+/// A word longer than the text before it is cut in the middle, because not every script has spaces.
+/// Trailing white space is removed.
 ///
 /// # Example
 ///
@@ -124,7 +121,7 @@ pub fn shorten(text: &str, max_chars: usize) -> &str {
     }
 }
 
-/// Cuts text after so many bytes, as [`shorten`] does after characters.
+/// Truncates text to a number of bytes, at a word boundary like [`shorten`].
 pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text.trim_end();
@@ -132,7 +129,7 @@ pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
     cut_at_word(text, text.floor_char_boundary(max_bytes))
 }
 
-/// Cuts text of which more than `end` bytes are there.
+/// Truncates text that is longer than `end` bytes.
 fn cut_at_word(text: &str, end: usize) -> &str {
     let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
     if rest.starts_with(char::is_whitespace) {
@@ -149,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_white_space_are_one_space_and_none_at_the_ends() {
+    fn white_space_is_folded_and_trimmed() {
         let mut folded = Folded::default();
         for part in [" \n a", "b \t", "\r\n c", "  "] {
             folded.push(part.as_bytes());

@@ -1,4 +1,4 @@
-//! The main matter of a page: what it says without what stands around it.
+//! Main content of a page, without the boilerplate around it.
 
 use url::Url;
 
@@ -9,40 +9,39 @@ use super::{
 };
 use crate::matter::{Matter, SaidLine, first_sentence};
 
-/// Part of a page that is told.
+/// Selection of a page's blocks: all, or only the main content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PageMatter {
-    /// All of it.
+    /// All blocks of the page.
     All,
-    /// Its main matter: what stands in `<main>`. Where there is none it is the articles, if
-    /// they are more than teasers, else all but navigation, headers and footers. What a class
-    /// names as comments, advertisements and the like is none where enough is left; of what
-    /// names itself the text of the one article, that is all. Of a page that has nothing else,
-    /// it is all.
+    /// The main content: the `<main>` element; else the articles, if they are more than teasers;
+    /// else everything except navigation, headers and footers. Comments, advertisements and similar
+    /// elements, recognized by class, are excluded if enough text remains. If exactly one element
+    /// is named as article text, only that is included. If nothing remains, the complete page.
     Main,
 }
 
 impl Page {
-    /// Returns what the page says, as a tree; its links lead where the page's own do.
+    /// Returns the page content as a tree, with links resolved against the page's base URL.
     pub fn matter(&self, part: PageMatter, own: &Url) -> Matter {
         self.build(part, Some(own))
     }
 
-    /// Returns the text of the main matter: a block a line, a table's row a line with tabs.
+    /// Returns the text of the main content, one line per block and tab-separated table rows.
     pub fn main_text(&self) -> String {
         self.build(PageMatter::Main, None).told('\t', None).text
     }
 
-    /// Returns level and text of each heading of the main matter down to a level.
+    /// Returns level and text of the headings in the main content, down to a level.
     pub fn main_headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
         self.main_blocks()
             .filter_map(move |block| block.heading(max_level))
     }
 
-    /// Returns the first paragraph of the main matter that is a sentence, else the first.
+    /// Returns the first sentence-like paragraph of the main content, or else the first paragraph.
     ///
-    /// Cells, items of lists, captions and code are no paragraphs, nor is what consists of links.
-    /// What stands under the heading that the title says comes first.
+    /// Cells, list items, captions, code and blocks of links are skipped. Paragraphs under the
+    /// heading that repeats the title take precedence.
     pub fn first_sentence(&self) -> Option<&str> {
         let lines = self.main_blocks().filter_map(|block| {
             let level = match block.kind {
@@ -74,7 +73,7 @@ impl Page {
             .filter(move |block| is_matter(block.place))
     }
 
-    /// Returns which places hold the main matter.
+    /// Returns a predicate for the page parts that hold the main content.
     fn places(&self) -> fn(PagePart) -> bool {
         let bytes = |wanted: PagePart| {
             let blocks = self.blocks.iter().filter(|block| block.place == wanted);
@@ -84,7 +83,7 @@ impl Page {
         if bytes(PagePart::Main) > 0 {
             |place| place == PagePart::Main
         } else if articles > 0 && articles.saturating_mul(ARTICLES_SHARE) >= articles + other {
-            // Less than that are teasers, which lead to articles elsewhere.
+            // With a smaller share, the articles are teasers that link to other pages.
             |place| place == PagePart::Article
         } else if articles + other > 0 {
             |place| place != PagePart::Around
@@ -95,7 +94,7 @@ impl Page {
 }
 
 impl Block {
-    /// Returns level and text of a heading down to a level.
+    /// Returns level and text of a heading, down to a level.
     pub(super) fn heading(&self, max_level: u8) -> Option<(u8, &str)> {
         match self.kind {
             BlockKind::Heading(level) if level <= max_level => Some((level, &self.text)),
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_main_part_is_the_matter() {
+    fn main_element_is_the_main_content() {
         let page = Page::read(
             "<a href=#m>Skip</a><header>Site</header><article>Teaser</article>\
              <main><nav>Trail</nav><h1>Head</h1><article>Text</article></main><p>Loose<footer>Foot</footer>",
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn articles_are_the_matter_unless_they_are_teasers() {
+    fn articles_are_the_main_content_unless_teasers() {
         let long = "A long text of the page. ".repeat(9);
         let long = long.trim_end();
         let article = format!("<div>Menu</div><article><p>{long}</article>");
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn without_marks_it_is_all_but_what_stands_around() {
+    fn unmarked_page_is_content_except_boilerplate() {
         assert_eq!(
             main_text("<nav>Menu</nav><p>Text<footer>Foot</footer>"),
             "Text"
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_tells_what_stands_around() {
+    fn classes_mark_boilerplate() {
         for class in [
             "Breadcrumbs",
             "a breadcrumb b",
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_like_navigation_is_around_if_it_consists_of_links() {
+    fn navigation_names_need_links_to_count() {
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let links = "<h4>Sea</h4><a href=/a>Tides of the sea</a> <a href=/b>Winds of the sea</a>";
         let told = "Salt is what the sea leaves when the sun has taken the water away.";
@@ -175,7 +174,7 @@ mod tests {
         ] {
             let html = format!("<div {around}>{links}</div>{text}");
             assert_eq!(main_text(&html), told, "{around}");
-            // What says something is no navigation, whatever it is called.
+            // Text content is not navigation, whatever its class.
             let html = format!("<div {around}>{text}</p><a href=/a>Tides</a></div>");
             assert_eq!(main_text(&html), format!("{told}\nTides"), "{around}");
         }
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn links_before_the_title_and_to_translations_are_around() {
+    fn links_before_title_and_translations_are_boilerplate() {
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let before =
             "<table><tr><td>[<a href=/o>Overview</a>][<a href=/t>Types</a>]<td>Unit</table>";
@@ -193,7 +192,7 @@ mod tests {
         let html =
             format!("<p>A preface that says what is to come.<a href=/t>T</a><h1>Salt</h1>{text}");
         assert!(main_text(&html).starts_with("A preface"));
-        // On a page without a main heading, the one that says what the title says.
+        // On a page without a main heading, the heading that repeats the title counts.
         let html = format!("<title>Salt | Sea</title>{before}<h2>Salt</h2>{text}");
         assert!(main_text(&html).starts_with("Salt\nSalt is"));
         let html = format!("<title>Sea</title>{before}<h2>Salt</h2>{text}");
@@ -203,14 +202,14 @@ mod tests {
         assert!(main_text(&format!("{text}{languages}")).ends_with("away."));
     }
 
-    /// Text of a page that says enough.
+    /// Returns text long enough to be the main content.
     fn long() -> String {
         let sentence = "Salt is what the sea leaves when the sun has taken the water away. ";
         format!("<p>{}</p>", sentence.repeat(10))
     }
 
     #[test]
-    fn what_others_say_and_advertise_stands_beside_what_the_page_says() {
+    fn comments_and_ads_are_secondary_content() {
         let (long, other) = (long(), "<h3>Ann</h3><p>I have never seen it.</p>");
         for class in [
             "comments",
@@ -220,10 +219,10 @@ mod tests {
         ] {
             let html = format!("<h1>Salt</h1>{long}<div class='{class}'>{other}</div>");
             assert!(!main_text(&html).contains("never"), "{class}");
-            // Where the page says little, it may be what others say: a forum.
+            // On a page with little other text, the comments may be the content, as in a forum.
             let html = format!("<h1>Salt</h1><div class='{class}'>{other}</div>");
             assert!(main_text(&html).contains("never"), "{class}");
-            // Where the title stands, there is the matter.
+            // The element that contains the title is the main content.
             let html = format!("{long}<div class='{class}'><h1>Salt</h1>{other}</div>");
             assert!(main_text(&html).contains("never"), "{class}");
             let html = format!(
@@ -240,14 +239,14 @@ mod tests {
             let html = format!("<h1>Salt</h1>{long}{box_of_it}{other}");
             assert!(main_text(&html).contains("never"), "{box_of_it}");
         }
-        // The inner one counts where the outer one is none.
+        // The inner element counts if the outer element does not.
         let html =
             format!("<div class=social><h1>Salt</h1>{long}<div class=comment>{other}</div></div>");
         assert!(main_text(&html).ends_with("water away."));
     }
 
     #[test]
-    fn the_text_of_the_one_article_is_the_matter_with_what_leads_to_it() {
+    fn single_article_text_and_its_title_are_the_main_content() {
         let long = long();
         let head = "<p>The harbour today</p><h1>Salt</h1><p>How it is made.</p>";
         let foot = "<p>Read on in our other papers, each week.</p>";
@@ -265,7 +264,7 @@ mod tests {
             let told = main_text(&format!("{head}{text}{long}{end}{foot}"));
             assert!(told.starts_with("Salt\nHow it is made.\nSalt is"), "{told}");
             assert!(told.ends_with("water away."), "{told}");
-            // Of several, or one that says little of the page, none is the matter alone.
+            // With several articles or a small one, no article is the main content.
             let told = main_text(&format!("{head}{text}{long}{end}{text}{long}{end}{foot}"));
             assert!(
                 told.starts_with("The harbour") && told.ends_with("week."),
@@ -277,7 +276,7 @@ mod tests {
                 "{told}"
             );
         }
-        // Where another part has nothing but links, these do not take its place.
+        // Other parts that contain only links do not replace the article.
         let links =
             "<main><div class=menu><a href=/t>Tides of the sea</a></div><p>In short.</main>";
         let told = main_text(&format!("{links}<div class=post-body>{long}</div>"));
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_of_the_page_itself_are_around() {
+    fn table_of_contents_is_boilerplate() {
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let contents =
             "<ul><li><a href=#a>One</a><li><a href=#b>Two</a><li><a href=#c>Three</a></ul>";
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_to_other_pages_are_around() {
+    fn arrows_to_other_pages_are_boilerplate() {
         let arrow = "<a href=/b><img src=/next.png alt=Next></a>";
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let own = Url::parse("https://example.org/a").unwrap();
@@ -313,11 +312,11 @@ mod tests {
         let html = format!("<div class=spirit-nav>{arrow}</div>{text}");
         assert_eq!(pieces(&html), pieces(text));
         let html = format!("<div class=plate>{arrow}</div>{text}");
-        assert_eq!(pieces(&html).len(), 2, "a picture of the page's own");
+        assert_eq!(pieces(&html).len(), 2, "the page's own picture is kept");
     }
 
     #[test]
-    fn a_page_is_summed_up_by_what_stands_under_its_title() {
+    fn first_sentence_is_taken_from_below_the_title() {
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let told = "Salt is what the sea leaves when the sun has taken the water away.";
         let site = "<div>The library of the harbour, since 1843.</div>";
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_links_is_the_matter_where_nothing_else_is() {
+    fn list_of_links_is_content_if_nothing_else_remains() {
         let html =
             "<h1>Index</h1><p>21 pages<div class=menu><a href=/a>Salt</a><a href=/b>Sea</a></div>";
         assert_eq!(main_text(html), "Index\n21 pages\nSaltSea");
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_without_end_are_read_in_time() {
+    fn endless_elements_are_read_in_linear_time() {
         let html = "<div class=menu><a href=#a>x</a>".repeat(20_000);
         assert!(main_text(&html).starts_with('x'));
         let html = "<div class='comments entry-content'><p>x".repeat(20_000);
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_data_are_lines() {
+    fn data_rows_become_lines() {
         let table = "<table><tr><th>Tide<th>Height<tr><td>High<td>4 m<tr><td><td>1 m</table><p>End";
         assert_eq!(main_text(table), "Tide\tHeight\nHigh\t4 m\n\t1 m\nEnd");
         let gap = "<table><tr><td>a<td><td>c<tr><td><td>b<td>c</table>";
@@ -364,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_lay_out_a_page_are_none() {
+    fn layout_rows_do_not_become_lines() {
         let layout = "<table><tr><td>Menu<td><h1>Head</h1><p>One<p>Two</table>";
         assert_eq!(main_text(layout), "Menu\nHead\nOne\nTwo");
         let nested = "<table><tr><td>a<td>b<table><tr><td>c<td>d</table>e</table>";

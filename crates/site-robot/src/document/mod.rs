@@ -1,9 +1,9 @@
-//! Parsing of resources: character set, text, links, headings, META tags.
+//! Parsing of fetched resources: character encoding, text, links, headings, META tags.
 //!
-//! Bytes from any server: reading ends in time proportional to their number and
-//! never fails; what is wrong is read as browsers do. [`decode`] makes text of
-//! bytes, [`Page`] reads HTML, [`Sitemap`] and [`Feed`] read XML, [`urls_in_text`]
-//! reads plain text, and [`resolve`] makes one normal URL of each link found.
+//! Input comes from arbitrary servers: parsing takes time proportional to the size, never fails,
+//! and handles errors as browsers do. [`decode`] decodes bytes, [`Page`] parses HTML, [`Sitemap`]
+//! and [`Feed`] parse XML, [`urls_in_text`] finds URLs in plain text, and [`resolve`] normalizes
+//! links.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Elements that are open.
+//! Stack of open elements.
 
 use super::{
     elements::{Element, is_island},
@@ -6,17 +6,17 @@ use super::{
     structure::Inline,
 };
 
-/// Elements inside of each other that are told apart, at most; browsers stop at 512.
+/// Maximum number of nested elements that are tracked; browsers stop at 512.
 const MAX_DEPTH: usize = 256;
 
-/// Elements that are open, as far as they change what text means.
+/// Open elements, as far as they affect the meaning of text.
 ///
-/// It is no tree builder: it knows which end tags may be left out and which
-/// elements an end tag ends, and bounds its memory and the time a tag takes.
+/// Not a full tree builder: handles omitted end tags and the elements that an end tag closes, in
+/// bounded memory and time per tag.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     stack: Vec<OpenElement>,
-    /// Elements open beyond the deepest that is kept.
+    /// Number of open elements beyond the maximum depth.
     beyond: usize,
     hidden: Option<usize>,
     template: Option<usize>,
@@ -31,37 +31,34 @@ pub(super) struct OpenElements {
 /// Traits of an element, from its start tag.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traits {
-    /// Not shown.
     pub(super) is_hidden: bool,
-    /// Section, whose header and footer are its own.
+    /// Whether the element is a section, with its own header and footer.
     pub(super) is_section: bool,
-    /// Part of the page that it is.
+    /// Page part that the element forms.
     pub(super) part: Option<Part>,
-    /// Style of the text in it.
     pub(super) style: Inline,
-    /// Container that its blocks stand in.
     pub(super) container: u32,
 }
 
-/// Part of a page, as its element or its role says.
+/// Page part, derived from an element's name or role.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
     Main,
     Article,
-    /// Navigation and the like.
+    /// Navigation and other boilerplate.
     Around,
-    /// Header or footer, of the page unless of a section.
+    /// Header or footer of the page, unless inside a section.
     Edge,
-    /// Navigation if it consists of links.
+    /// Navigation, if the element consists of links.
     IfLinked,
-    /// Beside the matter of a page that has enough of it.
+    /// Secondary content, excluded if enough other text remains.
     Beside,
-    /// Text of an article, by its name.
+    /// Text of an article, by class or id.
     ArticleText,
 }
 
 impl Part {
-    /// Returns `true` where the rest of the page cannot change it.
+    /// Returns `true` if the rest of the page cannot change the classification.
     pub(super) fn is_sure(self) -> bool {
         !matches!(self, Self::IfLinked | Self::Beside | Self::ArticleText)
     }
@@ -71,7 +68,7 @@ impl Part {
 struct OpenElement {
     name: u64,
     element: Element,
-    /// Whether it is one of SVG or `MathML`.
+    /// Whether the element belongs to SVG or `MathML`.
     is_foreign: bool,
     is_island: bool,
     style: Inline,
@@ -79,54 +76,54 @@ struct OpenElement {
 }
 
 impl OpenElements {
-    /// Returns how many elements are open.
+    /// Returns the number of open elements.
     pub(super) fn depth(&self) -> usize {
         self.stack.len()
     }
 
-    /// Returns the style of text here.
+    /// Returns the text style at the current position.
     pub(super) fn style(&self) -> Inline {
         self.stack.last().map(|open| open.style).unwrap_or_default()
     }
 
-    /// Returns the container that blocks here stand in.
+    /// Returns the container of blocks at the current position.
     pub(super) fn container(&self) -> u32 {
         self.stack.last().map_or(0, |open| open.container)
     }
 
-    /// Returns `true` if lines and blanks count here.
+    /// Returns `true` if white space is significant at the current position.
     pub(super) fn is_pre(&self) -> bool {
         self.pre.is_some()
     }
 
-    /// Returns `true` if lines and blanks still count when elements from one on end.
+    /// Returns `true` if white space stays significant after closing the elements from `depth` on.
     pub(super) fn is_pre_after(&self, depth: usize) -> bool {
         self.pre.is_some_and(|at| at < depth)
     }
 
-    /// Returns `true` if a tag here is none of HTML.
+    /// Returns `true` if a tag at the current position belongs to SVG or `MathML`.
     pub(super) fn is_foreign(&self) -> bool {
         let last = self.stack.last();
         last.is_some_and(|open| open.is_foreign && !open.is_island)
     }
 
-    /// Returns `true` if what stands here is not shown.
+    /// Returns `true` if content at the current position is hidden.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden.is_some()
     }
 
-    /// Returns `true` if what stands here is no part of the page.
+    /// Returns `true` if content at the current position belongs to a template, not to the page.
     pub(super) fn is_in_template(&self) -> bool {
         self.template.is_some()
     }
 
-    /// Returns where the heading begins that an element ends, which belongs behind it.
+    /// Returns the depth of the open heading if the element closes the heading.
     pub(super) fn heading_ended_by(&self, element: Element) -> Option<usize> {
         let belongs_behind = matches!(element, Element::Paragraph | Element::List | Element::Table);
         self.heading.map(|(at, _)| at).filter(|_| belongs_behind)
     }
 
-    /// Returns the level of the heading that is open.
+    /// Returns the level of the open heading.
     pub(super) fn heading(&self) -> Option<u8> {
         self.heading.map(|(_, level)| level)
     }
@@ -143,7 +140,7 @@ impl OpenElements {
         }
     }
 
-    /// Returns where the elements begin that a start tag ends without saying so.
+    /// Returns the depth from which a start tag implicitly closes elements.
     pub(super) fn ended_by(&self, element: Element, name: &[u8]) -> usize {
         let depth = self.stack.len();
         if self.is_foreign() {
@@ -187,9 +184,9 @@ impl OpenElements {
         }
     }
 
-    /// Returns where the elements begin that an end tag ends, if it ends any.
+    /// Returns the depth from which an end tag closes elements, if it closes any.
     pub(super) fn ended_by_end(&self, element: Element, name: &[u8]) -> Option<usize> {
-        // What lies deeper than the elements that are kept ends before them.
+        // Elements beyond the tracked depth end before the tracked ones.
         if self.beyond > 0 {
             return None;
         }
@@ -219,7 +216,6 @@ impl OpenElements {
         None
     }
 
-    /// Opens an element.
     pub(super) fn push(&mut self, element: Element, name: &[u8], traits: Traits) {
         let at = self.stack.len();
         if at >= MAX_DEPTH {
@@ -235,7 +231,7 @@ impl OpenElements {
             style: traits.style,
             container: traits.container,
         });
-        // The outermost counts: it ends last, and what is in it before.
+        // The outermost element counts, because it ends last.
         let set = |mark: &mut Option<usize>, is: bool| {
             if is && mark.is_none() {
                 *mark = Some(at);
@@ -265,12 +261,12 @@ impl OpenElements {
         }
     }
 
-    /// Ends an element that is deeper than those kept.
+    /// Closes an element beyond the tracked depth.
     pub(super) fn end_beyond(&mut self) {
         self.beyond = self.beyond.saturating_sub(1);
     }
 
-    /// Ends all elements from one on.
+    /// Closes all elements from `depth` on.
     pub(super) fn truncate(&mut self, depth: usize) {
         if depth >= self.stack.len() {
             return;
@@ -291,20 +287,20 @@ impl OpenElements {
         self.heading.take_if(|(at, _)| *at >= depth);
     }
 
-    /// Returns `true` if any block that is shown is among the elements from one on.
+    /// Returns `true` if any visible element from `depth` on is a block.
     pub(super) fn has_block_from(&self, depth: usize) -> bool {
         let shown = self.hidden.unwrap_or(self.stack.len());
         let ended = self.stack.get(depth..shown).unwrap_or_default();
         ended.iter().any(|open| open.element.is_block())
     }
 
-    /// Returns the level of the heading that stays open when elements from one on end.
+    /// Returns the level of the heading that stays open after closing the elements from `depth` on.
     pub(super) fn heading_after(&self, depth: usize) -> Option<u8> {
         self.heading
             .and_then(|(at, level)| (at < depth).then_some(level))
     }
 
-    /// Returns `true` if a part of the page ends with the elements from one on.
+    /// Returns `true` if closing the elements from `depth` on ends a page part.
     pub(super) fn has_part_from(&self, depth: usize) -> bool {
         [self.around, self.main, self.article]
             .into_iter()
@@ -312,7 +308,7 @@ impl OpenElements {
             .any(|at| at >= depth && self.hidden.is_none_or(|hidden| at < hidden))
     }
 
-    /// Returns where the outermost wanted element in reach begins, else `end`.
+    /// Returns the depth of the outermost wanted element before a wall, else `end`.
     fn inside(
         &self,
         end: usize,
@@ -335,7 +331,7 @@ fn is_table(element: Element) -> bool {
     matches!(element, Element::Table | Element::Template)
 }
 
-/// Returns a number for a name (FNV-1a); that two share one does no harm.
+/// Returns a hash of a name (FNV-1a); collisions are harmless.
 fn key(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! HTML pages, read in one pass.
+//! HTML pages, parsed in one pass.
 
 use url::Url;
 
@@ -8,19 +8,18 @@ use super::{
     structure::{Container, Span},
 };
 
-/// HTML page, read once.
+/// Parsed HTML page.
 ///
-/// Of a page without end the first 10,000 links, 50,000 blocks and 1,000 META
-/// tags are kept. Text is what a reader sees: scripts, styles, templates, SVG,
-/// `<noscript>`, form controls' values, and elements with `hidden`, `display:none`,
-/// `aria-hidden="true"` or `data-nosnippet` of their own have none. References are decoded; inline
-/// elements are joined as they are shown (`<b>a</b>b` is `ab`).
+/// Keeps at most 10,000 links, 50,000 blocks and 1,000 META tags. Text is what a reader sees,
+/// without scripts, styles, templates, SVG, `<noscript>`, form control values, and elements with
+/// `hidden`, `display:none`, `aria-hidden="true"` or `data-nosnippet`. Character references are
+/// decoded, and inline elements are joined as displayed (`<b>a</b>b` is `ab`).
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Page {
-    /// Text of `<title>`, white space folded; none when it is empty.
+    /// Text of `<title>`, with white space folded; `None` if empty.
     pub title: Option<String>,
-    /// META tags with a name, `property` or `http-equiv`, in order.
+    /// META tags with a `name`, `property` or `http-equiv`, in document order.
     pub metas: Vec<Meta>,
     /// `href` of the first `<base>`.
     pub base: Option<String>,
@@ -28,49 +27,49 @@ pub struct Page {
     pub language: Option<String>,
     /// `href` of `<link rel=canonical>`.
     pub canonical: Option<String>,
-    /// When it was published, as it says itself and as written; see [`Moment`](super::Moment).
+    /// Publication date as written on the page; see [`Moment`](super::Moment).
     pub published: Option<String>,
-    /// When it was changed, likewise.
+    /// Modification date as written on the page; see [`Moment`](super::Moment).
     pub modified: Option<String>,
-    /// Links as written, in order.
+    /// Links as written, in document order.
     pub links: Vec<Link>,
-    /// Headings and paragraphs that a reader sees, in order.
+    /// Visible headings and paragraphs, in document order.
     pub blocks: Vec<Block>,
-    /// Whether it shows a field for a password.
+    /// Whether the page shows a password field.
     pub asks_password: bool,
-    /// What blocks stand in.
+    /// Containers of the blocks: lists, tables and the like.
     pub(super) containers: Vec<Container>,
 }
 
-/// META tag.
+/// META tag of an HTML page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Meta {
-    /// Name, in lower case.
+    /// Name of the META tag, in lower case.
     pub name: String,
-    /// Content as written, references decoded.
+    /// Content of the META tag as written, with character references decoded.
     pub content: String,
-    /// Whether it is an `http-equiv`.
+    /// Whether the tag is an `http-equiv`.
     pub is_http_equiv: bool,
 }
 
-/// Link to another resource.
+/// Link from an HTML page to another resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Link {
-    /// URL as written, white space at its ends taken off.
+    /// URL of the link as written, without white space at both ends.
     pub url: String,
-    /// Where it stands.
+    /// Kind of element that contains the link.
     pub kind: LinkKind,
-    /// Whether its `rel` holds `nofollow`.
+    /// Whether `rel` contains `nofollow`.
     pub is_nofollow: bool,
-    /// Language of what it leads to, as `hreflang` says, in lower case.
+    /// Language of the link target (`hreflang`), in lower case.
     pub language: Option<String>,
-    /// Media type that its `type` names, in lower case.
+    /// Media type of the link target (`type`), in lower case.
     pub media_type: Option<String>,
 }
 
-/// Kind of element or tag that holds a link.
+/// Kind of element or tag that contains a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LinkKind {
@@ -80,69 +79,69 @@ pub enum LinkKind {
     Frame,
     /// `<link>` to another page: next, prev, alternate, contents and the like.
     Relation,
-    /// META refresh.
+    /// META refresh to another URL.
     Refresh,
 }
 
-/// Piece of text, a verbatim part of what a reader sees; of code alone, lines and blanks count.
+/// Block of visible text, verbatim. White space is significant in code only.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Block {
-    /// The text; empty where there is nothing but pictures.
+    /// Text of the block; empty if the block contains only pictures.
     pub text: String,
-    /// Kind.
+    /// Kind of the block.
     pub kind: BlockKind,
-    /// In which part of the page it stands.
+    /// Page part that contains the block.
     pub place: PagePart,
-    /// Number of what it stands in, from 1.
+    /// Number of the block's container, from 1.
     pub(super) container: u32,
-    /// Styles, pictures and ends of lines in it.
+    /// Styles, pictures and line breaks in the text.
     pub(super) spans: Vec<Span>,
-    /// Language of code.
+    /// Programming language of a code block.
     pub(super) language: String,
 }
 
 /// Kind of a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BlockKind {
-    /// `<h1>` to `<h6>`, by its level.
+    /// `<h1>` to `<h6>`, with the level.
     Heading(u8),
-    /// Text whose lines and blanks count: `<pre>` and the like.
+    /// Text with significant white space: `<pre>` and similar elements.
     Code,
-    /// Other text: a paragraph, a cell, an item of a list.
+    /// Other text: a paragraph, a table cell, a list item.
     Text,
 }
 
-/// Part of a page.
+/// Part of an HTML page, such as main content or navigation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PagePart {
     /// `<main>`, `role=main`.
     Main,
-    /// `<article>`, `role=article`, outside of the main part.
+    /// `<article>` or `role=article`, outside the main part.
     Article,
-    /// No part in particular.
+    /// No particular part of the page.
     Body,
-    /// Around the content: `<nav>`, `<aside>`, the page's `<header>` and `<footer>`, such a role,
-    /// or a class that says so, as `breadcrumbs` and `navbar` do.
+    /// Boilerplate: `<nav>`, `<aside>`, the page's `<header>` and `<footer>`, elements with such a
+    /// role or a class such as `breadcrumbs` or `navbar`.
     Around,
 }
 
 impl Page {
-    /// Reads a page: any text, in time proportional to its length.
+    /// Parses any text as HTML, in time proportional to its length.
     pub fn read(html: &str) -> Self {
         reader::read(html, false)
     }
 
-    /// Reads a page of type `application/xhtml+xml`, where `<script/>` ends as it begins.
+    /// Parses a page of type `application/xhtml+xml`, where `<script/>` is a complete element.
     ///
-    /// Else as [`Self::read`]: a fault in it does no harm.
+    /// Otherwise works like [`Self::read`]: errors are tolerated.
     pub fn read_xhtml(xhtml: &str) -> Self {
         reader::read(xhtml, true)
     }
 
-    /// Returns the URL from which the page's links count: its `<base>`, else its own.
+    /// Returns the base URL of the page's links: its `<base>`, or else its own URL.
     ///
-    /// A page from a server cannot make its links those of this machine's files.
+    /// A page from a server cannot set a `file:` base.
     pub fn base_url(&self, own: &Url) -> Url {
         let base = self.base.as_deref().and_then(|base| own.join(base).ok());
         let is_allowed =
@@ -150,7 +149,7 @@ impl Page {
         base.filter(is_allowed).unwrap_or_else(|| own.clone())
     }
 
-    /// Returns the content of the first META tag of a name, given in lower case.
+    /// Returns the content of the first META tag with a name, given in lower case.
     ///
     /// `property` counts as a name, `http-equiv` does not.
     pub fn meta(&self, name: &str) -> Option<&str> {
@@ -159,25 +158,25 @@ impl Page {
         Some(&found.content)
     }
 
-    /// Returns all text, a block a line.
+    /// Returns all text, one line per block.
     pub fn text(&self) -> String {
         join(self.blocks.iter())
     }
 
-    /// Returns the first text that is no heading, a block a line, in whole words.
+    /// Returns the first text except headings, one line per block, truncated to whole words.
     ///
-    /// Where the page marks its main part, that is where text is taken from;
-    /// navigation, headers and footers are passed over unless there is nothing else.
+    /// Text is taken from the main part if the page marks one. Navigation, headers and footers are
+    /// skipped unless the page has no other text.
     pub fn first_text(&self, max_chars: usize) -> String {
         self.first(max_chars, |block| block.kind == BlockKind::Text)
     }
 
-    /// Returns the first text, headings included; else as [`Self::first_text`].
+    /// Returns the first text, including headings; otherwise like [`Self::first_text`].
     pub fn first_text_and_headings(&self, max_chars: usize) -> String {
         self.first(max_chars, |_| true)
     }
 
-    /// Returns level and text of each heading down to a level: the table of contents.
+    /// Returns level and text of the headings down to a level: the table of contents.
     pub fn headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
         let blocks = self.blocks.iter();
         blocks.filter_map(move |block| block.heading(max_level))
@@ -194,7 +193,7 @@ impl Page {
             let blocks = self.blocks.iter().filter(|block| fits(block.place));
             let blocks = blocks.filter(|block| wanted(block) && !block.text.is_empty());
             let mut chars = 0;
-            // A character more than wanted, so that it is known whether the last word ends there.
+            // One character more than requested shows whether the last word is complete.
             let text = join(blocks.take_while(|block| {
                 let goes_on = chars <= max_chars;
                 chars += block.text.chars().count() + 1;
@@ -217,7 +216,7 @@ fn join<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
     text
 }
 
-/// Returns how long the text of blocks is, a line each.
+/// Returns the total length of the blocks' text, with one line break each.
 fn length<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
     blocks.map(|block| block.text.len() + 1).sum()
 }

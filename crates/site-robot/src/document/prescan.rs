@@ -1,19 +1,19 @@
-//! Looks for the name of the character set in the first bytes of a page.
+//! Search for a character encoding declaration in the first bytes of a page.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 use super::charset::by_label;
 
-/// Bytes in which a page is to declare its character set (WHATWG HTML §13.2.3.2).
+/// Number of bytes in which a page must declare its encoding (WHATWG HTML §13.2.3.2).
 pub(super) const EARLY: usize = 1024;
 
-/// Bytes in which browsers still obey a declaration, and change their mind.
+/// Number of bytes in which browsers still accept a late declaration.
 pub(super) const LATE: usize = 64 * 1024;
 
-/// Attributes of a META tag that are looked at.
+/// Maximum number of attributes of a META tag that are read.
 const MAX_ATTRIBUTES: usize = 100;
 
-/// Returns the character set that the first bytes of a page or an XML document declare.
+/// Returns the encoding that the first bytes of an HTML page or XML document declare.
 pub(super) fn declared(bytes: &[u8], length: usize) -> Option<&'static Encoding> {
     let bytes = bytes.get(..length).unwrap_or(bytes);
     match bytes {
@@ -22,18 +22,18 @@ pub(super) fn declared(bytes: &[u8], length: usize) -> Option<&'static Encoding>
         _ => {}
     }
     let found = xml_declaration(bytes).or_else(|| Scan { rest: bytes }.run())?;
-    // In those the declaration itself could not have been read.
+    // In UTF-16, the declaration itself would not have been readable.
     Some(if found == UTF_16LE || found == UTF_16BE {
         UTF_8
     } else if found == X_USER_DEFINED {
-        // WHATWG HTML §13.2.3.2 has it read so.
+        // WHATWG HTML §13.2.3.2 requires this replacement.
         WINDOWS_1252
     } else {
         found
     })
 }
 
-/// Reads `<?xml version="1.0" encoding="…"?>`.
+/// Parses `<?xml version="1.0" encoding="…"?>`.
 fn xml_declaration(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace());
     let text = bytes.get(start.count()..)?.strip_prefix(b"<?xml")?;
@@ -47,7 +47,7 @@ fn xml_declaration(bytes: &[u8]) -> Option<&'static Encoding> {
     by_label(text.get(..end)?).filter(|_| is_quote)
 }
 
-/// Reader of tags as far as their attributes (WHATWG HTML §13.2.3.2, prescan).
+/// Scanner of tags and their attributes (WHATWG HTML §13.2.3.2, prescan).
 struct Scan<'a> {
     rest: &'a [u8],
 }
@@ -58,7 +58,7 @@ impl Scan<'_> {
             let at = self.rest.iter().position(|byte| *byte == b'<')?;
             self.skip(at);
             if self.rest.starts_with(b"<!--") {
-                // The two dashes may be those that it began with: `<!-->`.
+                // The two dashes may belong to the start: `<!-->`.
                 self.skip(2);
                 self.skip_behind(b"-->")?;
             } else if self.is_meta() {
@@ -96,7 +96,7 @@ impl Scan<'_> {
         let mut is_content_type = false;
         let mut by_content = None;
         let mut by_charset = None;
-        // Bounded, as each name is compared with all that came before it.
+        // Limited, because each name is compared with all previous names.
         for _ in 0..MAX_ATTRIBUTES {
             let Some((name, value)) = self.attribute() else {
                 break;
@@ -118,7 +118,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads an attribute, in lower case; none when the tag ends.
+    /// Reads an attribute in lower case; returns `None` at the end of the tag.
     fn attribute(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.skip_while(|byte| byte.is_ascii_whitespace() || byte == b'/');
         if matches!(self.rest.first(), None | Some(b'>')) {
@@ -140,7 +140,7 @@ impl Scan<'_> {
         Some((name, self.value()?))
     }
 
-    /// Reads a value; none when its quotation mark does not come again.
+    /// Reads a value; returns `None` if its closing quotation mark is missing.
     fn value(&mut self) -> Option<Vec<u8>> {
         match self.rest.first() {
             Some(quote @ (b'"' | b'\'')) => {
@@ -183,7 +183,7 @@ impl Scan<'_> {
     }
 }
 
-/// Returns the character set in a `content` such as `text/html; charset=utf-8`.
+/// Returns the encoding in a `content` value such as `text/html; charset=utf-8`.
 fn charset_in(content: &[u8]) -> Option<&'static Encoding> {
     let mut rest = content;
     loop {

@@ -1,4 +1,4 @@
-//! Reads a page tag by tag.
+//! HTML reader that builds a page tag by tag.
 
 use std::convert::Infallible;
 
@@ -18,14 +18,14 @@ use super::{
 };
 
 const MAX_BLOCKS: usize = 50_000;
-/// Bytes beyond which a heading that nobody closes is text.
+/// Length of an unclosed heading, in bytes, above which it counts as text.
 const MAX_HEADING_BYTES: usize = 1_000;
 
 mod traits;
 
 use traits::{is_page, may_stand_around};
 
-/// Reads a page; in XHTML any element may end as it begins.
+/// Parses a page; in XHTML, any element may be self-closing.
 pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
     let mut page = Page::default();
     let reader = Reader {
@@ -49,7 +49,7 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
     page
 }
 
-/// Listener to the tokenizer that fills a page.
+/// Tokenizer callback that fills a page.
 struct Reader<'a> {
     page: &'a mut Page,
     is_xhtml: bool,
@@ -59,7 +59,7 @@ struct Reader<'a> {
     is_self_closing: bool,
     last_start_tag: Name,
     attributes: Attributes,
-    /// Element that is open and has no tags in it.
+    /// Open element that contains text only, no tags.
     raw: Option<Raw>,
     text: Folded,
     title: Folded,
@@ -72,12 +72,12 @@ impl Reader<'_> {
     fn start(&mut self) -> Option<State> {
         let name = self.tag;
         let element = match name.as_bytes() {
-            // Those two are one to browsers.
+            // Browsers treat `<image>` as `<img>`.
             b"image" => Element::Void,
             name => Element::named(name),
         };
         self.close_to(self.open.ended_by(element, name.as_bytes()));
-        // A heading that nobody closed, unless all its text is still to come.
+        // Closes an unclosed heading, unless all its text is still to come.
         if let Some(depth) = self.open.heading_ended_by(element)
             && !self.text.is_empty()
         {
@@ -95,7 +95,7 @@ impl Reader<'_> {
             self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
-        // To HTML itself the slash at the end of a tag means nothing.
+        // In HTML, the slash at the end of a tag has no meaning.
         let may_close = is_foreign || self.is_xhtml || element.is_foreign_root();
         if may_close && self.is_self_closing && !element.is_void() {
             if element.is_block() && !self.open.is_hidden() {
@@ -133,7 +133,7 @@ impl Reader<'_> {
         let is_part = traits.part.is_some_and(Part::is_sure);
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
-            // A block within a heading parts its words, and does not end it.
+            // A block within a heading separates words but does not end the heading.
             if self.open.is_pre() && !is_part {
                 self.text.break_line();
             } else if self.open.heading().is_some() && !is_part {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         self.open.push(element, name, traits);
     }
 
-    /// Returns the number of the link that the tag is; 0 where it is none.
+    /// Returns the number of the link that the current tag creates, or 0.
     fn new_link(&self) -> usize {
         if self.structure.has_new_link {
             self.page.links.len()
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds text of which lines and blanks count.
+    /// Adds text with significant white space.
     fn push_code(&mut self, text: &[u8]) {
         let is_first = std::mem::take(&mut self.structure.is_first_of_pre);
         let text = match text.strip_prefix(b"\n") {
@@ -201,7 +201,7 @@ impl Reader<'_> {
             Some(depth) => self.close_to(depth),
             None => match element {
                 Element::LineBreak if !self.open.is_hidden() => self.break_line(),
-                // An empty paragraph, to browsers.
+                // Browsers treat a stray `</p>` as an empty paragraph.
                 Element::Paragraph if self.open.heading().is_none() && !self.open.is_hidden() => {
                     self.end_block();
                 }
@@ -226,7 +226,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Ends the elements from one on, and with a block its text.
+    /// Closes the elements from `depth` on, and ends the current block if one of them is a block.
     fn close_to(&mut self, depth: usize) {
         if self.open.has_part_from(depth) {
             self.end_block();
@@ -368,7 +368,7 @@ impl Emitter for Reader<'_> {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        // The tokenizer asks before `<![CDATA[`, which is a comment in HTML alone.
+        // The tokenizer calls this before `<![CDATA[`, which is a comment only in HTML.
         self.is_xhtml || self.open.is_foreign()
     }
 

@@ -1,11 +1,10 @@
-//! Session numbers in URLs: one page under a new URL for each visit.
+//! Session ids in URLs, which give one page a new URL on every visit.
 
 use url::Url;
 
-/// Names of parameters that hold a session's number, in lower case.
+/// Names of session id parameters, in lower case.
 ///
-/// Those of servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common
-/// shops and forums.
+/// Used by servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common shops and forums.
 const NAMES: [&str; 18] = [
     "jsessionid",
     "phpsessid",
@@ -27,16 +26,16 @@ const NAMES: [&str; 18] = [
     "zenid",
 ];
 
-/// Returns `true` if a URL holds a session's number.
+/// Returns `true` if a URL contains a session id.
 ///
-/// In its query (`?PHPSESSID=…`), its path (`/a;jsessionid=…`) or as ASP.NET
-/// writes it (`/(S(…))/a`). `sid` counts only where its value looks like one:
-/// 16 letters and digits or more.
+/// Checks the query (`?PHPSESSID=…`), the path (`/a;jsessionid=…`) and the form of ASP.NET
+/// (`/(S(…))/a`). `sid` counts only if the value looks like a session id: 16 letters and digits or
+/// more.
 pub fn has_session(url: &Url) -> bool {
     without_session(url) != *url
 }
 
-/// Returns the URL without its session's number.
+/// Returns the URL without its session id.
 ///
 /// # Example
 ///
@@ -57,7 +56,7 @@ pub fn without_session(url: &Url) -> Url {
         }
     }
     if let Some(query) = url.query() {
-        // HTML 4.01 §B.2.2 recommends `;` in place of `&`.
+        // HTML 4.01 §B.2.2 recommends `;` instead of `&`.
         let separator = if query.contains('&') { '&' } else { ';' };
         let kept: Vec<&str> = query
             .split(separator)
@@ -71,7 +70,7 @@ pub fn without_session(url: &Url) -> Url {
     clean
 }
 
-/// Returns a segment of a path without its `;jsessionid=…`.
+/// Returns a path segment without its `;jsessionid=…`.
 fn without_parameter(segment: &str) -> String {
     let mut parts = segment.split(';');
     let mut clean = parts.next().unwrap_or_default().to_owned();
@@ -82,13 +81,13 @@ fn without_parameter(segment: &str) -> String {
     clean
 }
 
-/// Returns `true` if `name=value` is a session's number.
+/// Returns `true` if a `name=value` pair is a session id.
 fn is_session(parameter: &str) -> bool {
     let Some((name, value)) = parameter.split_once('=') else {
         return false;
     };
     let name = name.to_ascii_lowercase();
-    // ASPSESSIONID is followed by eight letters that change.
+    // ASPSESSIONID is followed by eight random letters.
     let known = NAMES.contains(&name.as_str()) || name.starts_with("aspsessionid");
     let is_number = || {
         value.len() >= 16
@@ -99,7 +98,7 @@ fn is_session(parameter: &str) -> bool {
     known && (name != "sid" || is_number())
 }
 
-/// Returns `true` if a segment is a session's number as ASP.NET writes it: `(S(…))`.
+/// Returns `true` if a path segment is a session id in the form of ASP.NET: `(S(…))`.
 fn is_asp_net(segment: &str) -> bool {
     let inner = segment
         .strip_prefix('(')

@@ -1,17 +1,17 @@
-//! Sitemaps: lists of pages, and lists of such lists (sitemaps.org protocol).
+//! Parser of sitemaps and sitemap indexes (sitemaps.org protocol).
 
 use super::xml;
 
-/// Entries of one sitemap that are kept: as many as the protocol allows.
+/// Maximum number of entries stored of one sitemap, as in the protocol.
 const MAX_ENTRIES: usize = 50_000;
 
-/// Sitemap, or index of sitemaps.
+/// Parsed sitemap or sitemap index.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Sitemap {
     /// Whether the entries are sitemaps themselves.
     pub is_index: bool,
-    /// The first 50,000 entries.
+    /// The sitemap's first 50,000 entries.
     pub entries: Vec<SitemapEntry>,
 }
 
@@ -19,17 +19,17 @@ pub struct Sitemap {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SitemapEntry {
-    /// URL as written.
+    /// URL of the page or sitemap, as written.
     pub url: String,
     /// `lastmod` as written, such as `2026-05-01` or `2026-05-01T12:00:00+02:00`.
     pub last_modified: Option<String>,
 }
 
 impl Sitemap {
-    /// Reads a sitemap in XML, or in plain text with one URL a line.
+    /// Parses a sitemap in XML, or in plain text with one URL per line.
     ///
-    /// None when it is neither. What cannot be read of it is left out. A feed
-    /// may be a sitemap too: see [`Feed`](super::Feed).
+    /// Returns `None` if the text is not a sitemap. Unreadable parts are skipped. Feeds can also
+    /// serve as sitemaps: see [`Feed`](super::Feed).
     ///
     /// # Example
     ///
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_their_dates_are_read() {
+    fn pages_and_dates_are_parsed() {
         let found = entries(
             "\u{FEFF}<?xml version='1.0' encoding='UTF-8'?>\n<!-- a -->\
              <urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'\
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_told_from_a_list_of_pages() {
+    fn sitemap_index_is_recognized() {
         let index = "<s:sitemapindex xmlns:s='x'><s:sitemap><s:loc>http://h/1.xml</s:loc>\
                      </s:sitemap></s:sitemapindex>";
         let index = Sitemap::read(index).unwrap();
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_text_are_a_sitemap_too() {
+    fn plain_text_sitemap_is_parsed() {
         let found = entries("http://h/a\r\n\r\n  HTTPS://h/b\n# nothing\nftp://h/c\n");
         let urls: Vec<_> = found.iter().map(|(url, _)| url.as_str()).collect();
         assert_eq!(urls, ["http://h/a", "HTTPS://h/b"]);
     }
 
     #[test]
-    fn what_is_no_sitemap_is_none() {
+    fn other_documents_are_not_sitemaps() {
         for text in [
             "",
             "nothing",
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_read_as_far_as_it_goes() {
+    fn broken_sitemap_is_parsed_up_to_the_error() {
         let text = "<urlset><url><loc>http://h/a</loc></url><url><loc>http://h/b</url><url><";
         assert_eq!(entries(text)[0].0, "http://h/a");
     }
 
     #[test]
-    fn entities_do_not_grow_and_entries_are_counted() {
+    fn entities_are_not_expanded_and_entries_are_limited() {
         let bomb = "<!DOCTYPE urlset [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;'>]>\
                     <urlset><url><loc>http://h/&b;x</loc></url></urlset>";
         assert_eq!(entries(bomb)[0].0, "http://h/ x");

@@ -1,17 +1,17 @@
-//! What stands in what, and in which style: noted as a page is read.
+//! Nesting and inline styles, recorded while a page is parsed.
 
 use super::attributes::{Attribute, Attributes, is_html_space};
 
-/// Things that hold others of a page, at most; what more there are is as if it were not.
+/// Maximum number of containers on a page; further ones are ignored.
 const MAX_CONTAINERS: usize = 200_000;
-/// Things inside of each other; deeper ones are as if they were not.
+/// Maximum nesting depth of containers; deeper ones are ignored.
 const MAX_DEPTH: u8 = 24;
-/// Columns of a table.
+/// Maximum number of table columns.
 const MAX_COLUMNS: usize = 64;
-/// Parts of a block in styles of their own.
+/// Maximum number of style changes, pictures and line breaks in a block.
 const MAX_SPANS: usize = 20_000;
 
-/// Thing that holds blocks.
+/// Element that contains blocks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Container {
     pub(super) parent: u32,
@@ -19,10 +19,9 @@ pub(super) struct Container {
     pub(super) kind: Kind,
 }
 
-/// Kind of a container.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// With the number of its first item where it is in order.
+    /// List, with the number of its first item if ordered.
     List(Option<u32>),
     Item,
     Definitions,
@@ -31,7 +30,7 @@ pub(super) enum Kind {
     Table,
     Caption,
     Row,
-    /// By its column.
+    /// Table cell, with its column.
     Cell {
         column: u32,
         is_header: bool,
@@ -46,21 +45,21 @@ pub(super) struct Inline {
     pub(super) is_strong: bool,
     pub(super) is_emphasis: bool,
     pub(super) is_code: bool,
-    /// Number of the page's link, from 1; 0 outside of links.
+    /// Number of the link on the page, from 1; 0 outside links.
     pub(super) link: u32,
 }
 
-/// Mark within a block's text.
+/// Position of a mark within a block's text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Span {
-    /// Byte of the text.
+    /// Byte offset in the block's text.
     pub(super) at: usize,
     pub(super) mark: Mark,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Mark {
-    /// From here on, text has a style.
+    /// Style of the text that follows.
     Style(Inline),
     Image {
         source: String,
@@ -69,27 +68,27 @@ pub(super) enum Mark {
     Break,
 }
 
-/// Notes on the structure of the page that is read.
+/// Structure of the page being parsed.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
     pub(super) containers: Vec<Container>,
     spans: Vec<Span>,
     style: Inline,
-    /// Column that comes next, and rows for which cells above take each.
+    /// Next column, and the number of rows for which cells above occupy each column.
     column: usize,
     taken: Vec<u32>,
-    /// Language of code, and the depth of the element that names it.
+    /// Programming language, and the depth of the element that specifies it.
     language: Option<(usize, String)>,
-    /// Whether `<pre>` has just begun: a line's end right behind it does not count.
+    /// Whether `<pre>` was just opened: a line break right after it is ignored.
     pub(super) is_first_of_pre: bool,
-    /// Whether the tag is a link that was kept.
+    /// Whether the current tag is a link that was recorded.
     pub(super) has_new_link: bool,
 }
 
 impl Structure {
-    /// Returns the container that an element is, else the one that it stands in.
+    /// Returns the container that an element forms, or else its parent container.
     ///
-    /// Numbers count from 1; 0 is the page.
+    /// Numbers start at 1; 0 is the page.
     pub(super) fn container(&mut self, name: &[u8], tag: &Attributes, parent: u32) -> u32 {
         let kind = match name {
             b"ul" | b"menu" | b"dir" => Kind::List(None),
@@ -142,7 +141,7 @@ impl Structure {
         self.column = 0;
     }
 
-    /// Returns the column of a cell, behind those that cells above take.
+    /// Returns the column of a cell, skipping columns occupied by cells above.
     fn begin_cell(&mut self, tag: &Attributes) -> u32 {
         while let Some(rows @ 1..) = self.taken.get_mut(self.column) {
             *rows -= 1;
@@ -160,7 +159,7 @@ impl Structure {
         u32::try_from(column).unwrap_or(u32::MAX)
     }
 
-    /// Notes that text in a style comes next, at a byte of the block's text.
+    /// Records the style of the text that starts at a byte offset of the block.
     pub(super) fn begin_text(&mut self, at: usize, style: Inline) {
         if self.style != style {
             self.style = style;
@@ -168,7 +167,7 @@ impl Structure {
         }
     }
 
-    /// Notes a picture, or the end of a line.
+    /// Records a picture or a line break.
     pub(super) fn note(&mut self, at: usize, mark: Mark) {
         if self.spans.len() < MAX_SPANS {
             self.spans.push(Span { at, mark });
@@ -180,13 +179,13 @@ impl Structure {
         marks.any(|span| matches!(span.mark, Mark::Image { .. }))
     }
 
-    /// Returns the marks of the block that ends.
+    /// Returns the marks of the current block and clears them.
     pub(super) fn take_spans(&mut self) -> Vec<Span> {
         self.style = Inline::default();
         std::mem::take(&mut self.spans)
     }
 
-    /// Notes the language of code that an element's classes name.
+    /// Records the programming language that an element's classes specify.
     pub(super) fn note_language(&mut self, depth: usize, name: &[u8], tag: &Attributes) {
         if !matches!(name, b"pre" | b"code" | b"div") {
             return;
@@ -198,21 +197,21 @@ impl Structure {
         }
     }
 
-    /// Returns the language of the code that ends.
+    /// Returns the programming language of the current code block.
     pub(super) fn take_language(&mut self) -> String {
-        // What stands around may name it for several.
+        // A surrounding element may set the language for several code blocks.
         self.language
             .as_ref()
             .map_or_else(String::new, |it| it.1.clone())
     }
 
-    /// Forgets what elements from one on named.
+    /// Drops the language set by elements from `depth` on.
     pub(super) fn truncate(&mut self, depth: usize) {
         self.language.take_if(|(at, _)| *at >= depth);
     }
 }
 
-/// Returns the style in an element.
+/// Returns the text style inside an element.
 pub(super) fn style(name: &[u8], around: Inline, links: usize) -> Inline {
     let mut style = around;
     match name {
@@ -225,7 +224,7 @@ pub(super) fn style(name: &[u8], around: Inline, links: usize) -> Inline {
     style
 }
 
-/// Returns `true` for a table that says of itself that it lays out the page.
+/// Returns `true` if a table's role marks a layout table.
 fn lays_out(tag: &Attributes) -> bool {
     let role = tag.lower(Attribute::Role);
     role.is_some_and(|role| matches!(role.as_str(), "presentation" | "none"))
@@ -238,7 +237,7 @@ fn number(tag: &Attributes, attribute: Attribute, default: u32) -> u32 {
         .unwrap_or(default)
 }
 
-/// Returns the language that classes name, as highlighters and generators of sites write them.
+/// Returns the programming language in classes, as written by highlighters and site generators.
 fn language(classes: &str, is_around: bool) -> Option<&str> {
     const PREFIXES: [&str; 4] = ["language-", "lang-", "highlight-source-", "source-"];
     let is_language = |word: &&str| {
@@ -268,7 +267,7 @@ fn language(classes: &str, is_around: bool) -> Option<&str> {
 
 const SIGNS: [&str; 4] = ["#", "¶", "§", "🔗"];
 
-/// Takes such a sign off the text of a heading.
+/// Removes a permalink sign from the text of a heading.
 pub(super) fn take_sign_off(text: &mut String, spans: &mut Vec<Span>) {
     let is_sign = |part: Option<&str>| part.is_some_and(|part| SIGNS.contains(&part.trim()));
     let is_link = |span: &Span| matches!(span.mark, Mark::Style(style) if style.link > 0);
@@ -299,7 +298,7 @@ mod tests {
     use super::super::Page;
 
     #[test]
-    fn a_heading_is_told_without_the_sign_that_leads_to_it() {
+    fn permalink_signs_are_removed_from_headings() {
         for (html, expected) in [
             (
                 "<h2>Salt<span><a class=mark href=#s>#</a></span></h2>",

@@ -1,4 +1,4 @@
-//! Start tags that describe the page: META tags, links, its base.
+//! Start tags with information about the page: META tags, links, base URL.
 
 use super::{
     attributes::{Attribute, Attributes, is_html_space},
@@ -8,10 +8,10 @@ use super::{
 const MAX_LINKS: usize = 10_000;
 const MAX_METAS: usize = 1_000;
 
-/// Bytes of a link that is kept; no longer one is ever fetched.
+/// Maximum length of a stored link, in bytes; longer URLs are never fetched.
 const MAX_LINK_BYTES: usize = 8 * 1024;
 
-/// What `rel` says of a `<link>` that leads to another page.
+/// Values of `rel` of a `<link>` that points to another page.
 const RELATIONS: [&str; 24] = [
     "alternate",
     "appendix",
@@ -39,12 +39,12 @@ const RELATIONS: [&str; 24] = [
     "made",
 ];
 
-/// Adds to the page what a start tag says of it.
+/// Adds the information of a start tag to the page.
 pub(super) fn take_in(page: &mut Page, name: &[u8], attributes: &Attributes) {
     Tag { page, attributes }.take_in(name);
 }
 
-/// Start tag that is read, and the page it stands on.
+/// Start tag and the page that contains it.
 struct Tag<'a> {
     page: &'a mut Page,
     attributes: &'a Attributes,
@@ -98,7 +98,7 @@ impl Tag<'_> {
             let url = self.attributes.value(Attribute::Href);
             self.page.canonical = url.filter(|url| !url.is_empty() && url.len() <= MAX_LINK_BYTES);
         }
-        // `rel="alternate stylesheet"` names no page.
+        // `rel="alternate stylesheet"` does not point to a page.
         if RELATIONS.iter().any(|it| has(it)) && !has("stylesheet") {
             self.link(Attribute::Href, LinkKind::Relation);
         }
@@ -136,10 +136,9 @@ impl Tag<'_> {
     }
 }
 
-/// Returns the URL that a META refresh leads to (WHATWG HTML §4.2.4.2).
+/// Returns the target URL of a META refresh (WHATWG HTML §4.2.4.2).
 ///
-/// `0; url=/a`, `5;URL='/a'`, `0,/a` and `0 /a` all lead to `/a`; a bare time
-/// leads nowhere.
+/// `0; url=/a`, `5;URL='/a'`, `0,/a` and `0 /a` all specify `/a`; a time alone has no target.
 fn refresh_url(content: &str) -> Option<&str> {
     let content = content.trim_start_matches(is_html_space);
     let rest = content.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -160,7 +159,7 @@ fn refresh_url(content: &str) -> Option<&str> {
     (!url.is_empty()).then_some(url)
 }
 
-/// Returns what follows `url =`.
+/// Returns the text after `url =`.
 fn after_name(text: &str) -> Option<&str> {
     let (name, rest) = text.split_at_checked(3)?;
     let rest = rest.trim_start_matches(is_html_space);
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refresh_is_read_in_all_its_spellings() {
+    fn all_spellings_of_meta_refresh_are_parsed() {
         for (content, url) in [
             ("0; url=/a", Some("/a")),
             ("5;URL='/a b'", Some("/a b")),

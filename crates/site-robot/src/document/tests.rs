@@ -1,4 +1,4 @@
-//! What is read of pages, and that any page is read.
+//! Tests of the page parser, including arbitrary input.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use url::Url;
 
 use super::*;
 
-/// Returns the blocks of a page; headings begin with their level.
+/// Returns the blocks of a page; headings start with their level.
 fn blocks(html: &str) -> Vec<String> {
     let page = Page::read(html);
     let shown = page.blocks.iter().map(|block| match block.kind {
@@ -47,7 +47,7 @@ blocks! {
         "<pre>\na\n  b</pre>c" => ["a\n  b", "c"];
         "<pre>a<div>b</div><b>c</b>\n\n</pre>d" => ["a\nb\nc", "d"];
     }
-    end_tags_that_are_left_out_are_known {
+    omitted_end_tags_are_implied {
         "<p>a<p>b<ul><li>c<li>d<ul><li>e</ul></ul>f" => ["a", "b", "c", "d", "e", "f"];
         "<table><tr><td>a<td>b<tr><th>c</table>d" => ["a", "b", "c", "d"];
         "<dl><dt>a<dd>b<dt>c</dl>" => ["a", "b", "c"];
@@ -67,7 +67,7 @@ blocks! {
         "&lt;b&gt; &amp; &eacute;&#x41;&#66; &copy 2026 &unknown;" => ["<b> & éAB © 2026 &unknown;"];
         "a&nbsp;b" => ["a\u{A0}b"];
     }
-    what_is_not_shown_is_no_text {
+    hidden_elements_have_no_text {
         "a<script>x<p>y</script>b<style>z</style>c" => ["abc"];
         "a<template>x<p>y</template>b" => ["ab"];
         "a<svg><title>x</title><text>y</text><style><p></style></svg>b" => ["a", "b"];
@@ -130,7 +130,7 @@ fn head_and_metas_are_read() {
 }
 
 #[test]
-fn elements_of_xhtml_may_end_as_they_begin() {
+fn xhtml_elements_may_be_self_closing() {
     let xhtml = "<html><head><title/><script src='x'/></head><p/>a<br/>b<a name='x'/>\
                  <div/>c<hr/><![CDATA[<d>]]></html>";
     let page = Page::read_xhtml(xhtml);
@@ -139,7 +139,7 @@ fn elements_of_xhtml_may_end_as_they_begin() {
 }
 
 #[test]
-fn links_stand_in_many_elements() {
+fn links_are_found_in_many_elements() {
     let page = Page::read(
         "<link rel='stylesheet' href=s><link rel='alternate stylesheet' href=s>\
          <link rel=Next href=n><link rel=alternate type='application/RSS+xml' href=f>\
@@ -227,7 +227,7 @@ fn first_text_comes_from_the_main_part() {
 }
 
 #[test]
-fn a_field_for_a_password_counts_where_it_is_shown() {
+fn only_visible_password_fields_count() {
     for (html, asks) in [
         ("<form><input type=Password></form>", true),
         ("<input type=text>", false),
@@ -240,7 +240,7 @@ fn a_field_for_a_password_counts_where_it_is_shown() {
 }
 
 #[test]
-fn hostile_pages_are_read_once_and_kept_in_bounds() {
+fn hostile_pages_are_read_once_within_limits() {
     let many = |part: &str| part.repeat(30_000);
     for html in [
         format!("{}a{}", many("<div>"), many("</div>")),
@@ -272,7 +272,7 @@ fn hostile_pages_are_read_once_and_kept_in_bounds() {
 }
 
 #[test]
-fn what_says_the_character_set_first_counts() {
+fn first_source_of_the_encoding_counts() {
     let case = |bytes: &[u8], content_type: Option<&str>, charset: &str, text: &str| {
         let decoded = decode(bytes, content_type, None);
         assert_eq!(
@@ -319,7 +319,7 @@ fn what_says_the_character_set_first_counts() {
 }
 
 #[test]
-fn a_declaration_counts_where_no_header_speaks() {
+fn declaration_counts_without_a_charset_header() {
     let case = |bytes: &[u8], content_type: Option<&str>, charset: &str, text: &str| {
         let decoded = decode(bytes, content_type, None);
         assert_eq!(
@@ -346,7 +346,7 @@ fn a_declaration_counts_where_no_header_speaks() {
         "UTF-8",
         "\u{FFFD}\u{FFFD}",
     );
-    // An example in a text is no declaration.
+    // A declaration in an example text does not count.
     case(
         b"<meta charset=koi8-r> \xE4 gr\xFC\xDFe",
         Some("text/plain"),
@@ -356,7 +356,7 @@ fn a_declaration_counts_where_no_header_speaks() {
 }
 
 #[test]
-fn declarations_are_read_as_browsers_read_them() {
+fn declarations_are_parsed_as_in_browsers() {
     for (html, charset) in [
         (
             "<meta http-equiv='content-type' content='text/html; charset=Shift_JIS'>",
@@ -398,7 +398,7 @@ fn declarations_are_read_as_browsers_read_them() {
 }
 
 #[test]
-fn undeclared_character_sets_are_guessed() {
+fn undeclared_encodings_are_guessed() {
     for (label, text, tld) in [
         (
             "shift_jis",
@@ -446,14 +446,14 @@ fn undeclared_character_sets_are_guessed() {
         let (bytes, _, _) = encoding.encode(text);
         assert_eq!(decode(&bytes, Some("text/html"), tld).text, text, "{label}");
     }
-    // Host names of any kind are no reason to panic.
+    // Unusual host names must not cause a panic.
     for tld in ["", "A.B", "ä", "XN--P1AI", "[::1]"] {
         assert!(!decode(b"\xE4\xF6", None, Some(tld)).text.is_empty());
     }
 }
 
 #[test]
-fn links_become_normal_urls() {
+fn links_are_normalized() {
     let base = Url::parse("http://h.example/a/b?q#f").unwrap();
     for (link, url) in [
         ("", Some("http://h.example/a/b?q")),
@@ -507,7 +507,7 @@ fn links_become_normal_urls() {
 }
 
 #[test]
-fn links_count_from_the_base() {
+fn links_are_resolved_against_the_base() {
     let own = Url::parse("http://h.example/a/b").unwrap();
     for (html, base) in [
         ("", "http://h.example/a/b"),
@@ -525,7 +525,7 @@ fn links_count_from_the_base() {
 }
 
 #[test]
-fn sessions_are_taken_out() {
+fn session_ids_are_removed() {
     for (url, clean) in [
         ("http://h/?PHPSESSID=1", "http://h/"),
         ("http://h/?a=1&PHPSESSID=1&b=2", "http://h/?a=1&b=2"),
@@ -553,7 +553,7 @@ fn sessions_are_taken_out() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_and_its_text_is_folded(html in "(<[a-z/!]{0,3}[ =\"'a-z]{0,9}>?|&[a-z#0-9]{0,4};?|\\PC{0,9}|[ \\n]){0,40}") {
+    fn arbitrary_html_is_parsed_and_folded(html in "(<[a-z/!]{0,3}[ =\"'a-z]{0,9}>?|&[a-z#0-9]{0,4};?|\\PC{0,9}|[ \\n]){0,40}") {
         let page = Page::read(&html);
         for block in &page.blocks {
             let is_folded = !block.text.contains("  ") && !block.text.contains('\n');
@@ -565,7 +565,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded(bytes in prop::collection::vec(any::<u8>(), 0..200), tld in "\\PC{0,4}") {
+    fn arbitrary_bytes_are_decoded(bytes in prop::collection::vec(any::<u8>(), 0..200), tld in "\\PC{0,4}") {
         let decoded = decode(&bytes, None, Some(&tld));
         prop_assert!(encoding_rs::Encoding::for_label(decoded.charset.as_bytes()).is_some());
         let _ = (Sitemap::read(&decoded.text), Feed::read(&decoded.text));
@@ -581,7 +581,7 @@ proptest! {
     }
 
     #[test]
-    fn a_normal_url_stays_as_it_is(link in "(%[0-9A-Fa-f]{0,2}|[a-z./?&=;:#@\\\\\\[\\] ]|\\PC){0,30}") {
+    fn normalization_is_idempotent(link in "(%[0-9A-Fa-f]{0,2}|[a-z./?&=;:#@\\\\\\[\\] ]|\\PC){0,30}") {
         let base = Url::parse("http://h.example/a/b").unwrap();
         if let Some(url) = resolve(&base, &link) {
             prop_assert!(matches!(url.scheme(), "http" | "https"));
@@ -595,7 +595,7 @@ proptest! {
 }
 
 #[test]
-fn links_of_a_long_page_are_the_first() {
+fn long_page_keeps_its_first_links() {
     let found = links(&"<a href=a><a href=b>".repeat(6_000));
     assert_eq!((found.len(), found[1].as_str()), (10_000, "b"));
 }

@@ -1,8 +1,8 @@
-//! Parameters that tell where a visitor came from: one page under many URLs.
+//! Tracking parameters, which give one page many URLs.
 
 use url::Url;
 
-/// Parameters of analytics and advertisements that most sites meet.
+/// Common parameters of analytics and advertising services.
 const USUAL: [&str; 24] = [
     "_ga",
     "_gl",
@@ -30,8 +30,8 @@ const USUAL: [&str; 24] = [
     "yclid",
 ];
 
-/// Names of parameters that say nothing of the page; one with `*` at its end stands for all that
-/// begin so, and `usual` for those of analytics and advertisements that most sites meet.
+/// Names of query parameters that do not affect the page. A trailing `*` matches any suffix, and
+/// `usual` stands for the common analytics and advertising parameters.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ pub struct TrackingParameters {
 }
 
 impl TrackingParameters {
-    /// Creates a list of names; upper and lower case are the same.
+    /// Creates a list of parameter names, which are case-insensitive.
     pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         let mut all = Vec::new();
         for name in names {
@@ -60,7 +60,7 @@ impl TrackingParameters {
         Self { names: all }
     }
 
-    /// Returns a URL without these parameters; none where it has none of them.
+    /// Returns a URL without tracking parameters, or `None` if the URL has none.
     pub fn without(&self, url: &Url) -> Option<Url> {
         let query = url.query()?;
         let is_kept = |parameter: &&str| !self.has(parameter.split('=').next().unwrap_or_default());
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_named_is_taken_off() {
+    fn only_listed_parameters_are_removed() {
         let named = TrackingParameters::new(["usual", "Ref"]);
         for (url, told) in [
             ("https://a/p?utm_source=b", Some("https://a/p")),

@@ -1,4 +1,4 @@
-//! What tree is made of a page.
+//! Tests of the content tree of a page.
 
 use super::{Page, PageMatter};
 use crate::matter::{Definition, Line, Matter, Piece, Run, TableCell};
@@ -8,7 +8,7 @@ fn matter(html: &str) -> Matter {
     Page::read(html).matter(PageMatter::Main, &own)
 }
 
-/// Returns a short form of a tree.
+/// Returns a short notation of a page's content tree.
 fn told(html: &str) -> String {
     all(&matter(html).pieces)
 }
@@ -84,7 +84,7 @@ macro_rules! trees {
 }
 
 trees! {
-    lists_nest_and_are_in_order {
+    lists_nest_and_keep_their_order {
         "<ul><li>a<li>b<ul><li>c</ul></ul>d" => "u(p(a) / p(b) u(p(c))) p(d)";
         "<ol start=3><li><p>a<p>b<li>c</ol>" => "o3(p(a) p(b) / p(c))";
         "<ul><li>a</li><ul><li>b</ul><li>c</ul>" => "u(p(a) u(p(b)) / p(c))";
@@ -117,14 +117,14 @@ trees! {
         "<pre> \n</pre>a" => "p(a)";
         "<ul><li>a<pre>b</pre></ul>" => "u(p(a) `b`)";
     }
-    styles_stand_on_words {
+    styles_exclude_surrounding_white_space {
         "a<b> b </b>c <em><strong>d</strong></em>" => "a *b* c *_d_*".replace('a', "p(a") + ")";
         "<code>a <i>b</i></code>" => "p(`a` _`b`_)";
         "<b>a</b><b>b</b>" => "p(*ab*)";
         "a<br>b<br>" => "p(a\\b)";
         "<b><p>a</p></b>b" => "p(*a*) p(b)";
     }
-    links_are_whole_and_safe {
+    links_are_absolute_and_safe {
         "<a href=../x>a <b>b</b></a> c" => "p(<https://a.example/x a ><https://a.example/x *b*> c)";
         "<a rel=nofollow href=//b.example>a</a>" => "p(<https://b.example/!a>)";
         "<a href='javascript:x'>a</a><a href='#b'>b</a><a name=c>c</a><a href='data:,x'>d</a>" => "p(abcd)";
@@ -132,14 +132,14 @@ trees! {
         "<a href='MAILTO:me@a.example'>a</a>" => "p(<mailto:me@a.example a>)";
         "<a href=x><p>a</p></a>" => "p(<https://a.example/d/x a>)";
     }
-    pictures_have_words_and_captions {
+    pictures_have_alternative_text_and_captions {
         "<figure><img src=i.png alt='A  b'><figcaption>C</figcaption></figure>"
             => "f(p(img(https://a.example/d/i.png A b)))[C]";
         "a <img src=i alt> b" => "p(a b)";
         "<img src='data:x' alt=a>" => "p(img( a))";
         "<div hidden><img alt=a src=x></div><img alt=b src=x hidden>c<img alt=d src=x aria-hidden=true>" => "p(c)";
     }
-    a_style_that_ends_behind_its_words_keeps_them {
+    style_that_ends_after_its_words_is_preserved {
         "<b>a </b> <p>b" => "p(*a*) p(b)";
         "<ol><li><strong>a?\n</strong>\n<p>b</ol>" => "o1(p(*a?*) p(b))";
         "<a href=/x>a </a> <ul><li>b</ul>" => "p(<https://a.example/x a>) u(p(b))";

@@ -1,4 +1,4 @@
-//! Elements and text of XML, read one after the other.
+//! Streaming XML reader.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,14 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-/// Bytes of an element's text that are kept.
+/// Maximum amount of text stored per element, in bytes.
 const MAX_TEXT_BYTES: usize = 8 * 1024;
 
-/// Reads XML, leniently, as far as it can be read.
+/// Reads XML leniently, up to the first unrecoverable error.
 ///
-/// `end` hears of each element without elements in it as it ends, and of each
-/// other one: local name, depth (the root's is 0) and text that stood in it.
-/// `start` hears of each that begins, and says whether to go on. Entities that
-/// a document declares itself are not known, so that none grows.
+/// `start` is called for each start tag and returns whether to continue. `end` is called for each
+/// end tag with the local name, the depth (0 for the root) and the text since the last tag.
+/// Entities declared in the document are not expanded, so none can grow.
 pub(super) fn read<'a>(
     xml: &'a str,
     mut start: impl FnMut(&BytesStart<'a>, usize) -> bool,
@@ -24,7 +23,7 @@ pub(super) fn read<'a>(
 ) {
     let mut reader = Reader::from_str(xml);
     let config = reader.config_mut();
-    // A bare `&` and tags that cross are common in feeds; what is around them is read all the same.
+    // Bare `&` and overlapping tags are common in feeds and are tolerated.
     config.allow_dangling_amp = true;
     config.allow_unmatched_ends = true;
     config.check_end_names = false;
@@ -49,14 +48,14 @@ pub(super) fn read<'a>(
             Ok(Event::CData(part)) => push(&mut text, &part.into_inner()),
             Ok(Event::GeneralRef(reference)) => match reference.resolve_char_ref() {
                 Ok(Some(c)) => push(&mut text, c.encode_utf8(&mut [0; 4])),
-                // HTML's entities, such as `&nbsp;`, are none of XML: the words around one must not
-                // join.
+                // HTML entities such as `&nbsp;` are undefined in XML; a space keeps the words
+                // apart.
                 _ => push(
                     &mut text,
                     resolve_predefined_entity(&reference).unwrap_or(" "),
                 ),
             },
-            // The parser cannot go on behind a fault: what it read before counts.
+            // The parser cannot continue after an error; everything read before is kept.
             Ok(Event::Eof) | Err(_) => false,
             Ok(_) => true,
         };
@@ -66,7 +65,7 @@ pub(super) fn read<'a>(
     }
 }
 
-/// Returns the value of an attribute, references decoded.
+/// Returns the value of an attribute, with character references decoded.
 pub(super) fn attribute<'a>(tag: &BytesStart<'a>, name: &str) -> Option<Cow<'a, str>> {
     let mut attributes = tag.html_attributes();
     let attributes = attributes.with_checks(false).flatten();

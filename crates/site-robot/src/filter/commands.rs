@@ -1,30 +1,29 @@
-//! External programs, run by the application.
+//! Interface to external programs that filters run.
 
-/// Runner of the programs that `convert-to-html` and `harvest-summarizer` name.
+/// Runner of the programs for `convert-to-html` and `harvest-summarizer`.
 ///
-/// Filters do no I/O themselves: who runs them decides which programs there
-/// are, and holds them to limits of time and memory (`convert-timeout`).
+/// Filters do no I/O themselves: the implementation selects the programs and limits their time and
+/// memory (`convert-timeout`).
 pub trait Commands: Send + Sync {
-    /// Returns the program that turns a media type into HTML, none where there is none.
+    /// Returns the program that converts a media type to HTML, if one is configured.
     ///
-    /// It reads the resource on standard input and writes HTML on standard output.
+    /// The program reads the resource from standard input and writes HTML to standard output.
     fn converter(&self, media_type: &str) -> Option<CommandLine>;
 
-    /// Runs a program and returns what it wrote on standard output.
+    /// Runs a program and returns its standard output.
     ///
     /// # Errors
     ///
-    /// Fails with a text for people where the program fails, ends too late or
-    /// writes too much.
+    /// Returns a human-readable message if the program fails, times out or writes too much.
     fn run(&self, command: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String>;
 }
 
-/// Program and its arguments.
+/// External program to run for a filter, with its arguments.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandLine {
     /// Name or path of the program.
     pub program: String,
-    /// Its arguments.
+    /// Command-line arguments of the program.
     pub arguments: Vec<String>,
 }
 
@@ -37,7 +36,7 @@ impl CommandLine {
         }
     }
 
-    /// Adds an argument.
+    /// Adds an argument to the command line.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
@@ -45,7 +44,7 @@ impl CommandLine {
     }
 }
 
-/// [`Commands`] that has none: nothing is converted or summarized.
+/// Implementation of [`Commands`] without programs: nothing is converted or summarized.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct NoCommands;
 
@@ -55,21 +54,24 @@ impl Commands for NoCommands {
     }
 
     fn run(&self, command: &CommandLine, _input: &[u8]) -> Result<Vec<u8>, String> {
-        Err(format!("no programs are run here: {:?}", command.program))
+        Err(format!(
+            "external programs are disabled: {:?}",
+            command.program
+        ))
     }
 }
 
-/// Reads the files that directives name (`config=`, `file=`).
+/// Reader of the files that directives reference (`config=`, `file=`).
 pub trait Files {
-    /// Returns a file's text; none where there is no such file.
+    /// Returns the content of a file, or `None` if the file does not exist.
     ///
     /// # Errors
     ///
-    /// Fails with a text for people where it cannot be read.
+    /// Returns a human-readable message if the file cannot be read.
     fn read(&self, path: &str) -> Result<Option<String>, String>;
 }
 
-/// [`Files`] that has none.
+/// Implementation of [`Files`] in which no file exists.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct NoFiles;
 

@@ -1,4 +1,4 @@
-//! The text of filter.conf: filters and directives, with all that was repaired.
+//! Parser of filter.conf: filters and directives, with repairs of common mistakes.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use super::{
     quoted,
 };
 
-/// Filters of one file at most.
+/// Maximum number of filters in one file.
 const MAX_FILTERS: usize = 1_000;
 
-/// What the lines of filter.conf begin with.
+/// Keywords that start a line in filter.conf.
 const BLOCK: Block = Block {
     tags: &["Filter"],
     what: "directive",
@@ -27,10 +27,10 @@ const BLOCK: Block = Block {
     ],
 };
 
-/// Text of a filter.conf, read with comments and order (Sun 7.1, chapter 43).
+/// Parsed filter.conf, with comments and order preserved (Sun 7.1, chapter 43).
 ///
-/// What is wrong in a way that shows what was meant is put right and noted, so
-/// that the reference's own examples load. [`Display`](fmt::Display) writes the normal form.
+/// Obvious mistakes are repaired and reported in the notes, so that the examples in Sun's reference
+/// load. [`Display`](fmt::Display) writes the normal form.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ pub struct FilterConf {
     notes: Vec<Note>,
 }
 
-/// One filter as written.
+/// Filter as written in the file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FilterText {
     name: String,
@@ -56,7 +56,7 @@ pub struct FilterText {
     directives: Vec<Directive>,
 }
 
-/// One directive as written.
+/// Directive as written in the file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Directive {
     pub(super) line: usize,
@@ -67,7 +67,7 @@ pub struct Directive {
 }
 
 impl FilterConf {
-    /// Reads a file; what is wrong is in the notes.
+    /// Parses a file. Repairs and errors are available from [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -82,17 +82,17 @@ impl FilterConf {
         conf
     }
 
-    /// Returns the filters, in order.
+    /// Returns the filters in file order.
     pub fn filters(&self) -> &[FilterText] {
         &self.filters
     }
 
-    /// Returns repairs and errors, in order of their lines.
+    /// Returns repairs and errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Normalises each entry, and takes filters and directives from the items.
+    /// Normalizes the entries and collects filters and directives.
     fn collect(&mut self, notes: &mut Notes) {
         for item in &mut self.items {
             match item {
@@ -123,45 +123,45 @@ impl fmt::Display for FilterConf {
 }
 
 impl FilterText {
-    /// Returns the name.
+    /// Returns the name of the filter.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the line of its header.
+    /// Returns the line number of the filter's opening tag.
     pub const fn line(&self) -> usize {
         self.line
     }
 
-    /// Returns the directives, in order.
+    /// Returns the filter's directives in order.
     pub fn directives(&self) -> &[Directive] {
         &self.directives
     }
 }
 
 impl Directive {
-    /// Returns its first line.
+    /// Returns the number of the directive's first line.
     pub const fn line(&self) -> usize {
         self.line
     }
 
-    /// Returns the stage at which it stands.
+    /// Returns the stage of the directive.
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Returns the name of its function.
+    /// Returns the name of the directive's function.
     pub fn function(&self) -> &str {
         &self.function
     }
 
-    /// Returns `true` if it counts: `enable=false` and `enable=off` turn it off.
+    /// Returns `true` unless the directive is disabled by `enable=false` or `enable=off`.
     pub const fn is_enabled(&self) -> bool {
         self.is_enabled
     }
 }
 
-/// Adds tags that are missing, and removes those that close nothing.
+/// Adds missing tags and removes unmatched closing tags.
 fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
     let mut whole = Vec::with_capacity(items.len() + 2);
     let mut open: Option<usize> = None;
@@ -174,12 +174,12 @@ fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
             }
             Item::Close { line, .. } => {
                 if open.take().is_none() {
-                    notes.repair(*line, "</Filter> without <Filter> left out");
+                    notes.repair(*line, "removed </Filter> without <Filter>");
                     continue;
                 }
             }
             Item::Entry(entry) if open.is_none() => {
-                let text = "directive outside of a filter; read as of a filter \"unnamed\"";
+                let text = "directive outside a filter; added to a filter \"unnamed\"";
                 notes.repair(entry.line, text);
                 whole.push(Item::Open(unnamed(entry.line, &whole)));
                 open = Some(entry.line);
@@ -197,9 +197,9 @@ fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
 fn close(line: usize, from: usize, items: &mut Vec<Item>, notes: &mut Notes) {
     notes.repair(
         line,
-        format!("</Filter> added for the filter of line {from}"),
+        format!("added missing </Filter> for the filter on line {from}"),
     );
-    // Empty lines and comments that follow belong to the next filter.
+    // Empty lines and comments after the last directive belong to the next filter.
     let is_last = |item: &Item| matches!(item, Item::Entry(_) | Item::Open(_));
     let at = items
         .iter()
@@ -228,14 +228,21 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     for pair in tag.pairs.iter().filter(|pair| pair.key != "name") {
         notes.error(
             line,
-            format!("{:?} is unknown; a filter has only name=", pair.key),
+            format!(
+                "unknown parameter {:?}; a filter accepts only name=",
+                pair.key
+            ),
         );
     }
     let name = tag.value("name").unwrap_or_default().to_owned();
     if name.is_empty() {
         notes.error(line, "filter without a name; write <Filter name=\"…\">");
     } else if let Some(first) = before.iter().find(|it| it.name == name) {
-        let text = format!("filter {} stands at line {} too", quoted(&name), first.line);
+        let text = format!(
+            "filter {} is already defined on line {}",
+            quoted(&name),
+            first.line
+        );
         notes.error(line, text);
     }
     let directives = Vec::new();
@@ -246,9 +253,9 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     }
 }
 
-/// Moves `fn` to the front and `enable` behind it, and reads both.
+/// Moves `fn` and `enable` to the front and evaluates both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
-    // The sort is stable, so that all other parameters keep their order.
+    // The sort is stable: all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
         "fn" => 0,
         "enable" => 1,
@@ -265,7 +272,7 @@ fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     let Some(function) = entry.value("fn").filter(|name| !name.is_empty()) else {
         notes.error(
             entry.line,
-            format!("{} without fn=; name a function", entry.word),
+            format!("{} without fn=; specify a function", entry.word),
         );
         return None;
     };
@@ -278,7 +285,7 @@ fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     })
 }
 
-/// Reads names that the reference itself writes in another way.
+/// Replaces misspelled function names that appear in Sun's reference.
 fn mend_function(pair: &mut Pair, notes: &mut Notes) {
     if let Some(right) = canonical_name(&pair.value) {
         let text = format!("fn={} read as fn={right}", quoted(&pair.value));
@@ -287,9 +294,9 @@ fn mend_function(pair: &mut Pair, notes: &mut Notes) {
     }
 }
 
-/// Returns the right name where a function is known by another one.
+/// Returns the correct name of a function that has an alternative name.
 ///
-/// Both stand in the reference: one as an alias, one where two lines ran together.
+/// Sun's reference contains both: an alias, and a name joined with the next line by mistake.
 fn canonical_name(name: &str) -> Option<&'static str> {
     match name {
         "generate-last-modified" => Some("generate-rd-last-modified"),
@@ -301,11 +308,11 @@ fn canonical_name(name: &str) -> Option<&'static str> {
 fn enable(pair: &mut Pair, notes: &mut Notes) -> bool {
     let Some(is_enabled) = boolean(&pair.value) else {
         let text = format!(
-            "enable={} is none of true, false, on, off",
+            "enable={} is not one of true, false, on, off",
             quoted(&pair.value)
         );
         notes.error(pair.line, text);
-        // The file is refused because of the error: what is returned does not matter.
+        // The returned value is irrelevant because the error rejects the file.
         return true;
     };
     let right = if is_enabled { "true" } else { "false" };

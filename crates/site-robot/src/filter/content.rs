@@ -1,4 +1,4 @@
-//! The content of a resource: bytes, text, page and checksum, each made when asked for.
+//! Content of a resource: bytes, text, parsed page and checksum, each computed on first use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,30 +6,30 @@ use bytes::Bytes;
 
 use crate::document::{Page, decode};
 
-/// Answer of a server: the facts of its headers, and the body.
+/// Response of a server: header fields and body.
 ///
-/// Header values are as received, each without its name.
+/// Header values are as received, without their names.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReceivedResource {
-    /// Status code.
+    /// HTTP status code.
     pub status: u16,
-    /// `Content-Type`, parameters included.
+    /// Value of the `Content-Type` header, including parameters.
     pub content_type: Option<String>,
-    /// `Content-Encoding` of what was received; the body is decompressed.
+    /// `Content-Encoding` as received; the stored body is decompressed.
     pub content_encoding: Option<String>,
-    /// `Content-Language`.
+    /// Value of the `Content-Language` header.
     pub content_language: Option<String>,
-    /// `Expires`.
+    /// Value of the `Expires` header.
     pub expires: Option<String>,
-    /// `Last-Modified`.
+    /// Value of the `Last-Modified` header.
     pub last_modified: Option<String>,
-    /// `ETag`.
+    /// Value of the `ETag` header.
     pub etag: Option<String>,
-    /// Canonical URL of a `Link` header.
+    /// Canonical URL from a `Link` header.
     pub canonical: Option<String>,
-    /// Directives of `X-Robots-Tag` that hold for all robots.
+    /// Directives of `X-Robots-Tag` that apply to all robots.
     pub robots: Option<String>,
-    /// Body, decompressed.
+    /// Decompressed response body.
     pub body: Bytes,
 }
 
@@ -47,12 +47,12 @@ impl ReceivedResource {
     }
 }
 
-/// Content of a resource; clones of the resource share it.
+/// Content of a resource, shared by the resource's clones.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// `Content-Type` as received, or of what it was converted to.
+    /// `Content-Type` as received, or the type after conversion.
     media_type: Option<String>,
-    /// Top-level domain of the host, a hint at the language.
+    /// Top-level domain of the host, as a hint for encoding detection.
     domain: Option<String>,
     body: Bytes,
     text: OnceLock<Text>,
@@ -80,7 +80,7 @@ impl Content {
         }
     }
 
-    /// Adds a hint at the language.
+    /// Sets the domain hint for encoding detection.
     pub(super) fn of_domain(mut self, domain: Option<&str>) -> Self {
         self.domain = domain.map(str::to_owned);
         self
@@ -108,19 +108,19 @@ impl Content {
         })
     }
 
-    /// Returns `true` if an empty element ends as it begins: else `<script/>` swallows the page.
+    /// Returns `true` for XHTML, where `<script/>` is complete and must not swallow the page.
     fn is_xhtml(&self) -> bool {
         let bare = self.media_type.as_deref().unwrap_or_default();
         let bare = bare.split(';').next().unwrap_or_default().trim();
         bare.eq_ignore_ascii_case("application/xhtml+xml")
     }
 
-    /// Returns the checksum of the bytes, in hexadecimal.
+    /// Returns the MD5 checksum of the bytes, in hexadecimal.
     pub(super) fn md5(&self) -> &str {
         self.md5.get_or_init(|| hexadecimal_md5(&self.body))
     }
 
-    /// Returns what it was converted to, which is done once for all filters.
+    /// Returns the converted content. The conversion runs once for all filters.
     pub(super) fn converted(&self, convert: impl FnOnce() -> Option<Self>) -> Option<Arc<Self>> {
         let converted = self.converted.get_or_init(|| convert().map(Arc::new));
         converted.as_ref().map(Arc::clone)

@@ -1,4 +1,4 @@
-//! A compiled filter.
+//! Compiled filter.
 
 use std::{fmt, sync::Arc};
 
@@ -11,13 +11,12 @@ use super::{
     step::Compiled,
 };
 
-/// Compiled filter: its directives in order, by stage.
+/// Compiled filter: directives in order, grouped by stage.
 ///
-/// It never changes and is shared by all workers; what a run remembers is in
-/// its [`FilterRun`](super::FilterRun). A resource goes through
-/// [`metadata`](Self::metadata) before it is retrieved, then through
-/// [`data`](Self::data), then through [`enumerate`](Self::enumerate) or
-/// [`generate`](Self::generate); where one denies it, this filter has done with it.
+/// A filter is immutable and shared by all workers; the state of a run is in its
+/// [`FilterRun`](super::FilterRun). A resource passes [`metadata`](Self::metadata) before
+/// retrieval, then [`data`](Self::data), then [`enumerate`](Self::enumerate) or
+/// [`generate`](Self::generate). After a denial, the filter does not process the resource further.
 pub struct Filter {
     name: Arc<str>,
     directives: [Vec<Compiled>; 6],
@@ -33,36 +32,36 @@ impl Filter {
         }
     }
 
-    /// Runs the stage `Setup`, once before the first resource.
+    /// Runs the `Setup` stage, once before the first resource.
     pub fn setup(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Setup, around)
     }
 
-    /// Runs the stage `MetaData`, once for each URL and before it is retrieved.
+    /// Runs the `MetaData` stage, once per URL, before retrieval.
     pub fn metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) -> StageOutcome {
         self.pass(Stage::MetaData, &mut work(resource, around))
     }
 
-    /// Assigns once more what the stage `MetaData` assigned to a resource that it let pass.
+    /// Repeats the assignments of the `MetaData` stage for a resource that passed the stage.
     ///
-    /// Needed where the resource was made anew from its URL in between, by
-    /// another process or after a restart; nothing is tested or counted.
+    /// Needed if the resource was recreated from its URL by another process or after a restart. No
+    /// tests or counts are repeated.
     pub fn recall_metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {
             if !directive.is_counting {
-                // It let the resource pass the first time: a denial is none now.
+                // The resource passed the first time, so a denial is ignored.
                 let _ = directive.step.run(&mut work);
             }
         }
     }
 
-    /// Runs the stage `Data`, once for each resource after it is retrieved.
+    /// Runs the `Data` stage, once per resource, after retrieval.
     pub fn data(&self, resource: &mut Resource, around: &Surroundings<'_>) -> StageOutcome {
         self.pass(Stage::Data, &mut work(resource, around))
     }
 
-    /// Runs the stage `Enumerate` and returns the links to other resources, each once.
+    /// Runs the `Enumerate` stage and returns the distinct links to other resources.
     pub fn enumerate(
         &self,
         resource: &mut Resource,
@@ -75,9 +74,9 @@ impl Filter {
         (passage, links)
     }
 
-    /// Runs the stage `Generate`, which fills a description.
+    /// Runs the `Generate` stage, which fills in a description.
     ///
-    /// A resource that is denied here gets no description, whatever is in it.
+    /// A resource denied at this stage gets no description.
     pub fn generate(
         &self,
         resource: &mut Resource,
@@ -89,33 +88,33 @@ impl Filter {
         self.pass(Stage::Generate, &mut work)
     }
 
-    /// Runs the stage `Shutdown`, once after the last resource.
+    /// Runs the `Shutdown` stage, once after the last resource.
     pub fn shutdown(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Shutdown, around)
     }
 
-    /// Returns the name.
+    /// Returns the name of the filter.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns how much `filterrules-setup` wants logged.
+    /// Returns the log level set by `filterrules-setup`.
     pub const fn log_type(&self) -> LogType {
         self.log_type
     }
 
-    /// Returns `true` if there is something to do at a stage.
+    /// Returns `true` if the filter has directives at a stage.
     pub fn has_stage(&self, stage: Stage) -> bool {
         !self.directives(stage).is_empty()
     }
 
-    /// Returns `true` if of resources with the same content one is let pass.
+    /// Returns `true` if the filter passes only one of several resources with the same content.
     pub fn drops_duplicates(&self) -> bool {
         let mut all = self.directives.iter().flatten();
         all.any(|directive| *directive.function == *"filter-by-md5")
     }
 
-    /// Returns `true` if a step may wait for something else with each page, such as a program.
+    /// Returns `true` if a step may block on each page, for example on an external program.
     pub fn waits(&self) -> bool {
         let mut steps = self.directives.iter().flatten();
         steps.any(|directive| directive.step.waits())

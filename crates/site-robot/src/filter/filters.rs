@@ -1,4 +1,4 @@
-//! Compiles the filters of a file.
+//! Compilation of all filters in a file.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,13 +10,13 @@ use super::{
     step::Compiled,
 };
 
-/// Filters that come with the program.
+/// Filters bundled with the program.
 const SHIPPED: &str = include_str!("defaults/filter.conf");
 
 /// Compiled filters of a filter.conf, by name.
 ///
-/// The filters that ship, [`Filters::ENUMERATION`] and [`Filters::GENERATION`],
-/// are found too where the file does not define them.
+/// The bundled filters, [`Filters::ENUMERATION`] and [`Filters::GENERATION`], are included unless
+/// the file redefines them.
 ///
 /// # Example
 ///
@@ -34,19 +34,19 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Name of the enumeration filter that ships.
+    /// Name of the bundled enumeration filter.
     pub const ENUMERATION: &str = "enumeration-default";
-    /// Name of the generation filter that ships.
+    /// Name of the bundled generation filter.
     pub const GENERATION: &str = "generation-default";
-    /// The filter.conf that holds them.
+    /// Text of the bundled filter.conf.
     pub const SHIPPED: &str = SHIPPED;
 
-    /// Compiles a file; `name` is its name for messages.
+    /// Compiles a file; `name` is the file name for messages.
     ///
     /// # Errors
     ///
-    /// Fails with all that cannot be used: unknown stages, functions and
-    /// parameters, wrong values, files that are missing.
+    /// Returns all errors: unknown stages, functions and parameters, invalid values, and missing
+    /// files.
     pub fn compile(
         name: &str,
         text: &str,
@@ -61,11 +61,11 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Compiles the filters that ship; without `./config/filterrules.conf` they have no rules.
+    /// Compiles the bundled filters; without `./config/filterrules.conf` they have no rules.
     ///
     /// # Errors
     ///
-    /// Fails where that file is there and cannot be used.
+    /// Fails if that file exists but is invalid.
     pub fn shipped(functions: &Functions, files: &dyn Files) -> Result<Self, FileErrors> {
         let conf = FilterConf::parse(SHIPPED);
         let (filters, notes) = compile(&conf, functions, files, Missing::Ignored);
@@ -73,17 +73,17 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Returns all remarks about a file; files that it names and that are missing are warnings.
+    /// Checks a file and returns all notes; missing referenced files are reported as warnings.
     pub fn check(conf: &FilterConf, functions: &Functions, files: &dyn Files) -> Vec<Note> {
         compile(conf, functions, files, Missing::Warns).1
     }
 
-    /// Returns the filter of that name.
+    /// Returns the filter with a name.
     pub fn filter(&self, name: &str) -> Option<&Arc<Filter>> {
         self.filters.get(name)
     }
 
-    /// Returns the names, sorted.
+    /// Returns the names of all filters, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.filters.keys().map(String::as_str).collect();
         names.sort_unstable();
@@ -91,7 +91,7 @@ impl Filters {
     }
 }
 
-/// Compiles what can be, and returns all remarks.
+/// Compiles all valid filters and returns them with all notes.
 fn compile(
     conf: &FilterConf,
     functions: &Functions,
@@ -130,7 +130,7 @@ impl Compiler<'_> {
         let mut directives: [Vec<Compiled>; 6] = Default::default();
         for &stage in Stage::ALL {
             let mut compiled = Vec::new();
-            // What the stage before could not decide yet is decided first.
+            // Tests deferred by the previous stage run first.
             compiled.append(&mut state.deferred);
             let of_stage = text.directives().iter().filter(|it| it.stage == stage);
             for directive in of_stage.filter(|it| it.is_enabled) {
@@ -153,7 +153,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns `true` if one of the remarks is an error.
+/// Returns `true` if any note is an error.
 pub fn has_error(notes: &[Note]) -> bool {
     notes.iter().any(|note| note.severity == Severity::Error)
 }

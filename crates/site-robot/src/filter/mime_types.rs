@@ -1,16 +1,15 @@
-//! mime.types: media types by the extension of a file's name.
+//! mime.types files: media types by file name extension.
 
 use std::collections::HashMap;
 
 use super::{Note, note::Notes, quoted};
 
-/// Size of a file at most.
+/// Maximum size of a mime.types file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Media types by extension, as in a file mime.types.
+/// Media types by file name extension, from a mime.types file.
 ///
-/// Both forms are read: `text/html html htm`, and Netscape's
-/// `type=text/html exts=html,htm`.
+/// Supports both formats: `text/html html htm`, and Netscape's `type=text/html exts=html,htm`.
 ///
 /// # Example
 ///
@@ -29,7 +28,7 @@ pub struct MimeTypes {
 }
 
 impl MimeTypes {
-    /// Reads a file; what is wrong with a line is in the notes.
+    /// Parses a mime.types file. Errors are available from [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut types = Self::default();
         let mut notes = Notes::default();
@@ -44,7 +43,7 @@ impl MimeTypes {
         types
     }
 
-    /// Returns the media type of a file's name or path.
+    /// Returns the media type for a file name or path.
     pub fn of_name(&self, name: &str) -> Option<&str> {
         let name = name.split(['?', '#']).next()?;
         let file = name.rsplit('/').next()?;
@@ -53,7 +52,7 @@ impl MimeTypes {
         Some(found)
     }
 
-    /// Returns the number of extensions.
+    /// Returns the number of known extensions.
     pub fn len(&self) -> usize {
         self.types.len()
     }
@@ -63,7 +62,7 @@ impl MimeTypes {
         self.types.is_empty()
     }
 
-    /// Returns what is wrong with lines.
+    /// Returns the errors and warnings found while parsing.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -83,12 +82,9 @@ impl MimeTypes {
             None => (first, words.collect()),
         };
         if !media_type.contains('/') {
-            // Netscape's file names encodings and languages as well, which are no types.
+            // Netscape's file also lists encodings and languages, which are not media types.
             if !first.starts_with("enc=") && !first.starts_with("lang=") {
-                let text = format!(
-                    "{} is no media type; the line is passed over",
-                    quoted(first)
-                );
+                let text = format!("{} is not a media type; line ignored", quoted(first));
                 notes.warning(line, text);
             }
             return;

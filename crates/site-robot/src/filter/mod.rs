@@ -1,12 +1,10 @@
 //! The filter.conf language and its Robot Application Functions (Sun 7.1).
 //!
-//! A filter is a list of directives at six stages. A resource that is found goes
-//! through `MetaData` before it is retrieved and through `Data` after it; then an
-//! enumeration filter takes links from it (`Enumerate`), a generation filter a
-//! resource description (`Generate`). [`FilterConf`] is the text of a file,
-//! [`Filters`] what is compiled of it, [`FilterRun`] what a filter remembers from
-//! one resource to the next, and [`Resource`] what goes through. Nothing here
-//! does I/O: files are read by [`Files`], programs run by [`Commands`].
+//! A filter is a list of directives at six stages. A resource passes `MetaData` before retrieval
+//! and `Data` afterwards; then an enumeration filter extracts links (`Enumerate`), and a generation
+//! filter creates a resource description (`Generate`). [`FilterConf`] is a parsed file, [`Filters`]
+//! its compiled filters, [`FilterRun`] the state of a filter during a run, and [`Resource`] the
+//! processed item. This module does no I/O: [`Files`] reads files and [`Commands`] runs programs.
 //!
 //! # Example
 //!
@@ -51,7 +49,7 @@
 mod commands;
 mod conf;
 mod content;
-#[expect(clippy::module_inception, reason = "the room is named for it")]
+#[expect(clippy::module_inception, reason = "named after its type")]
 mod filter;
 mod filters;
 mod functions;

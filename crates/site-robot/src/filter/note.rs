@@ -1,34 +1,34 @@
-//! What is to be said about the lines of a configuration file.
+//! Notes about the lines of a configuration file.
 
 use std::fmt;
 
-/// Notes that are kept of one file; the rest is only counted.
+/// Maximum number of notes stored for one file.
 const MAX_NOTES: usize = 1_000;
 
-/// Remark about one line of a configuration file.
+/// Note about one line of a configuration file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Line, counted from 1.
+    /// Line number in the file, starting at 1.
     pub line: usize,
-    /// How bad it is.
+    /// Severity of the note.
     pub severity: Severity,
-    /// What is wrong, and what to do or what was done about it.
+    /// Text of the note: the problem, and the repair or the required action.
     pub text: String,
 }
 
 impl Note {
-    /// Creates a note of what must be put right before the file can be used.
+    /// Creates a note about an error that makes the file unusable.
     pub fn error(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Error, text)
     }
 
-    /// Creates a note of what may not do what was meant.
+    /// Creates a note about a line that may not have the intended effect.
     pub fn warning(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Warning, text)
     }
 
-    /// Creates a note of what was put right while reading.
+    /// Creates a note about a repair made while reading.
     pub fn repair(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Repair, text)
     }
@@ -50,19 +50,19 @@ impl fmt::Display for Note {
 }
 
 robot_detection_layer::words! {
-    /// How bad a note is.
+    /// Severity of a note.
     #[derive(Ord, PartialOrd)]
     pub enum Severity {
-        /// Put right while reading.
+        /// A mistake was repaired while reading the file.
         Repair = "repair",
-        /// May not do what was meant.
+        /// The line may not have the intended effect.
         Warning = "warning",
         /// The file cannot be used.
         Error = "error",
     }
 }
 
-/// Error of a file that cannot be used: what is wrong, a note a line.
+/// Error about an unusable file: its errors, one per line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct FileErrors {
@@ -71,11 +71,11 @@ pub struct FileErrors {
 }
 
 impl FileErrors {
-    /// Returns an error if one of the notes is one; `name` is the file's, for people.
+    /// Returns an error if any note has severity error; `name` is the file name for messages.
     ///
     /// # Errors
     ///
-    /// Fails with those notes that are errors.
+    /// Returns the notes that are errors.
     pub fn check(name: &str, notes: &[Note]) -> Result<(), Self> {
         let errors = notes.iter().filter(|it| it.severity == Severity::Error);
         let notes: Vec<_> = errors.cloned().collect();
@@ -86,7 +86,7 @@ impl FileErrors {
         Err(Self { name, notes })
     }
 
-    /// Returns the errors, in order of their lines.
+    /// Returns the errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -101,7 +101,7 @@ impl FileErrors {
     }
 }
 
-/// Notes of one file, limited in number.
+/// Notes about one file, limited in number.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Notes {
     notes: Vec<Note>,
@@ -112,7 +112,7 @@ impl Notes {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(note);
         } else if self.notes.len() == MAX_NOTES {
-            let text = format!("more than {MAX_NOTES} remarks; the rest is left out");
+            let text = format!("more than {MAX_NOTES} notes; the rest is omitted");
             self.notes.push(Note::error(note.line, text));
         }
     }

@@ -1,4 +1,4 @@
-//! The parameters of one directive.
+//! Parameters of a directive.
 
 use std::cell::RefCell;
 
@@ -6,8 +6,8 @@ use super::{Source, pblock::Pair, unknown};
 
 /// Parameters of one directive: names in lower case, values as written.
 ///
-/// It notes which were asked for: the others are unknown to the function, and
-/// the file is refused because of them.
+/// Records which parameters the function queries. All others are reported as unknown, which rejects
+/// the file.
 #[derive(Debug)]
 pub struct Parameters {
     pairs: Vec<Pair>,
@@ -15,7 +15,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Creates the parameters from all items but `fn` and `enable`.
+    /// Creates the parameters from all pairs except `fn` and `enable`.
     pub(super) fn new(pairs: &[Pair]) -> Self {
         let own = pairs
             .iter()
@@ -26,49 +26,49 @@ impl Parameters {
         }
     }
 
-    /// Returns a parameter, none where it is absent or empty.
+    /// Returns a parameter, or `None` if missing or empty.
     pub fn optional(&self, name: &str) -> Option<&str> {
         self.asked.borrow_mut().push(name.to_owned());
         let found = self.pairs.iter().find(|pair| pair.key == name)?;
         Some(found.value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Returns a parameter that must be there.
+    /// Returns a required parameter.
     ///
     /// # Errors
     ///
-    /// Fails where it is absent or empty.
+    /// Fails if the parameter is missing or empty.
     pub fn required(&self, name: &str) -> Result<&str, String> {
         let missing = || format!("{name}= is missing; add it");
         self.optional(name).ok_or_else(missing)
     }
 
-    /// Returns a whole number.
+    /// Returns a parameter as a non-negative integer.
     ///
     /// # Errors
     ///
-    /// Fails where it is none.
+    /// Fails if the value is not a number.
     pub fn number(&self, name: &str) -> Result<Option<u64>, String> {
         let Some(value) = self.optional(name) else {
             return Ok(None);
         };
         match value.trim().parse() {
             Ok(number) => Ok(Some(number)),
-            Err(_) => Err(format!("{name}={value:?} is no whole number from 0 on")),
+            Err(_) => Err(format!("{name}={value:?} is not a non-negative integer")),
         }
     }
 
-    /// Returns a size or count.
+    /// Returns a parameter as a size or count.
     pub(super) fn size(&self, name: &str) -> Result<Option<usize>, String> {
         let number = self.number(name)?;
         Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
     }
 
-    /// Returns whether something is wished; absent: not.
+    /// Returns a parameter as a boolean; `false` if missing.
     ///
     /// # Errors
     ///
-    /// Fails where it is none of true, false, yes, no, on and off.
+    /// Fails if the value is not true, false, yes, no, on or off.
     pub fn boolean(&self, name: &str) -> Result<bool, String> {
         let Some(value) = self.optional(name) else {
             return Ok(false);
@@ -76,16 +76,16 @@ impl Parameters {
         boolean(value).ok_or_else(|| format!("{name}={value:?} is neither true nor false"))
     }
 
-    /// Returns a source that must be named.
+    /// Returns a required parameter as a source.
     ///
     /// # Errors
     ///
-    /// Fails where it is absent.
+    /// Fails if the parameter is missing.
     pub fn source(&self, name: &str) -> Result<Source, String> {
         Ok(Source::named(self.required(name)?))
     }
 
-    /// Returns line and text for each parameter that was not asked for.
+    /// Returns line and message for each parameter that the function did not query.
     pub(super) fn unknown(&self) -> Vec<(usize, String)> {
         let asked = self.asked.borrow();
         let is_unknown = |pair: &&Pair| !asked.contains(&pair.key);
@@ -93,7 +93,7 @@ impl Parameters {
         let say = |pair: &Pair| {
             let key = &pair.key;
             if asked.is_empty() {
-                return format!("{key:?} is no parameter here; the function takes none");
+                return format!("unknown parameter {key:?}; the function accepts none");
             }
             unknown("parameter here", key, asked.iter().map(String::as_str))
         };
@@ -101,7 +101,7 @@ impl Parameters {
     }
 }
 
-/// Reads true, yes, on and false, no, off; upper and lower case are the same.
+/// Parses true, yes, on, false, no or off, case-insensitively.
 pub fn boolean(value: &str) -> Option<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Some(true),

@@ -1,4 +1,4 @@
-//! What a value is compared with: a whole, a beginning, or a regular expression.
+//! Patterns for values: exact text, prefix, or regular expression.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use regex::{Regex, RegexBuilder};
 
 use super::{Resource, Source, quoted};
 
-/// Bytes of a pattern at most.
+/// Maximum length of a pattern, in bytes.
 const MAX_PATTERN: usize = 4 * 1024;
 
-/// Bytes of a compiled expression at most.
+/// Maximum size of a compiled regular expression, in bytes.
 const MAX_COMPILED: usize = 1024 * 1024;
 
-/// Pattern that a value matches or not.
+/// Pattern that is compared with the value of a source.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
-    /// Matches anything, even what is not there.
+    /// Matches any value, even a missing one.
     All,
     Exact(String),
     Prefix(String),
@@ -25,22 +25,24 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// Returns a whole; the keyword `all` matches anything.
+    /// Creates an exact pattern; the keyword `all` matches anything.
     pub(super) fn exact(text: &str) -> Self {
         keyword(text).unwrap_or_else(|| Self::Exact(text.to_owned()))
     }
 
-    /// Returns a beginning; the keyword `all` matches anything.
+    /// Creates a prefix pattern; the keyword `all` matches anything.
     pub(super) fn prefix(text: &str) -> Self {
         keyword(text).unwrap_or_else(|| Self::Prefix(text.to_owned()))
     }
 
-    /// Returns a regular expression.
+    /// Creates a pattern from a regular expression.
     pub(super) fn regex(text: &str) -> Result<Self, String> {
         if text.len() > MAX_PATTERN {
-            return Err(format!("expression longer than {MAX_PATTERN} bytes"));
+            return Err(format!(
+                "regular expression longer than {MAX_PATTERN} bytes"
+            ));
         }
-        // Repetitions within each other, such as `(a{999}){999}`, would compile to gigabytes.
+        // Nested repetitions such as `(a{999}){999}` would compile to gigabytes.
         let regex = RegexBuilder::new(&translate(text))
             .size_limit(MAX_COMPILED)
             .dfa_size_limit(MAX_COMPILED)
@@ -49,11 +51,14 @@ impl Pattern {
             let error = error.to_string();
             let reason = error.lines().last().unwrap_or_default();
             let reason = reason.trim().trim_start_matches("error: ");
-            format!("{} is no regular expression: {reason}", quoted(text))
+            format!(
+                "{} is not a valid regular expression: {reason}",
+                quoted(text)
+            )
         })
     }
 
-    /// Returns `true` if a source of a resource matches; hosts are compared with port and without.
+    /// Returns `true` if a resource's source matches; hosts match with or without the port.
     pub(super) fn matches(&self, resource: &Resource, source: &Source) -> bool {
         if matches!(self, Self::All) {
             return true;
@@ -89,16 +94,16 @@ impl Pattern {
     }
 }
 
-/// `all` matches any string.
+/// The keyword `all` matches any string.
 fn keyword(text: &str) -> Option<Pattern> {
     (text == "all").then_some(Pattern::All)
 }
 
-/// Makes an expression for the regex crate of one in the manner of POSIX.1.
+/// Translates a POSIX.1 style regular expression for the regex crate.
 ///
-/// Backslashes before `*` make it `.*`, as in the reference (`\\\\*.gov`), and
-/// so does a `*` with nothing before it. In brackets only `]` and `-` and
-/// `[:class:]` are special. `\d`, `\w`, `\s` and `\b` are ASCII.
+/// Backslashes before `*` become `.*`, as in the reference (`\\\\*.gov`), and so does a leading
+/// `*`. In brackets, only `]`, `-` and `[:class:]` are special. `\d`, `\w`, `\s` and `\b` match
+/// ASCII only.
 fn translate(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
@@ -120,7 +125,7 @@ fn translate(text: &str) -> String {
     out
 }
 
-/// Translates backslashes and what they stand before.
+/// Translates a run of backslashes and the character after it.
 fn escape<'a>(text: &'a str, out: &mut String) -> &'a str {
     let after = text.trim_start_matches('\\');
     if let Some(after) = after.strip_prefix('*') {
@@ -140,7 +145,7 @@ fn escape<'a>(text: &'a str, out: &mut String) -> &'a str {
     chars.as_str()
 }
 
-/// Returns the inside of a bracket expression for `\d` and its like.
+/// Returns the bracket expression content for `\d` and similar classes.
 fn class(c: char) -> Option<&'static str> {
     match c {
         'd' => Some("0-9"),
@@ -153,7 +158,7 @@ fn class(c: char) -> Option<&'static str> {
     }
 }
 
-/// Translates a bracket expression, from behind its `[`.
+/// Translates a bracket expression, starting after its `[`.
 fn bracket<'a>(text: &'a str, out: &mut String) -> &'a str {
     out.push('[');
     let mut rest = text;
@@ -161,7 +166,7 @@ fn bracket<'a>(text: &'a str, out: &mut String) -> &'a str {
         out.push('^');
         rest = after;
     }
-    // POSIX.1 §9.3.5: a `]` that stands first is plain.
+    // POSIX.1 §9.3.5: a leading `]` is literal.
     if let Some(after) = rest.strip_prefix(']') {
         out.push_str("\\]");
         rest = after;
@@ -194,7 +199,7 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
                     out.push_str(class);
                     after.get(letter.len_utf8()..).unwrap_or_default()
                 }
-                // POSIX has no escapes in brackets; those of others are kept all the same.
+                // POSIX has no escapes in brackets, but escapes from other dialects are preserved.
                 (None, Some(sign)) if sign.is_ascii_punctuation() => {
                     out.extend(['\\', sign]);
                     after.get(sign.len_utf8()..).unwrap_or_default()
@@ -205,8 +210,8 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
                 }
             }
         }
-        // To the regex crate these begin classes within classes, and set operations; to POSIX they
-        // are plain.
+        // The regex crate treats these as nested classes and set operations; in POSIX they are
+        // literal.
         '[' | '&' | '~' => {
             out.extend(['\\', c]);
             after
@@ -218,7 +223,7 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
     }
 }
 
-/// Returns what a source is, for a reason: its name and value.
+/// Returns name and value of a source for a denial reason.
 pub(super) fn shown(resource: &Resource, source: &Source) -> String {
     let value = resource.source(source);
     match value.as_deref().map(Cow::Borrowed) {
@@ -232,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_those_of_posix_with_a_star_that_may_stand_alone() {
+    fn expressions_follow_posix_and_allow_a_leading_star() {
         for (text, value, is_match) in [
             (r"\\\\*.gov", "www.example.gov", true),
             (r"\\\\*.gov", "www.example.org", false),
@@ -254,21 +259,21 @@ mod tests {
             ("é", "café", true),
         ] {
             let Pattern::Regex(regex) = Pattern::regex(text).unwrap() else {
-                panic!("{text} is no expression");
+                panic!("invalid expression: {text}");
             };
             assert_eq!(regex.is_match(value), is_match, "{text} on {value}");
         }
     }
 
     #[test]
-    fn expressions_that_are_none_or_too_large_are_refused() {
+    fn invalid_or_too_large_expressions_are_rejected() {
         for text in ["(", "a{1000}{1000}", "(?=a)", &"a".repeat(5000)] {
             assert!(Pattern::regex(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn hosts_are_compared_with_port_and_without() {
+    fn hosts_match_with_or_without_port() {
         let host = Source::named("host");
         let resource = Resource::new("http://WWW.example.com/".parse().unwrap(), 0);
         for (pattern, is_match) in [

@@ -1,4 +1,4 @@
-//! A resource on its way through a filter.
+//! Resource processed by a filter.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -13,21 +13,20 @@ use super::{
     source::SourceName,
 };
 
-/// Troubles of one resource that are kept.
+/// Maximum number of problems stored per resource.
 const MAX_TROUBLES: usize = 16;
 
 /// Media types of HTML.
 const HTML: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
-/// What media types of text begin with.
+/// Prefix of text media types.
 const TEXT: &str = "text/";
 
-/// Resource on its way through one filter: its sources of information.
+/// Resource processed by one filter, with its sources of information.
 ///
-/// It is made of a URL, goes through [`Filter::metadata`](super::Filter::metadata),
-/// is retrieved ([`Resource::receive`]), and goes on through the later stages.
-/// Each filter takes its own clone, so that what one assigns does not reach the
-/// other; clones share body, page, checksum and conversion.
+/// Created from a URL, a resource passes [`Filter::metadata`](super::Filter::metadata), is
+/// retrieved ([`Resource::receive`]), and passes the later stages. Each filter gets its own clone,
+/// so that assignments stay separate; clones share body, page, checksum and conversion.
 ///
 /// # Example
 ///
@@ -54,19 +53,19 @@ pub struct Resource {
     better: Option<String>,
 }
 
-/// Names that are sources of every resource of a run.
+/// Names that are sources of every resource in a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RunNames {
-    /// Catalog server: the instance that the robot works for.
+    /// Catalog server id (`csid`): the instance that runs the site robot.
     pub csid: String,
-    /// Enumeration filter.
+    /// Name of the enumeration filter.
     pub enumeration_filter: String,
-    /// Generation filter.
+    /// Name of the generation filter.
     pub generation_filter: String,
 }
 
 impl Resource {
-    /// Creates a resource that was found so many links from a starting point.
+    /// Creates a resource at a link depth from a starting point.
     pub fn new(url: Url, depth: u32) -> Self {
         let port = url.port_or_known_default();
         let host_and_port = match (url.host_str(), port) {
@@ -88,19 +87,19 @@ impl Resource {
         }
     }
 
-    /// Adds the names of the run.
+    /// Sets the names of the run.
     #[must_use]
     pub fn in_run(mut self, names: Arc<RunNames>) -> Self {
         self.names = Some(names);
         self
     }
 
-    /// Sets the address of the server.
+    /// Sets the IP address of the server.
     pub fn set_ip(&mut self, ip: &str) {
         self.ip = Some(ip.into());
     }
 
-    /// Adds what the server answered: the resource is ready for the stage `Data`.
+    /// Sets the server's response and makes the resource ready for the `Data` stage.
     pub fn receive(&mut self, received: ReceivedResource) {
         let content_type = received.content_type.clone();
         let domain = self.url.domain().and_then(|host| host.rsplit('.').next());
@@ -109,7 +108,7 @@ impl Resource {
         self.received = Some(Arc::new(received));
     }
 
-    /// Sets its rank among resources with the same content, 0 by default; the lowest is the best.
+    /// Sets the rank among resources with the same content (default 0); the lowest rank wins.
     pub fn set_preference(&mut self, preference: u8) {
         self.preference = preference;
     }
@@ -118,12 +117,12 @@ impl Resource {
         self.preference
     }
 
-    /// Notes the URL that has the same content and is better.
+    /// Records a better URL with the same content.
     pub(super) fn set_better(&mut self, url: String) {
         self.better = Some(url);
     }
 
-    /// Returns the URL that has the same content and is better, where a filter found one.
+    /// Returns the better URL with the same content, if a filter found one.
     pub fn better(&self) -> Option<&str> {
         self.better.as_deref()
     }
@@ -133,19 +132,19 @@ impl Resource {
         self.put(source, Some(value.into()));
     }
 
-    /// Removes a source.
+    /// Removes the values of a source.
     pub fn clear(&mut self, source: &Source) {
         self.put(source, None);
     }
 
-    /// Notes what went wrong without denying the resource, such as a failed conversion.
+    /// Records a problem that does not deny the resource, such as a failed conversion.
     pub fn note_trouble(&mut self, trouble: String) {
         if self.troubles.len() < MAX_TROUBLES {
             self.troubles.push(trouble);
         }
     }
 
-    /// Returns the URL.
+    /// Returns the URL of the resource.
     pub const fn url(&self) -> &Url {
         &self.url
     }
@@ -155,7 +154,7 @@ impl Resource {
         self.depth
     }
 
-    /// Returns the value of a source, none where it has none.
+    /// Returns the value of a source, if any.
     pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
         match self.assigned(source.name()) {
             Some((_, value)) => value.as_deref().map(Cow::Borrowed),
@@ -163,21 +162,21 @@ impl Resource {
         }
     }
 
-    /// Returns the media type in lower case: the one assigned, else the server's.
+    /// Returns the media type in lower case: the assigned type, or else the server's.
     pub fn media_type(&self) -> Option<String> {
         Some(self.type_as_told()?.to_ascii_lowercase())
     }
 
-    /// Returns the page where the resource is HTML, or was converted to it.
+    /// Returns the parsed page if the resource is HTML or was converted to HTML.
     pub fn page(&self) -> Option<&Page> {
         let content = self.content.as_deref()?;
         let media_type = self.type_as_told()?;
         is_html(media_type).then(|| content.page())
     }
 
-    /// Returns the page as a browser takes it: also where the server told no type.
+    /// Returns the parsed page, even without a media type, as a browser would.
     ///
-    /// It is HTML then if it begins as HTML does.
+    /// Without a media type, the body must start like HTML.
     pub fn page_as_seen(&self) -> Option<&Page> {
         if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
             return self.page();
@@ -186,7 +185,7 @@ impl Resource {
         (sniff(content.body()) == Some("text/html")).then(|| content.page())
     }
 
-    /// Returns the text where the resource is text; of HTML, its source.
+    /// Returns the text of a text resource; for HTML, the source code.
     pub fn text(&self) -> Option<&str> {
         let content = self.content.as_deref()?;
         let media_type = self.type_as_told()?;
@@ -195,34 +194,34 @@ impl Resource {
         is_text.then(|| content.text())
     }
 
-    /// Returns the body as received, or as converted.
+    /// Returns the body as received or as converted.
     pub fn body(&self) -> &[u8] {
         self.content
             .as_deref()
             .map_or(&[], |content| content.body())
     }
 
-    /// Returns the MD5 of the body as received, or as converted, in hexadecimal.
+    /// Returns the MD5 checksum of the received or converted body, in hexadecimal.
     pub fn md5(&self) -> Option<&str> {
         self.content.as_deref().map(Content::md5)
     }
 
-    /// Returns what the server answered.
+    /// Returns the server's response.
     pub fn received(&self) -> Option<&ReceivedResource> {
         self.received.as_deref()
     }
 
-    /// Returns what went wrong on the way, for the log.
+    /// Returns the problems recorded during processing, for the log.
     pub fn troubles(&self) -> &[String] {
         &self.troubles
     }
 
-    /// Returns host and port, the port named even where it is the protocol's own.
+    /// Returns host and port; the port is included even if it is the protocol's default.
     pub fn host_and_port(&self) -> &str {
         &self.host_and_port
     }
 
-    /// Returns `true` if a source is the URL's own host, not one assigned or cleared.
+    /// Returns `true` if a source is the URL's host, neither assigned nor cleared.
     pub(super) fn is_own_host(&self, source: &Source) -> bool {
         let is_assigned = || self.assigned.iter().any(|(assigned, _)| assigned == source);
         source.known() == SourceName::Host && !is_assigned()
@@ -236,15 +235,15 @@ impl Resource {
         self.content = Some(content);
     }
 
-    /// Returns what was assigned to a source, or that it was cleared.
+    /// Returns the assigned value of a source, or `None` inside if the source was cleared.
     fn assigned(&self, name: &str) -> Option<&(Source, Option<String>)> {
         let mut assigned = self.assigned.iter();
         assigned.find(|(assigned, _)| assigned.name() == name)
     }
 
-    /// Returns the media type as it was assigned or received, without parameters.
+    /// Returns the media type as assigned or received, without parameters.
     ///
-    /// It is asked for at each step, and looks for no source.
+    /// Called at each step, so the full source lookup is avoided.
     fn type_as_told(&self) -> Option<&str> {
         let assigned = self
             .assigned("type")
@@ -257,7 +256,7 @@ impl Resource {
     }
 
     fn put(&mut self, source: &Source, value: Option<String>) {
-        // Few sources are assigned: a list of them is searched as fast as a map.
+        // Few sources are assigned, so a linear search is as fast as a map.
         let mut assigned = self.assigned.iter_mut();
         match assigned.find(|(assigned, _)| assigned == source) {
             Some((_, known)) => *known = value,
@@ -265,7 +264,7 @@ impl Resource {
         }
     }
 
-    /// Returns what a source is without being assigned.
+    /// Returns the value of a source without assignments.
     fn own(&self, source: &Source) -> Option<Cow<'_, str>> {
         let names = self.names.as_deref();
         match source.known() {
@@ -282,7 +281,7 @@ impl Resource {
         }
     }
 
-    /// Returns what a source is by the server's answer, or by the page.
+    /// Returns the value of a source from the server's response or the page.
     fn answered(&self, source: &Source) -> Option<Cow<'_, str>> {
         let received = self.received.as_deref()?;
         let name = source.name();
@@ -322,14 +321,14 @@ impl Resource {
     fn language(&self) -> Option<Cow<'_, str>> {
         let of_page = || self.page()?.language.as_ref();
         let received = self.received.as_deref()?;
-        // Whoever wrote the page knows its language; a header is often one for a whole server.
+        // The page's author knows its language; a header is often set for a whole server.
         some(of_page())
             .or_else(|| some(received.content_language.as_ref()))
             .or_else(|| self.meta("content-language"))
             .or_else(|| self.meta("language"))
     }
 
-    /// Returns the directives of headers and META tags together: the stricter wins among readers.
+    /// Joins the directives of header and META tags; robots apply the stricter ones.
     fn robots(&self) -> Option<Cow<'_, str>> {
         let header = some(self.received.as_deref()?.robots.as_ref());
         let tag = self.meta("robots");
@@ -339,7 +338,7 @@ impl Resource {
         }
     }
 
-    /// Returns a META tag's content; one with a name counts before an `http-equiv`.
+    /// Returns the content of a META tag; `name` takes precedence over `http-equiv`.
     fn meta(&self, name: &str) -> Option<Cow<'_, str>> {
         let metas = &self.page()?.metas;
         let of = |is_http_equiv| {
@@ -356,7 +355,6 @@ fn is_html(media_type: &str) -> bool {
         .any(|html| media_type.eq_ignore_ascii_case(html))
 }
 
-/// Returns a value that says something.
 fn some(value: Option<&String>) -> Option<Cow<'_, str>> {
     value
         .filter(|it| !it.is_empty())

@@ -1,4 +1,4 @@
-//! What a filter remembers from one resource to the next.
+//! State of a filter during a run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,25 +7,24 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Memory of one filter during one run: hosts, objects and checksums seen.
+/// State of one filter during one run: hosts, objects and checksums seen.
 ///
-/// Each filter has its own, shared by all workers. A run that is to be resumed
-/// saves [`FilterRun::state`] and starts again with [`FilterRun::restore`].
+/// Each filter has separate state, shared by all workers. A resumable run saves
+/// [`FilterRun::state`] and continues with [`FilterRun::restore`].
 #[derive(Debug, Default)]
 pub struct FilterRun {
     memory: Mutex<Memory>,
 }
 
-/// What a [`FilterRun`] knows, as plain data that can be saved.
+/// State of a [`FilterRun`] as plain data for storage.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct FilterRunState {
-    /// Resources counted by `filter-by-max src=objects`.
+    /// Number of resources counted by `filter-by-max src=objects`.
     pub objects: u64,
-    /// Hosts counted by `filter-by-max src=hosts`, in order.
+    /// Hosts counted by `filter-by-max src=hosts`, sorted.
     pub hosts: Vec<String>,
-    /// Checksums seen by `filter-by-md5`, in order, each with the URL that stands for it and its
-    /// preference.
+    /// Checksums seen by `filter-by-md5`, sorted, each with its best URL and that URL's preference.
     pub checksums: Vec<(String, String, u8)>,
 }
 
@@ -33,17 +32,17 @@ pub struct FilterRunState {
 struct Memory {
     objects: u64,
     hosts: HashSet<Box<str>>,
-    /// By number: there may be one for each page of a large site.
+    /// Checksums as numbers, to save memory: a large site has one per page.
     checksums: HashMap<u128, (u8, Box<str>)>,
 }
 
 impl FilterRun {
-    /// Creates the memory of a run that begins.
+    /// Creates the state of a new run.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates the memory of a run that goes on.
+    /// Creates the state of a resumed run.
     pub fn restore(state: FilterRunState) -> Self {
         let hosts = state.hosts.into_iter().map(String::into_boxed_str);
         let checksums = state.checksums.into_iter();
@@ -59,7 +58,7 @@ impl FilterRun {
         }
     }
 
-    /// Returns what is known, to be saved.
+    /// Returns the state, to be saved.
     pub fn state(&self) -> FilterRunState {
         let memory = self.memory();
         let mut hosts: Vec<_> = memory.hosts.iter().map(ToString::to_string).collect();
@@ -76,12 +75,12 @@ impl FilterRun {
         }
     }
 
-    /// Notes that a resource has a checksum; returns the better URL that has it too.
+    /// Records the checksum of a resource and returns the better URL with the same checksum, if
+    /// any.
     ///
-    /// Of several that with the lowest preference is the best, then the shortest, whichever comes
-    /// first, so that each run ends alike; see [`url_rank`]. The same URL may come again, after a
-    /// crash or with its next version. Call it too for resources that did not
-    /// change since the last run.
+    /// The lowest preference wins, then the shortest URL, in any order of arrival, so that every
+    /// run has the same result; see [`url_rank`]. The same URL may be recorded again, after a crash
+    /// or with its next version. Call this also for resources unchanged since the last run.
     pub fn better_with(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
         let mut memory = self.memory();
         let best = memory.checksums.entry(number(md5));
@@ -92,16 +91,16 @@ impl FilterRun {
         (*best.1 != *url).then(|| best.1.to_string())
     }
 
-    /// Counts a resource unless there are `max` already.
+    /// Counts a resource, unless the maximum is reached.
     pub(super) fn count_object(&self, max: u64) -> bool {
         let mut memory = self.memory();
-        // Looked at and counted under one lock, so that no two workers take the last place.
+        // Test and count share one lock, so that two workers cannot take the last slot.
         let is_room = memory.objects < max;
         memory.objects += u64::from(is_room);
         is_room
     }
 
-    /// Counts a host unless it is known or there are `max` already.
+    /// Counts a host, unless already counted or the maximum is reached.
     pub(super) fn count_host(&self, host: &str, max: u64) -> bool {
         let mut memory = self.memory();
         if memory.hosts.contains(host) {
@@ -115,20 +114,20 @@ impl FilterRun {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns what orders URLs of the same content: the first stands for them.
+/// Returns the sort key of URLs with the same content; the first represents them all.
 ///
-/// What a visit prefers comes first, then the shorter, so that `/` stands for `/index.html`;
-/// those of one length are in the order of their letters.
+/// The preference counts first, then the length, so that `/` wins over `/index.html`; URLs of equal
+/// length are sorted alphabetically.
 pub fn url_rank(preference: u8, url: &str) -> (u8, usize, &str) {
     (preference, url.len(), url)
 }
 
-/// Returns the number that a checksum is; one for any other text, too.
+/// Converts a checksum to a number; any other text is hashed.
 fn number(md5: &str) -> u128 {
     use md5::Digest as _;
     let is_number = md5.len() == 32 && md5.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checksum_is_known_by_its_number() {
+    fn checksums_are_stored_as_numbers() {
         let md5 = "00112233445566778899aabbccddeeff";
         assert_eq!(number(md5), 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
         assert_eq!(format!("{:032x}", number(md5)), md5);
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_where_its_state_was_saved() {
+    fn run_continues_from_its_saved_state() {
         let run = FilterRun::new();
         assert!(run.count_object(2) && run.count_host("a:80", 1));
         assert!(run.better_with("0f", "http://a/", 0).is_none());
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_same_content_the_shortest_url_stands_for_it() {
+    fn shortest_url_represents_the_same_content() {
         let run = FilterRun::new();
         assert!(run.better_with("0f", "http://a/index.html", 0).is_none());
         assert!(run.better_with("0f", "http://a/", 0).is_none());

@@ -1,12 +1,12 @@
-//! What a body is by its first bytes, where the server told no type.
+//! Media type detection from the first bytes of a body, if the server sent no type.
 
-/// Bytes at the beginning of a body that are looked at.
+/// Number of bytes examined at the start of a body.
 const SNIFFED: usize = 512;
 
-/// Bytes in which an XML declaration and its like may stand before them.
+/// Maximum size of an XML declaration and other instructions before the content.
 const MAX_PROLOG_BYTES: usize = 4 * 1024;
 
-/// What bodies begin with, and what they are then.
+/// Byte signatures and their media types.
 const MAGIC: [(&[u8], &str); 8] = [
     (b"%PDF-", "application/pdf"),
     (b"{\\rtf", "application/rtf"),
@@ -18,7 +18,7 @@ const MAGIC: [(&[u8], &str); 8] = [
     (b"\xff\xd8\xff", "image/jpeg"),
 ];
 
-/// What HTML begins with, in lower case.
+/// Start of HTML documents, in lower case.
 const HTML: [&[u8]; 6] = [
     b"<!doctype html",
     b"<html",
@@ -28,7 +28,7 @@ const HTML: [&[u8]; 6] = [
     b"<!--",
 ];
 
-/// Returns `true` if a media type says nothing of the body.
+/// Returns `true` if a media type is missing or generic.
 pub(super) fn is_untold(media_type: Option<&str>) -> bool {
     matches!(
         media_type,
@@ -36,7 +36,7 @@ pub(super) fn is_untold(media_type: Option<&str>) -> bool {
     )
 }
 
-/// Returns what a body is, by its first bytes.
+/// Returns the media type of a body, detected from its first bytes.
 pub(super) fn sniff(body: &[u8]) -> Option<&'static str> {
     let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let start = start.trim_ascii_start();
@@ -53,12 +53,12 @@ pub(super) fn sniff(body: &[u8]) -> Option<&'static str> {
     if start.starts_with(b"<?xml") {
         return Some("text/xml");
     }
-    // Bytes that no text has; ESC (27) is none of them, as text in ISO-2022-JP is full of it.
+    // Control characters that text does not contain. ESC (27) is allowed: ISO-2022-JP uses it.
     let is_text = !first.is_empty() && !first.iter().any(|octet| matches!(octet, 0..=8 | 14..=26));
     is_text.then_some("text/plain")
 }
 
-/// Returns what stands behind an XML declaration and other instructions, as XHTML has them.
+/// Returns the content after an XML declaration and other instructions, as in XHTML.
 fn behind_prolog(start: &[u8]) -> &[u8] {
     let mut rest = start;
     while let Some(instruction) = rest.strip_prefix(b"<?") {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_are_known_by_their_beginning() {
+    fn types_are_detected_from_the_first_bytes() {
         for (body, expected) in [
             (&b"<!DOCTYPE html><title>A"[..], Some("text/html")),
             (b"\xef\xbb\xbf\n <HTML>", Some("text/html")),

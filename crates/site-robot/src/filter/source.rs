@@ -4,16 +4,15 @@ use std::fmt;
 
 /// Source of information about a resource (Sun 7.1, chapter 44).
 ///
-/// Upper and lower case are the same, and so are a space and a hyphen:
-/// `enumeration filter` is `enumeration-filter`, `IP` is `ip`. A name that is
-/// not listed there is that of a META tag, or of what a directive assigns.
+/// Names are case-insensitive, and spaces equal hyphens: `enumeration filter` is
+/// `enumeration-filter`, `IP` is `ip`. Other names refer to META tags or assigned values.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Source {
     name: Box<str>,
     known: SourceName,
 }
 
-/// Sources that are not META tags.
+/// Predefined sources of information about a resource.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SourceName {
     Csid,
@@ -40,11 +39,11 @@ pub(super) enum SourceName {
     Status,
     Title,
     Type,
-    /// Assigned by a function, or a META tag's name.
+    /// Assigned value or META tag.
     Other,
 }
 
-/// Names and what is known by them; what stands first is known before retrieval.
+/// Names of the predefined sources; those known before retrieval come first.
 const KNOWN: [(&str, SourceName); 24] = [
     ("csid", SourceName::Csid),
     ("depth", SourceName::Depth),
@@ -73,7 +72,7 @@ const KNOWN: [(&str, SourceName); 24] = [
 ];
 
 impl Source {
-    /// Returns the source of that name.
+    /// Returns the source with a name.
     pub fn named(name: &str) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
         let name = words.join("-").to_ascii_lowercase();
@@ -85,12 +84,12 @@ impl Source {
         }
     }
 
-    /// Returns the name, in lower case with hyphens.
+    /// Returns the source's name, in lower case with hyphens.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns `true` if it is known before the resource is retrieved, at the stage `MetaData`.
+    /// Returns `true` if the source is known before retrieval, at the `MetaData` stage.
     pub const fn is_metadata(&self) -> bool {
         use SourceName::{
             Csid, Depth, EnumerationFilter, GenerationFilter, Host, Ip, Path, Protocol, Url,
@@ -101,7 +100,7 @@ impl Source {
         )
     }
 
-    /// Returns `true` if upper and lower case are the same in its values.
+    /// Returns `true` if the source's values are case-insensitive.
     pub(super) const fn is_caseless(&self) -> bool {
         use SourceName::{ContentType, Host, Protocol, Type};
         matches!(self.known, Host | Protocol | ContentType | Type)

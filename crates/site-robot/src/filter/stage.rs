@@ -3,49 +3,49 @@
 use std::{fmt, sync::Arc};
 
 robot_detection_layer::words! {
-    /// Stage of a filter, which is also the first word of its directives.
+    /// Stage of a filter, which is also the keyword of its directives.
     #[derive(Hash, Ord, PartialOrd)]
     pub enum Stage {
-        /// Once, before the first resource.
+        /// Runs once, before the first resource.
         Setup = "Setup",
-        /// Before a resource is retrieved: only its URL is known.
+        /// Before the resource is retrieved; only the URL is known.
         MetaData = "MetaData",
-        /// After it is retrieved.
+        /// Runs after the resource is retrieved.
         Data = "Data",
-        /// Links to other resources are collected.
+        /// Collection of links to other resources.
         Enumerate = "Enumerate",
-        /// Its resource description is made.
+        /// Generation of the resource description.
         Generate = "Generate",
-        /// Once, after the last resource.
+        /// Runs once, after the last resource.
         Shutdown = "Shutdown",
     }
 }
 
 impl Stage {
-    /// Returns the stage of that name; upper and lower case are the same.
+    /// Returns the stage with a name, case-insensitively.
     pub fn named(name: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
         all.find(|stage| stage.as_str().eq_ignore_ascii_case(name))
     }
 }
 
-/// Outcome of a stage of a filter for a resource.
+/// Outcome of a filter stage for a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub enum StageOutcome {
-    /// It goes on to the next stage.
+    /// The resource continues to the next stage.
     Allowed,
-    /// This filter does nothing more with it; other filters may.
+    /// The filter stops processing the resource; other filters may continue.
     Denied(Denial),
 }
 
 impl StageOutcome {
-    /// Returns `true` if the resource goes on.
+    /// Returns `true` if the resource continues to the next stage.
     pub const fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed)
     }
 
-    /// Returns why it does not go on.
+    /// Returns the denial, if the resource was denied.
     pub const fn denial(&self) -> Option<&Denial> {
         match self {
             Self::Allowed => None,
@@ -54,19 +54,19 @@ impl StageOutcome {
     }
 }
 
-/// Reason why a filter denies a resource.
+/// Reason for which a filter denies a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Denial {
-    /// Name of the filter.
+    /// Name of the filter that denied the resource.
     pub filter: Arc<str>,
-    /// Stage at which it was denied.
+    /// Stage in which the resource was denied.
     pub stage: Stage,
     /// Line of the directive in filter.conf.
     pub line: usize,
-    /// Its function.
+    /// Function of the directive that denied the resource.
     pub function: Arc<str>,
-    /// Source, value and what it was compared with.
+    /// Reason: source, value, and the compared text.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a function is made of: a directive is read once, and its step runs for each resource.
+//! Interfaces of functions: a directive is compiled once, and its step runs for each resource.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use robot_detection_store::description::ResourceDescription;
 
 use super::{Commands, FilterRun, Parameters, Resource, Stage};
 
-/// Robot Application Function, which makes a step of each directive that names it.
+/// Robot Application Function, which builds a step for each directive that uses it.
 ///
-/// Write one to add a function of your own, and register it with
+/// Implement this trait to add a custom function, and register it with
 /// [`Functions::with`](super::Functions::with).
 ///
 /// # Example
@@ -53,52 +53,52 @@ use super::{Commands, FilterRun, Parameters, Resource, Stage};
 /// assert!(filters.filter("short").is_some());
 /// ```
 pub trait Function: Send + Sync {
-    /// Returns the stages at which it may stand.
+    /// Returns the stages at which the function is allowed.
     fn stages(&self) -> &[Stage];
 
-    /// Makes the step of one directive; parameters are read here, once.
+    /// Builds the step of one directive; the parameters are parsed only here.
     ///
     /// # Errors
     ///
-    /// Fails with a text for people that names the wrong parameter.
+    /// Returns a human-readable message that names the invalid parameter.
     fn step(&self, parameters: &Parameters, stage: Stage) -> Result<Box<dyn Step>, String>;
 }
 
-/// What one directive does with each resource.
+/// Compiled directive that runs for each resource.
 pub trait Step: Send + Sync {
-    /// Does it.
+    /// Runs the step for a resource.
     fn run(&self, work: &mut Work<'_>) -> StepOutcome;
 
-    /// Returns `true` if it may wait for something else with each page; it does not by default.
+    /// Returns `true` if the step may block on each page; the default is `false`.
     ///
-    /// More pages are worked on beside each other then than there are processors.
+    /// The robot then processes more pages in parallel than there are processors.
     fn waits(&self) -> bool {
         false
     }
 }
 
-/// One directive, compiled.
+/// Compiled filter directive.
 pub(super) struct Compiled {
     pub(super) line: usize,
     pub(super) function: Arc<str>,
     pub(super) step: Box<dyn Step>,
-    /// Counts resources: it must not see the same one twice.
+    /// Whether the step counts resources, and so must not see the same resource twice.
     pub(super) is_counting: bool,
 }
 
-/// Resource at a stage, and what a step may need beside it.
+/// Resource at a stage, with the step's context.
 pub struct Work<'a> {
-    /// The resource; at `Setup` and `Shutdown` one without any source.
+    /// The resource; without any source at `Setup` and `Shutdown`.
     pub resource: &'a mut Resource,
-    /// What the filter remembers of earlier resources.
+    /// State of the filter from earlier resources.
     pub run: &'a FilterRun,
-    /// Runs external programs.
+    /// Runner of external programs.
     pub commands: &'a dyn Commands,
-    /// The time, in milliseconds since 1970, UTC.
+    /// Current time in milliseconds since 1970, UTC.
     pub now_ms: i64,
-    /// Links found so far, at the stage `Enumerate`.
+    /// Links found so far, at the `Enumerate` stage.
     pub links: Option<&'a mut Vec<FoundLink>>,
-    /// The description, at the stage `Generate`.
+    /// Description to fill in, at the `Generate` stage.
     pub description: Option<&'a mut ResourceDescription>,
 }
 
@@ -118,32 +118,32 @@ impl std::fmt::Debug for Work<'_> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub enum StepOutcome {
-    /// It goes on.
+    /// The resource continues to the next directive.
     Continue,
-    /// It does not, and this is why: source, value, and what it was compared with.
+    /// The resource is denied; the reason contains the source, value and compared text.
     Deny(String),
 }
 
-/// Link that a resource holds, as written.
+/// Link found in a resource, as written.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FoundLink {
-    /// URL, absolute or relative.
+    /// URL of the link, absolute or relative.
     pub url: String,
-    /// Where it stands in a page; none in plain text.
+    /// Kind of element that contains the link; `None` in plain text.
     pub kind: Option<LinkKind>,
-    /// Whether its `rel` holds `nofollow`.
+    /// Whether the link's `rel` contains `nofollow`.
     pub is_nofollow: bool,
 }
 
-/// Context that filters get from the run that they are part of.
+/// Context of a run for filters.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// What the filter remembers of earlier resources.
+    /// State of the filter from earlier resources.
     pub run: &'a FilterRun,
-    /// Runs external programs; [`NoCommands`](super::NoCommands) has none.
+    /// Runner of external programs; [`NoCommands`](super::NoCommands) runs none.
     pub commands: &'a dyn Commands,
-    /// The time, in milliseconds since 1970, UTC.
+    /// Current time in milliseconds since 1970, UTC.
     pub now_ms: i64,
 }
 

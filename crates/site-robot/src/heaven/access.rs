@@ -1,27 +1,27 @@
-//! Who gets which part of a page.
+//! Access of visitors to pages.
 
 use axum::http::{HeaderMap, header};
 
 use super::content::Content;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Cookie of whoever was sent to an original.
+/// Cookie of visitors that were redirected to an original page.
 const SENT: &str = "robot-heaven-sent";
 
-/// Part of a page that a visitor gets.
+/// Part of a page that a visitor may read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum PageAccess {
-    /// All of it.
+    /// The complete page is shown.
     #[default]
     Full,
-    /// Its title and lead, and where the original is.
+    /// Title and lead of the page, with a link to the original.
     Lead,
-    /// Nothing: he is sent to the original, once in a minute, and gets the lead if he comes back.
+    /// Redirect to the original, at most once a minute; otherwise title and lead.
     Original,
 }
 
 impl PageAccess {
-    /// Returns what is served at the original's own URL, where nobody can be sent.
+    /// Returns the access for pages served at the original's URL, where no redirect is possible.
     pub(super) fn in_place(self) -> Self {
         match self {
             Self::Full => Self::Full,
@@ -30,7 +30,7 @@ impl PageAccess {
     }
 }
 
-/// Returns a page without its text; what it is about is its lead.
+/// Removes the text from a page description; the lead replaces a missing description.
 pub(super) fn lead_of(mut description: ResourceDescription) -> ResourceDescription {
     let has_lead = description
         .value(name::DESCRIPTION)
@@ -50,7 +50,7 @@ pub(super) fn lead_of(mut description: ResourceDescription) -> ResourceDescripti
     description
 }
 
-/// Returns `true` if a visitor was sent to an original a moment ago.
+/// Returns `true` if a visitor was redirected to an original within the last minute.
 pub(super) fn was_sent(headers: &HeaderMap) -> bool {
     let cookies = headers.get_all(header::COOKIE).iter();
     let cookies = cookies.filter_map(|line| line.to_str().ok());
@@ -58,7 +58,7 @@ pub(super) fn was_sent(headers: &HeaderMap) -> bool {
     names.any(|cookie| cookie.trim().split('=').next() == Some(SENT))
 }
 
-/// Returns the cookie by which he is known who was sent, below a path.
+/// Returns the cookie that marks visitors redirected to an original, valid below a path.
 pub(super) fn cookie(path: &str) -> String {
     format!("{SENT}=1; Path={path}; Max-Age=60; HttpOnly; SameSite=Lax")
 }

@@ -1,4 +1,4 @@
-//! All pages of a heaven, without their texts.
+//! Catalogue of all pages in robot heaven, without their texts.
 
 use std::{
     borrow::Cow,
@@ -12,40 +12,40 @@ use std::{
 use super::{HeavenPath, HeavenSettings, date::Date, entry::Entry, sitemap, view::View};
 use robot_detection_store::description::ResourceDescription;
 
-/// Links on a page of an index.
+/// Number of links on a page of an index.
 pub(super) const PAGE_LINKS: usize = 100;
 
-/// Pages that llms.txt lists.
+/// Number of pages listed in llms.txt.
 const NEAREST_PAGES: usize = 200;
 
-/// Steps from a URL over others to its page: redirects lead over several.
+/// Maximum number of redirects followed from a URL to its page.
 const MAX_STEPS: u32 = 10;
 
-/// All pages of a heaven, without their texts: a few hundred bytes a page.
+/// Catalogue of all pages in robot heaven, without texts: a few hundred bytes per page.
 ///
-/// Pages link to its entries, and indexes, sitemaps and feeds list them.
+/// Used for links between pages, and for indexes, sitemaps and feeds.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// By URL.
+    /// Entries sorted by URL.
     entries: Vec<Entry>,
-    /// Digest of each page's path, and the number of its entry.
+    /// Digest of each page's path, with the index of its entry.
     paths: Vec<(u64, u32)>,
-    /// URLs of the site that lead to a page under another one, and the number of its entry.
+    /// Alternative URLs of pages, each with the index of the page's entry.
     aliases: Vec<(Box<str>, u32)>,
-    /// Addresses that the site has and had, which links in texts may lead to.
+    /// Current and former addresses of the site, to which links in texts may point.
     addresses: Vec<String>,
-    /// Digest of path and query of each page whose original opens without a login, in order.
+    /// Digests of path and query of the pages with a public original, sorted.
     open: Vec<u64>,
-    /// Numbers of the entries that each view lists.
+    /// Indexes of the entries listed by each view.
     orders: Vec<Vec<u32>>,
-    /// Numbers of the few entries that are nearest to the starting points.
+    /// Indexes of the entries nearest to the starting points.
     nearest: Vec<u32>,
     sitemaps: Vec<Range<usize>>,
-    /// Date of the newest page of each sitemap.
+    /// Date of the newest page in each sitemap.
     sitemap_dates: Vec<Option<Date>>,
 }
 
-/// Collects a [`Catalogue`], description by description.
+/// Builder of a [`Catalogue`] from descriptions.
 #[derive(Debug, Default)]
 pub struct CatalogueBuilder {
     entries: Vec<Entry>,
@@ -54,18 +54,18 @@ pub struct CatalogueBuilder {
     addresses: Vec<String>,
 }
 
-/// One page of an index.
+/// One page of an index of robot heaven.
 #[derive(Debug)]
 pub(super) struct Listing<'c> {
     pub(super) view: View,
-    /// From 1.
+    /// Number of the index page, starting at 1.
     pub(super) number: usize,
     pub(super) last: usize,
     pub(super) total: usize,
     pub(super) entries: Vec<&'c Entry>,
 }
 
-/// What links of a text are looked up in.
+/// Context for resolving links in texts.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'c> {
     pub(super) catalogue: &'c Catalogue,
@@ -73,29 +73,28 @@ pub(super) struct Site<'c> {
 }
 
 impl CatalogueBuilder {
-    /// Adds a page, unless the description has none: other schemes than the web's, or `noindex`.
+    /// Adds a page, unless its description has none because of the URL scheme or `noindex`.
     pub fn add(&mut self, description: &ResourceDescription) {
         self.entries
             .extend(Entry::new(description, &mut self.words));
     }
 
-    /// Adds URLs that stand for others, each with the one that it stands for, or one that stands for
-    /// that.
+    /// Adds alternative URLs, each with the URL that it stands for; chains are allowed.
     pub fn add_aliases(&mut self, mut aliases: BTreeMap<Box<str>, Box<str>>) {
         self.aliases.append(&mut aliases);
     }
 
-    /// Adds addresses that the site has and had.
+    /// Adds the current and former addresses of the site.
     pub(super) fn add_addresses(&mut self, addresses: Vec<String>) {
         self.addresses = addresses;
     }
 
-    /// Returns the catalogue.
+    /// Builds the catalogue from the added pages.
     pub fn build(mut self, settings: &HeavenSettings) -> Catalogue {
         self.entries.sort_by(|a, b| a.url.cmp(&b.url));
         self.entries.dedup_by(|a, b| a.url == b.url);
         self.entries.truncate(u32::MAX as usize);
-        // What is left of its growth would stay for as long as the catalogue does.
+        // Spare capacity would otherwise stay allocated as long as the catalogue.
         self.entries.shrink_to_fit();
         let paths = (0_u32..).zip(&self.entries);
         let mut paths: Vec<_> = paths
@@ -125,12 +124,12 @@ impl CatalogueBuilder {
 }
 
 impl Catalogue {
-    /// Returns how many pages there are.
+    /// Returns the number of pages in the catalogue.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns `true` if there is no page.
+    /// Returns `true` if the catalogue has no pages.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -140,7 +139,7 @@ impl Catalogue {
         self.find(url).is_some()
     }
 
-    /// Returns the URL of the page that a URL leads to: its own, or that of what it stands for.
+    /// Returns the URL of the page for a URL or its alternative URL.
     pub(super) fn page_of(&self, url: &str, settings: &HeavenSettings) -> Option<&str> {
         let find = |url: &str| {
             let alias = || {
@@ -156,7 +155,7 @@ impl Catalogue {
         Some(&entry.url)
     }
 
-    /// Returns a URL of the site, where it names a former address of it, with the address that it has.
+    /// Replaces a former address of the site in a URL with the current address.
     pub(super) fn settled<'u>(&self, url: &'u str, settings: &HeavenSettings) -> Cow<'u, str> {
         let below = |address: &String| {
             let below = url.strip_prefix(address.as_str())?;
@@ -169,15 +168,15 @@ impl Catalogue {
         }
     }
 
-    /// Returns `true` if a path and query is that of a page which opens without a login.
+    /// Returns `true` if a path and query belong to a page with a public original.
     ///
-    /// Chance may make one of 2^64 others look so.
+    /// Hash collisions (1 in 2^64) can cause false positives.
     pub(super) fn may_be_open(&self, path_and_query: &str) -> bool {
         let is_one = |open: &[u64]| open.binary_search(&digest(path_and_query)).is_ok();
         !self.open.is_empty() && is_one(&self.open)
     }
 
-    /// Returns the page of a path and query, if it is one of these.
+    /// Returns the heaven path for a path and query, if the page's original is public.
     pub(super) fn open_page(
         &self,
         path_and_query: &str,
@@ -196,7 +195,7 @@ impl Catalogue {
         self.entries.get(self.position(url)?)
     }
 
-    /// Returns the pages before and behind a URL.
+    /// Returns the pages before and after a URL.
     pub(super) fn neighbours(&self, url: &str) -> (Option<&Entry>, Option<&Entry>) {
         let Some(at) = self.position(url) else {
             return (None, None);
@@ -205,18 +204,18 @@ impl Catalogue {
         (before, self.entries.get(at + 1))
     }
 
-    /// Returns the page that stands at a path below heaven.
+    /// Returns the page at a path below heaven.
     pub(super) fn at(&self, path: &str, settings: &HeavenSettings) -> Option<&Entry> {
         let digest = digest(path);
         let first = self.paths.partition_point(|(known, _)| *known < digest);
         let same = self.paths.get(first..)?.iter();
-        // Two paths may share a digest: the path itself decides.
+        // Two paths may share a digest, so the path itself is compared.
         same.take_while(|(known, _)| *known == digest)
             .filter_map(|(_, at)| self.entries.get(*at as usize))
             .find(|entry| HeavenPath::of(&entry.url, settings.site()).as_str() == path)
     }
 
-    /// Returns a page of an index; none where it has no such page.
+    /// Returns a page of an index, or `None` if the number is out of range.
     pub(super) fn listing(&self, view: View, number: usize) -> Option<Listing<'_>> {
         let order = self.order(view);
         let last = order.len().div_ceil(PAGE_LINKS);
@@ -234,18 +233,18 @@ impl Catalogue {
         })
     }
 
-    /// Returns how many pages a view lists.
+    /// Returns the number of pages that a view lists.
     pub(super) fn count(&self, view: View) -> usize {
         self.order(view).len()
     }
 
-    /// Returns the newest pages that have a date.
+    /// Returns the newest pages with a date.
     pub(super) fn newest(&self, limit: usize) -> Vec<&Entry> {
         let order = self.order(View::Date);
         self.pick(order.get(..limit.min(order.len())).unwrap_or_default())
     }
 
-    /// Returns the pages that are nearest to the starting points, as many as llms.txt lists.
+    /// Returns the pages nearest to the starting points, for llms.txt.
     pub(super) fn nearest(&self) -> Vec<&Entry> {
         self.pick(&self.nearest)
     }
@@ -257,12 +256,12 @@ impl Catalogue {
             .map(|range| self.entries.get(range.clone()).unwrap_or_default())
     }
 
-    /// Returns the date of the newest page of each sitemap.
+    /// Returns the date of the newest page in each sitemap.
     pub(super) fn sitemap_dates(&self) -> &[Option<Date>] {
         &self.sitemap_dates
     }
 
-    /// Returns the numbers of the entries of a sitemap, the first being 0.
+    /// Returns the entry indexes of a sitemap; the first sitemap is 0.
     pub(super) fn sitemap(&self, number: usize) -> Option<Range<usize>> {
         self.sitemaps.get(number).cloned()
     }
@@ -286,10 +285,10 @@ impl Catalogue {
 }
 
 impl Site<'_> {
-    /// Returns where a link of a page leads from its page in heaven; none where it is told as text.
+    /// Returns the target of a link in heaven, or `None` if the link should become plain text.
     ///
-    /// What is described leads to its own page here. What else lies in the members' area is not
-    /// named: robots would not get it, and its URL is nobody's business.
+    /// Links to described pages point to the pages in heaven. Other URLs in the members' area are
+    /// not disclosed: robots could not open them anyway.
     pub(super) fn target(self, url: &str) -> Option<Cow<'_, str>> {
         let url = self.catalogue.settled(url, self.settings);
         if let Some(page) = self.catalogue.page_of(&url, self.settings) {
@@ -298,7 +297,7 @@ impl Site<'_> {
         (!url.is_empty() && !self.settings.is_members_only(&url)).then_some(url)
     }
 
-    /// Returns the same as a whole URL.
+    /// Returns the target of a link as an absolute URL.
     pub(super) fn whole_target(self, url: &str) -> Option<String> {
         let target = self.target(url)?;
         Some(if target.starts_with('/') {
@@ -310,7 +309,7 @@ impl Site<'_> {
 }
 
 impl Default for Catalogue {
-    /// Creates the catalogue of a heaven without pages: it has a start page, and a sitemap.
+    /// Creates the catalogue of a heaven without pages, which still has a start page and a sitemap.
     fn default() -> Self {
         Self {
             entries: Vec::new(),
@@ -326,7 +325,7 @@ impl Default for Catalogue {
     }
 }
 
-/// Returns which of URLs that stand for others lead to a page, in order, and to which.
+/// Resolves alternative URLs to page entries; unresolvable ones are dropped.
 fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec<(Box<str>, u32)> {
     let page = |url: &str| {
         let mut url = aliases.get(url)?;
@@ -343,13 +342,13 @@ fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec
     pages.filter_map(|(url, page)| Some((url, page?))).collect()
 }
 
-/// Returns the numbers of the entries in the order of each view.
+/// Returns the entry indexes in the order of each view.
 fn orders(entries: &[Entry]) -> Vec<Vec<u32>> {
     let numbered = (0_u32..).zip(entries);
     let mut by_title: Vec<_> = numbered
         .map(|(at, entry)| (entry.label().to_lowercase(), at, entry))
         .collect();
-    // Those of one title stay in the order of their URLs.
+    // Entries with the same title stay sorted by URL.
     by_title.sort_by(|(title, ..), (other, ..)| title.cmp(other));
     let by_title: Vec<_> = by_title
         .into_iter()
@@ -364,12 +363,12 @@ fn orders(entries: &[Entry]) -> Vec<Vec<u32>> {
     View::ALL.iter().map(order).collect()
 }
 
-/// Returns the numbers of the entries that are nearest to the starting points, the newest first.
+/// Returns the indexes of the entries nearest to the starting points, newest first.
 fn nearest(entries: &[Entry]) -> Vec<u32> {
     let key =
         |(at, entry): &(u32, &Entry)| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date), *at);
     let mut nearest: Vec<_> = (0_u32..).zip(entries).collect();
-    // Selected before they are sorted: of a large site few are wanted.
+    // Selecting before sorting is faster, because only a few of many pages are needed.
     if nearest.len() > NEAREST_PAGES {
         nearest.select_nth_unstable_by_key(NEAREST_PAGES, key);
         nearest.truncate(NEAREST_PAGES);
@@ -389,7 +388,7 @@ fn open_pages(entries: &[Entry], settings: &HeavenSettings) -> Vec<u64> {
     open
 }
 
-/// The same in every process, so that nothing depends on chance.
+/// Returns a hash that is the same in every process.
 fn digest(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn each_view_has_its_order_and_lists_what_fits() {
+    fn each_view_sorts_and_filters_its_entries() {
         let (catalogue, _) = catalogue(&[
             (
                 "/1",
@@ -458,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_has_a_hundred_links_a_page() {
+    fn index_has_a_hundred_links_per_page() {
         let paths: Vec<_> = (0..250).map(|number| format!("/{number}")).collect();
         let pages: Vec<(&str, &[(&str, &str)])> = paths
             .iter()
@@ -477,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_found_by_its_path_and_by_its_url() {
+    fn page_is_found_by_path_and_by_url() {
         let (catalogue, settings) = catalogue(&[("/b", &[]), ("/a/", &[]), ("/c?d", &[])]);
         assert_eq!(
             &*catalogue.at("a/index.html", &settings).unwrap().url,
@@ -492,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_stands_for_another_leads_to_its_page() {
+    fn alternative_url_resolves_to_its_page() {
         let settings = HeavenSettings::new("https://a.example").unwrap();
         let mut builder = CatalogueBuilder::default();
         let url = |path: &str| format!("https://a.example{path}");
@@ -527,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_comes_twice_has_one_page() {
+    fn duplicate_url_has_one_page() {
         let (catalogue, _) =
             catalogue(&[("/a", &[]), ("/a", &[]), ("/b", &[("robots", "noindex")])]);
         assert_eq!(catalogue.len(), 1);

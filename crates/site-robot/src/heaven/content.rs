@@ -1,4 +1,4 @@
-//! Content of the page of a description, whatever it is written in.
+//! Content of a page, independent of the output format.
 
 use super::{
     date::Date,
@@ -9,42 +9,42 @@ use super::{
 use crate::matter::Matter;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Bytes of a summary: what search engines show of one, and more.
+/// Maximum length of a summary, in bytes; longer than search engines display.
 const MAX_SUMMARY_BYTES: usize = 400;
-/// Bytes of a title, an author and the like.
+/// Maximum length of a title, an author and similar fields, in bytes.
 const MAX_FIELD_BYTES: usize = 1_000;
-/// Characters of the text in which a description is looked for.
+/// Number of characters at the start of the text that are searched for the description.
 const MAX_BEGINNING_CHARS: usize = 2_000;
-/// Headings in a table of contents.
+/// Maximum number of headings in a table of contents.
 const MAX_HEADINGS: usize = 1_000;
 
-/// Content of the page of a description: its words, as they stand on the original page.
+/// Content of a page, with the words of the original page.
 #[derive(Debug)]
 pub(super) struct Content<'d> {
     pub(super) url: &'d str,
-    /// The title; without one, the URL.
+    /// Title of the page, or the URL if missing.
     pub(super) title: String,
-    /// Whether the title is the page's own.
+    /// Whether the page has a title or a heading.
     pub(super) has_title: bool,
-    /// What stands over the text: the page's own first heading, else the title.
+    /// Heading above the text: the page's first heading, or else the title.
     pub(super) heading: String,
-    /// Empty where there is none.
+    /// Description of the page; empty if missing.
     pub(super) description: String,
     pub(super) keywords: String,
     pub(super) author: String,
-    /// Parts of the class, the widest first.
+    /// Parts of the class, the most general first.
     pub(super) classes: Vec<String>,
-    /// Language tag.
+    /// Language tag of the page.
     pub(super) language: Option<&'d str>,
     pub(super) date: Option<Date>,
     pub(super) published: Option<Date>,
     pub(super) modified: Option<Date>,
-    /// Directives of the original page, as they were written.
+    /// Robots directives of the original page, as written.
     pub(super) robots: String,
     pub(super) matter: Matter,
-    /// Headings that stand in the text.
+    /// Headings in the text.
     pub(super) headings: Vec<Heading>,
-    /// Headings that are not in the text.
+    /// Headings that are missing from the text.
     pub(super) other_headings: Vec<Heading>,
     /// Whether a snippet may be shown.
     pub(super) may_be_quoted: bool,
@@ -53,10 +53,10 @@ pub(super) struct Content<'d> {
 /// Heading of the original page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Heading {
-    /// From 2: what stands over the text is 1.
+    /// Heading level, from 2; the heading above the text has level 1.
     pub(super) level: u8,
     pub(super) text: String,
-    /// Unique on the page; 0 where there is nothing to link to.
+    /// Number of the heading, unique on the page; 0 if not in the text.
     pub(super) number: usize,
 }
 
@@ -68,13 +68,13 @@ impl<'d> Content<'d> {
         };
         let directives = directives(description);
         let title = field(name::TITLE);
-        // `noarchive` forbids a copy, and the words of a page are one.
+        // `noarchive` forbids copies, and the text of a page is a copy.
         let layout = if directives.archive() {
             layout(description, &title)
         } else {
             Layout::default()
         };
-        // Generators of manuals repeat the title there.
+        // Documentation generators repeat the title as the description.
         let said = Some(field(name::DESCRIPTION)).filter(|said| *said != title);
         let class = field(name::CLASSIFICATION);
         let classes = class.split(':').map(str::trim);
@@ -110,7 +110,7 @@ impl<'d> Content<'d> {
         }
     }
 
-    /// Returns the description; without one a sentence of the text, or else the heading.
+    /// Returns the description, or else a sentence of the text, or else the heading.
     pub(super) fn summary(&self) -> String {
         let said = if self.description.is_empty() {
             self.matter.first_sentence(&self.title)
@@ -121,7 +121,7 @@ impl<'d> Content<'d> {
         shorten(&said, MAX_SUMMARY_BYTES)
     }
 
-    /// Returns the description, unless the text begins with the same words.
+    /// Returns the description, unless the start of the text repeats the description.
     pub(super) fn lead(&self) -> Option<&str> {
         let start = self.description.trim_end_matches(['…', '.', ' ']);
         if start.is_empty() {
@@ -133,7 +133,7 @@ impl<'d> Content<'d> {
     }
 }
 
-/// Returns the text as its marks tell it; of one without marks, as its lines do.
+/// Lays out the text according to its marks, or line by line if there are no marks.
 fn layout(description: &ResourceDescription, title: &str) -> Layout {
     let marks = description.value(name::MARKS).unwrap_or_default();
     let text_of_marks = description.value(name::FULL_TEXT).unwrap_or_default();
@@ -146,14 +146,14 @@ fn layout(description: &ResourceDescription, title: &str) -> Layout {
     Layout::new(text(description), !is_plain, title, headings(description))
 }
 
-/// Returns a language tag, if it has the form of one (RFC 5646 §2.1).
+/// Returns a language tag if well-formed (RFC 5646 §2.1).
 fn language(tag: &str) -> Option<&str> {
     let tag = tag.trim();
     let is_subtag = |part: &str| {
         (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
     let first = tag.split('-').next().unwrap_or_default();
-    // Room for 35 characters is what RFC 5646 §4.4.1 recommends; a longer tag is hardly a language.
+    // RFC 5646 §4.4.1 recommends room for 35 characters; longer tags are unlikely to be valid.
     let is_tag = tag.len() <= 35
         && first.len() >= 2
         && first.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_told_line_by_line_with_its_headings() {
+    fn text_is_laid_out_by_lines_and_headings() {
         let attributes = [
             ("title", "Reports"),
             (
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_full_text_comes_before_the_partial_text() {
+    fn full_text_takes_precedence_over_partial_text() {
         assert_eq!(
             told(&[("partial-text", "part"), ("full-text", "full")]),
             ["full"]
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_that_the_text_repeats_is_told_once() {
+    fn description_repeated_in_the_text_is_omitted() {
         for (text, lead) in [
             ("One two three.", None),
             ("By me\nOne\ntwo three.", None),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_has_the_form_of_a_tag() {
+    fn language_must_be_a_well_formed_tag() {
         for (tag, is_tag) in [
             ("en", true),
             (" de-CH ", true),

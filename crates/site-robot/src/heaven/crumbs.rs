@@ -1,23 +1,23 @@
-//! Breadcrumbs: what stands above a page.
+//! Breadcrumbs of a page.
 
 use percent_encoding::percent_decode_str;
 
 use super::{Catalogue, HeavenSettings, text::one_line};
 
-/// Segments of a URL that are shown.
+/// Maximum number of URL segments shown.
 const MAX_CRUMBS: usize = 16;
 
-/// Step on the way to a page.
+/// Breadcrumb: name of a level above the page, with an optional link.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Crumb {
     pub(super) text: String,
-    /// Link, where there is a page.
+    /// Link to the page, if there is one.
     pub(super) href: Option<String>,
 }
 
-/// Returns the way to a page: heaven, then the directories of the URL's path.
+/// Returns the breadcrumbs of a page: heaven, then the directories in the URL's path.
 ///
-/// A directory is a link where it has a page itself.
+/// A directory is a link if it has a page.
 pub(super) fn crumbs(url: &str, catalogue: &Catalogue, settings: &HeavenSettings) -> Vec<Crumb> {
     let mut crumbs = vec![Crumb {
         text: settings.site_name().to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn crumbs(url: &str, catalogue: &Catalogue, settings: &HeavenSettings
     crumbs
 }
 
-/// Splits a URL into scheme and host, and path.
+/// Splits a URL into its origin and its path.
 fn split(url: &str) -> Option<(&str, &str)> {
     let host = url.find("://")? + 3;
     let end = url.get(host..)?.find(['/', '?', '#'])? + host;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_the_way_to_a_page() {
+    fn breadcrumbs_are_the_directories_of_the_url() {
         let home = "a.example=/robot-heaven/";
         for (url, expected) in [
             ("https://a.example/", ""),

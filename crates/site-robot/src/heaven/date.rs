@@ -7,7 +7,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use crate::document::Moment;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Point of time, in whole seconds; those before 1970 are none.
+/// Point in time since 1970, in whole seconds.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Date {
     seconds: u64,
@@ -15,29 +15,29 @@ pub(super) struct Date {
 }
 
 impl Date {
-    /// 1970-01-01, for what must have a date and has none.
+    /// 1970-01-01, used if a date is required but unknown.
     pub(super) const EPOCH: Self = Self {
         seconds: 0,
         is_day: false,
     };
 
-    /// Returns when a page was changed, or published, as far as it or its server says.
+    /// Returns the modification date of a page, or else the publication date.
     pub(super) fn of(description: &ResourceDescription) -> Option<Self> {
         Self::modified(description).or_else(|| Self::published(description))
     }
 
-    /// Returns when a page was changed as its server says, which moves with each change of it.
+    /// Returns the modification date sent by the server, which changes with each modification.
     pub(super) fn of_server(description: &ResourceDescription) -> Option<Self> {
         Self::parse(description.value(name::LAST_MODIFIED)?)
     }
 
-    /// Returns when a page was changed: as it says itself, else as its server does.
+    /// Returns the modification date stated on the page, or else the server's.
     pub(super) fn modified(description: &ResourceDescription) -> Option<Self> {
         let own = description.value(name::MODIFIED).and_then(Self::parse);
         own.or_else(|| Self::of_server(description))
     }
 
-    /// Returns when a page was published, as it says itself.
+    /// Returns the publication date stated on the page.
     pub(super) fn published(description: &ResourceDescription) -> Option<Self> {
         Self::parse(description.value(name::PUBLISHED)?)
     }
@@ -52,38 +52,38 @@ impl Date {
         Some(Self { seconds, is_day })
     }
 
-    /// Returns RFC 3339 in UTC: `2026-03-01T12:30:00Z`.
+    /// Formats the date as RFC 3339 in UTC: `2026-03-01T12:30:00Z`.
     pub(super) fn iso(self) -> String {
         self.moment().format(&Rfc3339).unwrap_or_default()
     }
 
-    /// Returns the day where no more is known, else RFC 3339.
+    /// Formats the date as a day if the time is unknown, or else as RFC 3339.
     pub(super) fn known(self) -> String {
         if self.is_day { self.day() } else { self.iso() }
     }
 
-    /// Returns `2026-03-01`.
+    /// Formats the day: `2026-03-01`.
     pub(super) fn day(self) -> String {
         self.moment().date().to_string()
     }
 
-    /// Returns `2026-03`.
+    /// Formats the month: `2026-03`.
     pub(super) fn month(self) -> String {
         let at = self.moment();
         format!("{:04}-{:02}", at.year(), u8::from(at.month()))
     }
 
-    /// Returns the date as HTTP spells it.
+    /// Formats the date as an HTTP date.
     pub(super) fn http(self) -> String {
         httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(self.seconds))
     }
 
-    /// Returns `true` if a date of HTTP is this one or later.
+    /// Returns `true` if an HTTP date is equal to or later than this date.
     pub(super) fn is_known_by(self, http: &str) -> bool {
         Self::parse(http).is_some_and(|known| known >= self)
     }
 
-    /// HTTP dates end with the year 9999.
+    /// HTTP dates end with the year 9999, so the conversion does not fail.
     fn moment(self) -> OffsetDateTime {
         let seconds = i64::try_from(self.seconds).unwrap_or_default();
         OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_knows_best_when_it_was_changed_and_the_visit_nothing() {
+    fn date_on_the_page_takes_precedence_over_the_server() {
         let header = "Sun, 01 Mar 2026 12:30:05 GMT";
         let date = |told: &[(&str, &str)]| {
             let mut description = ResourceDescription::new("https://www.example.com/");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_spelt_for_each_reader() {
+    fn dates_are_formatted_for_each_use() {
         let date = Date::parse("Sun, 01 Mar 2026 12:30:05 GMT").unwrap();
         assert_eq!(date.day(), "2026-03-01");
         assert_eq!(date.month(), "2026-03");

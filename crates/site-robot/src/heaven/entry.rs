@@ -9,14 +9,14 @@ use super::{
 use robot_detection_robots_txt::meta::RobotsDirectives;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Bytes of a title, an author or a class in an index.
+/// Maximum length of a title, an author or a class in an index, in bytes.
 const MAX_BYTES: usize = 200;
 
-/// Page as indexes list it; it is small, as there may be many.
+/// Compact entry of a page in indexes, of which there may be many.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) url: Box<str>,
-    /// Empty where the page has none.
+    /// Title of the page; empty if missing.
     title: Box<str>,
     pub(super) author: Arc<str>,
     pub(super) class: Arc<str>,
@@ -24,12 +24,12 @@ pub(super) struct Entry {
     pub(super) depth: Option<u32>,
 }
 
-/// Returns `true` if a description has a page: of http or https, and not `noindex`.
+/// Returns `true` if a description gets a page: http or https, and not `noindex`.
 pub(super) fn has_page(description: &ResourceDescription) -> bool {
     is_web(description.url()) && directives(description).index()
 }
 
-/// Returns what robots may do with a page.
+/// Returns the robots directives of a page.
 pub(super) fn directives(description: &ResourceDescription) -> RobotsDirectives {
     RobotsDirectives::parse(description.value(name::ROBOTS).unwrap_or_default())
 }
@@ -46,9 +46,9 @@ fn is_web(url: &str) -> bool {
 }
 
 impl Entry {
-    /// Returns the entry of a description that has a page.
+    /// Creates the entry of a description that gets a page.
     ///
-    /// Words that many pages share are kept once, in `words`.
+    /// Values shared by many pages are stored only once, in `words`.
     pub(super) fn new(
         description: &ResourceDescription,
         words: &mut HashSet<Arc<str>>,
@@ -79,7 +79,7 @@ impl Entry {
         })
     }
 
-    /// Returns the title, or of a page without one the URL.
+    /// Returns the title of the page, or else the URL.
     pub(super) fn label(&self) -> &str {
         if self.title.is_empty() {
             &self.url
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_to_be_indexed_has_no_entry() {
+    fn noindex_pages_have_no_entry() {
         for robots in ["noindex", "NONE", "noarchive, NoIndex", "index,noindex"] {
             assert!(
                 entry("https://a.example/", &[("robots", robots)]).is_none(),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_the_web_have_entries() {
+    fn only_web_pages_have_entries() {
         for url in [
             "javascript:alert(1)",
             "file:///etc/passwd",
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_a_title_is_called_by_its_url() {
+    fn page_without_a_title_is_labelled_with_its_url() {
         let entry = entry("https://a.example/b", &[("title", " \n"), ("depth", " 3 ")]).unwrap();
         assert_eq!(entry.label(), "https://a.example/b");
         assert_eq!(entry.depth, Some(3));
     }
 
     #[test]
-    fn words_of_many_pages_are_kept_once() {
+    fn shared_words_are_stored_once() {
         let mut words = HashSet::new();
         let mut description = ResourceDescription::new("https://a.example/");
         description.set("author", "Ada");

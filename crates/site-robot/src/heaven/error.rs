@@ -4,44 +4,44 @@ use std::{io, path::Path};
 
 use robot_detection_store::store::StoreError;
 
-/// Error of robot heaven.
+/// Error when publishing or serving robot heaven.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeavenError {
-    /// The site's URL is none.
-    #[error("{0:?} is no URL of a site; write such as https://www.example.com")]
+    /// The site's URL is invalid.
+    #[error("{0:?} is not a valid site URL; write for example https://www.example.com")]
     Site(String),
     /// A file or directory cannot be read or written.
     #[error("cannot {what} {path}: {source}")]
     Files {
-        /// Action that was tried.
+        /// File operation that failed.
         what: &'static str,
-        /// On which file.
+        /// Path of the file.
         path: String,
-        /// Error of the system.
+        /// I/O error of the file operation.
         source: io::Error,
     },
-    /// Another publication is under way.
-    #[error("{0} is being published by another process; wait until it has ended")]
+    /// Another publication is in progress.
+    #[error("{0} is being published by another process; wait until the other process has finished")]
     Busy(String),
-    /// The directory holds files that heaven did not write.
+    /// The directory contains files that do not belong to a published heaven.
     #[error(
-        "{0} holds files that are not of a published heaven, and would be replaced; name an empty directory"
+        "{0} contains files not written by robot heaven that would be lost; specify an empty directory"
     )]
     NotOurs(String),
     /// The descriptions cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A job of the runtime has ended early.
-    #[error("the publication of {0} ended early; publish again")]
+    /// A publication task was aborted.
+    #[error("the publication to {0} was aborted; publish again")]
     Ended(String),
-    /// A job of the runtime that lists pages has ended early.
-    #[error("listing the pages of {0} ended early; start again")]
+    /// A task that lists pages was aborted.
+    #[error("listing the pages of {0} was aborted; try again")]
     Unread(String),
 }
 
 impl HeavenError {
-    /// Returns what completes the error of a file.
+    /// Returns a function that adds action and path to an I/O error.
     pub(super) fn on(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
         move |source| Self::Files { what, path, source }

@@ -1,27 +1,26 @@
-//! Resource descriptions as they are handed out.
+//! Export of resource descriptions.
 
 use std::io::{self, Write};
 
 use super::entry::{directives, has_page};
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Form of an export.
+/// Format of an export.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Export {
     Soif,
     JsonLines,
 }
 
-/// Attributes that are of no use to others, or tell of pages that they may not open.
+/// Attributes that are useless to others, or disclose pages that others must not open.
 ///
-/// Links may name pages that were never let out, an address a server behind the
-/// house's wall.
+/// Links may point to unpublished pages, and an address may belong to an internal server.
 const KEPT_BACK: [&str; 4] = [name::LINKS, name::IP, name::ETAG, name::MARKS];
 
 impl Export {
     pub(super) const ALL: [Self; 2] = [Self::Soif, Self::JsonLines];
 
-    /// Returns the name of its file.
+    /// Returns the file name of the export.
     pub(super) fn file(self) -> &'static str {
         match self {
             Self::Soif => "rd.soif",
@@ -48,7 +47,7 @@ impl Export {
         self.write_public(&public(description), out)
     }
 
-    /// Writes what [`public`] returned.
+    /// Writes a description returned by [`public`].
     pub(super) fn write_public(
         self,
         public: &ResourceDescription,
@@ -61,7 +60,7 @@ impl Export {
     }
 }
 
-/// Returns what everybody may know of a page that robots may index.
+/// Returns the public part of a description that robots may index.
 pub(super) fn public(description: &ResourceDescription) -> ResourceDescription {
     let mut public = description.clone();
     for name in KEPT_BACK {
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tells_of_the_house_is_kept_back() {
+    fn internal_attributes_are_not_exported() {
         let mut description = ResourceDescription::new("https://a.example/");
         for name in [
             name::TITLE,

@@ -1,22 +1,22 @@
-//! Atom feed of the pages that changed last (RFC 4287).
+//! Atom feed of the most recently changed pages (RFC 4287).
 
 use std::fmt::Write as _;
 
 use super::{HeavenSettings, content::Content, date::Date, entry::has_page, text::xml};
 use robot_detection_store::description::ResourceDescription;
 
-/// Entries of a feed.
+/// Maximum number of entries in the feed.
 pub(super) const MAX_ENTRIES: usize = 50;
 
-/// Name of its file.
+/// File name of the feed.
 pub(super) const FILE: &str = "feed.atom";
 
-/// Page as feeds list it; a few hundred bytes, whatever the page holds.
+/// Page as listed in feeds; a few hundred bytes, regardless of the page size.
 #[derive(Clone, Debug)]
 pub(super) struct FeedItem {
     pub(super) url: String,
     pub(super) title: String,
-    /// Empty where nothing may be quoted.
+    /// Summary of the page; empty if quoting is not allowed.
     pub(super) summary: String,
     pub(super) author: String,
     pub(super) class: String,
@@ -25,7 +25,7 @@ pub(super) struct FeedItem {
 }
 
 impl FeedItem {
-    /// Returns the brief of a description that has a page.
+    /// Creates the feed item of a description, if the description has a page.
     pub(super) fn new(description: &ResourceDescription) -> Option<Self> {
         if !has_page(description) {
             return None;
@@ -33,9 +33,9 @@ impl FeedItem {
         Some(Self::of_content(Content::new(description)))
     }
 
-    /// Returns the brief of what a page says.
+    /// Creates the feed item of a page's content.
     pub(super) fn of_content(content: Content<'_>) -> Self {
-        // A title is no summary of itself.
+        // A summary that repeats the title is useless.
         let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
         let summary = content.may_be_quoted.then(|| content.summary());
         let summary = summary.filter(is_news);
@@ -51,9 +51,9 @@ impl FeedItem {
     }
 }
 
-/// Returns the feed of some pages, the newest first; those without a date are left out.
+/// Returns the feed of pages with a date, newest first.
 ///
-/// It is as old as its newest entry, so it changes with the pages alone.
+/// The feed has the date of its newest entry, so it changes only when pages change.
 pub(super) fn feed(pages: &[FeedItem], settings: &HeavenSettings) -> String {
     let mut dated: Vec<_> = pages
         .iter()
@@ -64,7 +64,7 @@ pub(super) fn feed(pages: &[FeedItem], settings: &HeavenSettings) -> String {
     let updated = dated.first().map_or(Date::EPOCH, |(date, _)| *date);
     let name = xml(settings.site_name());
     let mut feed = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    // Writing into a string never fails.
+    // Writing to a string never fails.
     let _ = write!(
         feed,
         "<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"{}\">\n\
@@ -130,7 +130,7 @@ mod tests {
             .name("A & B")
     }
 
-    /// Returns the names of all elements with the one that holds them.
+    /// Returns the names of all elements with their parent's name.
     fn elements(feed: &str) -> Vec<(String, String)> {
         let mut reader = quick_xml::Reader::from_str(feed);
         let (mut found, mut open) = (Vec::new(), vec![String::new()]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_has_what_atom_asks_for_whatever_pages_say() {
+    fn feed_is_valid_atom_for_any_page_content() {
         let pages = [
             brief(
                 "https://a.example/?a=1&b=<",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_holds_the_newest_fifty() {
+    fn feed_contains_the_newest_fifty_pages() {
         let pages: Vec<_> = (0..60)
             .map(|minute| {
                 brief(
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nosnippet_leaves_the_summary_out() {
+    fn nosnippet_omits_the_summary() {
         let mut description = ResourceDescription::new("https://a.example/");
         description.set(name::DESCRIPTION, "secret");
         description.set(name::ROBOTS, "nosnippet");

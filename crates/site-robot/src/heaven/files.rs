@@ -1,4 +1,4 @@
-//! Files of heaven that are no page of a description.
+//! Files of robot heaven other than pages of descriptions.
 
 use std::{
     collections::HashSet,
@@ -21,24 +21,24 @@ use super::{
 /// Style sheet of all pages.
 pub(super) const STYLE: &str = include_str!("../../robot-heaven/heaven.css");
 
-/// Name of the style sheet's file.
+/// File name of the style sheet.
 pub(super) const STYLE_FILE: &str = "heaven.css";
 
-/// Name of the file for language models.
+/// File name of llms.txt.
 pub(super) const LLMS: &str = "llms.txt";
 
-/// Name of the file with the words of the pages that it lists.
+/// File name of llms-full.txt, with the texts of the listed pages.
 pub(super) const LLMS_FULL: &str = "llms-full.txt";
 
-/// Bytes of a note behind a link.
+/// Maximum length of a note after a link, in bytes.
 const MAX_NOTE_BYTES: usize = 160;
 
-/// Bytes of that file.
+/// Maximum size of llms-full.txt, in bytes.
 ///
-/// What reads it takes it as a whole, and models read about half a million words at most.
+/// Readers load the complete file, and models read at most about half a million words.
 const MAX_FULL_BYTES: usize = 2 * 1024 * 1024;
 
-/// llms-full.txt as it grows, page by page.
+/// Builder of llms-full.txt.
 #[derive(Debug)]
 pub(super) struct LlmsFull {
     text: String,
@@ -51,7 +51,7 @@ impl LlmsFull {
         }
     }
 
-    /// Adds a page in Markdown; returns `false` once there is room for no more.
+    /// Adds a page in Markdown; returns `false` if the page does not fit.
     pub(super) fn add(&mut self, page: &str) -> bool {
         let has_room = self.text.len() + page.len() < MAX_FULL_BYTES;
         if has_room {
@@ -66,7 +66,7 @@ impl LlmsFull {
     }
 }
 
-/// Returns the URLs of the pages that feeds tell of.
+/// Returns the URLs of the pages listed in the feed and in llms.txt.
 pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
     let newest = catalogue.newest(feed::MAX_ENTRIES).into_iter();
     let nearest = catalogue.nearest();
@@ -76,8 +76,7 @@ pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
         .collect()
 }
 
-/// Returns llms.txt, from the briefs of the pages that it lists; `has_full` says whether llms-full.txt is
-/// there.
+/// Returns llms.txt from the briefs of its pages; `has_full` adds a link to llms-full.txt.
 pub(super) fn llms(
     briefs: &[FeedItem],
     catalogue: &Catalogue,
@@ -89,7 +88,7 @@ pub(super) fn llms(
     write_llms(listed, catalogue, settings, has_full)
 }
 
-/// Returns what site it is.
+/// Returns the title block of the site: its name and description.
 pub(super) fn title(settings: &HeavenSettings) -> String {
     let mut out = format!("# {}\n", without_closing(escaped(settings.site_name())));
     if !settings.about().is_empty() {
@@ -98,7 +97,7 @@ pub(super) fn title(settings: &HeavenSettings) -> String {
     out
 }
 
-/// Returns llms.txt: where to begin (llmstxt.org); `has_full` says whether llms-full.txt is there.
+/// Returns llms.txt (llmstxt.org); `has_full` adds a link to llms-full.txt.
 fn write_llms<'i>(
     pages: impl Iterator<Item = &'i FeedItem>,
     catalogue: &Catalogue,
@@ -121,27 +120,35 @@ fn write_llms<'i>(
     for &view in View::ALL {
         let count = catalogue.count(view);
         if count > 0 {
-            let note = format!("{count}, {PAGE_LINKS} a page");
+            let note = format!("{count} pages, {PAGE_LINKS} per index page");
             link(
-                view.heading(),
+                view.heading(settings.texts()),
                 &settings.whole(&view.path(1)),
                 &note,
                 &mut out,
             );
         }
     }
-    let full = ("All of these pages", LLMS_FULL, "as one file");
+    let full = ("All of these pages", LLMS_FULL, "in one file");
     let full = has_full.then_some(full).into_iter();
     for (title, file, note) in full.chain([
-        ("Sitemap", "sitemap.xml", "every page and when it changed"),
-        ("Resource descriptions", "rd.jsonl", "a line of JSON each"),
+        (
+            "Sitemap",
+            "sitemap.xml",
+            "all pages with their modification dates",
+        ),
+        (
+            "Resource descriptions",
+            "rd.jsonl",
+            "one JSON object per line",
+        ),
     ]) {
         link(title, &settings.whole(file), note, &mut out);
     }
     out
 }
 
-/// Adds an item that leads to a page, and what is there.
+/// Adds a list item with a link and a note.
 pub(super) fn link(title: &str, url: &str, note: &str, out: &mut String) {
     out.push_str("- [");
     add_text(out, title, true);
@@ -153,7 +160,7 @@ pub(super) fn link(title: &str, url: &str, note: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// Returns the paths of the start page, the style sheet and all pages of indexes.
+/// Returns the paths of the start page, the style sheet and all index pages.
 pub(super) fn listings(catalogue: &Catalogue) -> impl Iterator<Item = String> {
     let indexes = View::ALL.iter().flat_map(|&view| {
         let last = catalogue.listing(view, 1).map_or(0, |first| first.last);
@@ -166,7 +173,7 @@ pub(super) fn listings(catalogue: &Catalogue) -> impl Iterator<Item = String> {
     fixed.into_iter().chain(indexes)
 }
 
-/// Returns the text of one of them.
+/// Returns the content of the start page, the style sheet or an index page.
 pub(super) fn text(path: &str, catalogue: &Catalogue, settings: &HeavenSettings) -> Option<String> {
     match path {
         "index.html" => return Some(index::start(catalogue, settings)),
@@ -179,13 +186,13 @@ pub(super) fn text(path: &str, catalogue: &Catalogue, settings: &HeavenSettings)
         "index.html" => 1,
         _ => file.strip_suffix(".html")?.parse().ok()?,
     };
-    // A page has one path: there is neither a `1.html` nor a `02.html`.
+    // Each page has a single path: neither `1.html` nor `02.html` exists.
     let is_its_name = number == 1 || view.path(number).ends_with(&format!("/{file}"));
     let is_first = (number == 1) == (file == "index.html");
     (is_its_name && is_first).then(|| index::listing(view, number, catalogue, settings))?
 }
 
-/// Writes a sitemap; with the number 0, the index of them.
+/// Writes a sitemap, or the sitemap index for number 0.
 pub(super) fn sitemap(
     number: usize,
     catalogue: &Catalogue,
@@ -208,7 +215,7 @@ mod tests {
     use robot_detection_store::description::{ResourceDescription, name};
 
     #[test]
-    fn nothing_is_escaped_that_is_no_mark_up() {
+    fn plain_text_is_not_escaped() {
         for (title, note) in [
             (
                 "3.11.2 Documentation",
@@ -224,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn llms_txt_has_the_form_of_one() {
+    fn llms_txt_is_well_formed() {
         let settings = HeavenSettings::new("https://a.example")
             .unwrap()
             .name("A *site*")
@@ -241,7 +248,7 @@ mod tests {
             &settings,
             true,
         );
-        assert!(told.contains("](https://a.example/robot-heaven/llms-full.txt): as one file\n"));
+        assert!(told.contains("](https://a.example/robot-heaven/llms-full.txt): in one file\n"));
         assert!(told.starts_with("# A \\*site\\*\n\n> What it is.\n\n## Pages\n\n- [A \\[page\\]](https://a.example/robot-heaven/"));
         assert!(
             told.contains(".htm.md): Text.\n\n## Optional\n\n- [Pages by title]"),

@@ -1,19 +1,23 @@
-//! The frame of all pages.
+//! Frame of all pages.
 
 use askama::Template;
 
+use robot_detection_texts::Language;
+
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
-/// Frame that all pages have in common.
+/// Parts common to all pages of robot heaven.
 #[derive(Debug)]
 pub(super) struct Frame<'s> {
     pub(super) base: &'s str,
     pub(super) name: &'s str,
     pub(super) language: &'s str,
+    /// Language of the frame's own texts.
+    pub(super) texts: Language,
     pub(super) views: Vec<ViewLink>,
 }
 
-/// Link to an index.
+/// Link to an index of robot heaven.
 #[derive(Debug)]
 pub(super) struct ViewLink {
     pub(super) path: String,
@@ -21,7 +25,7 @@ pub(super) struct ViewLink {
     pub(super) count: usize,
 }
 
-/// Link to a page.
+/// Link to a page of robot heaven.
 #[derive(Debug)]
 pub(super) struct PageLink<'c> {
     pub(super) href: String,
@@ -31,15 +35,17 @@ pub(super) struct PageLink<'c> {
 
 impl<'s> Frame<'s> {
     pub(super) fn new(catalogue: &Catalogue, settings: &'s HeavenSettings) -> Self {
+        let texts = settings.texts();
         let views = View::ALL.iter().map(|&view| ViewLink {
             path: view.path(1),
-            heading: view.heading(),
+            heading: view.heading(texts),
             count: catalogue.count(view),
         });
         Self {
             base: settings.base(),
             name: settings.site_name(),
             language: settings.default_language(),
+            texts,
             views: views.filter(|view| view.count > 0).collect(),
         }
     }
@@ -55,7 +61,7 @@ impl<'c> PageLink<'c> {
     }
 }
 
-/// Writing into a string never fails.
+/// Renders a template; writing to a string never fails.
 pub(super) fn rendered(page: &impl Template) -> String {
     page.render().unwrap_or_default()
 }

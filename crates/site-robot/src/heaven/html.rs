@@ -1,4 +1,4 @@
-//! The text of a page as HTML: elements of the tree, and nothing of the original mark-up.
+//! HTML rendition of a page's text, without any original markup.
 
 use std::fmt::{self, Write as _};
 
@@ -7,7 +7,7 @@ use askama::filters::HtmlSafe;
 use super::{Catalogue, HeavenSettings, catalogue::Site, text::xml};
 use crate::matter::{Line, Piece, Run, Style, TableCell};
 
-/// Text of a page in HTML, in which all words and URLs are escaped.
+/// Text of a page as HTML, with all words and URLs escaped.
 #[derive(Debug)]
 pub(super) struct Html {
     html: String,
@@ -34,12 +34,12 @@ impl fmt::Display for Html {
     }
 }
 
-/// Each text and each attribute went through [`xml`]; tags are ours.
+/// All text and attributes are escaped by [`xml`]; the tags are our own.
 impl HtmlSafe for Html {}
 
 struct Writer<'c> {
     out: String,
-    /// Headings so far: contents lead to them by their number.
+    /// Number of headings so far; the table of contents links to headings by number.
     headings: usize,
     site: Site<'c>,
 }
@@ -52,7 +52,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a piece; a tree is not deep.
+    /// Writes a piece recursively; the depth of the tree is limited.
     fn piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Heading(level, line) => {
@@ -108,7 +108,7 @@ impl Writer<'_> {
         self.close(name);
     }
 
-    /// Writes an item; one of a single line is no paragraph.
+    /// Writes a list item; a single line is not wrapped in a paragraph.
     fn item(&mut self, name: &str, pieces: &[Piece]) {
         self.open(&format!("{name} dir=\"auto\""));
         match pieces {

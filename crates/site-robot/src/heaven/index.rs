@@ -1,4 +1,4 @@
-//! Indexes, the start page, and the page that says that there is none.
+//! Index pages, the start page, and the "not found" page.
 
 use askama::Template;
 
@@ -10,7 +10,7 @@ use super::{
     view::View,
 };
 
-/// Pages that the start page lists.
+/// Number of pages listed on the start page.
 const NEWEST: usize = 10;
 
 #[derive(Template)]
@@ -18,8 +18,7 @@ const NEWEST: usize = 10;
 struct ListingPage<'c> {
     frame: Frame<'c>,
     canonical: String,
-    from: usize,
-    to: usize,
+    range: String,
     groups: Vec<Group<'c>>,
     before: Option<String>,
     behind: Option<String>,
@@ -36,7 +35,7 @@ struct Group<'c> {
 struct Number {
     value: usize,
     href: String,
-    /// What it is to this page.
+    /// Relation of the link (`rel`), or "here" for the current page.
     relation: &'static str,
 }
 
@@ -46,7 +45,7 @@ struct StartPage<'c> {
     frame: Frame<'c>,
     canonical: String,
     about: &'c str,
-    count: usize,
+    summary: String,
     newest: Vec<PageLink<'c>>,
     json_ld: JsonLd,
 }
@@ -57,7 +56,7 @@ struct MissingPage<'c> {
     frame: Frame<'c>,
 }
 
-/// Returns a page of an index; none where there is no such page.
+/// Renders a page of an index; returns `None` if the page does not exist.
 pub(super) fn listing(
     view: View,
     number: usize,
@@ -67,13 +66,15 @@ pub(super) fn listing(
     let listing = catalogue.listing(view, number)?;
     let href = |number| format!("{}{}", settings.base(), view.path(number));
     let from = (number - 1) * PAGE_LINKS + 1;
+    let to = from + listing.entries.len() - 1;
     let canonical = settings.whole(&view.path(number));
     let page = ListingPage {
         frame: Frame::new(catalogue, settings),
-        json_ld: JsonLd::listing(view.heading(), &canonical, settings),
+        json_ld: JsonLd::listing(view.heading(settings.texts()), &canonical, settings),
         canonical,
-        from,
-        to: from + listing.entries.len() - 1,
+        range: settings
+            .texts()
+            .filled("range", &[&from, &to, &listing.total]),
         groups: groups(&listing, settings),
         before: (number > 1).then(|| href(number - 1)),
         behind: (number < listing.last).then(|| href(number + 1)),
@@ -94,20 +95,20 @@ pub(super) fn listing(
     Some(rendered(&page))
 }
 
-/// Returns the start page.
+/// Renders the start page.
 pub(super) fn start(catalogue: &Catalogue, settings: &HeavenSettings) -> String {
     let newest = catalogue.newest(NEWEST).into_iter();
     rendered(&StartPage {
         frame: Frame::new(catalogue, settings),
         canonical: settings.whole(""),
         about: settings.about(),
-        count: catalogue.len(),
+        summary: settings.texts().filled("count", &[&catalogue.len()]),
         newest: newest.map(|entry| PageLink::new(entry, settings)).collect(),
         json_ld: JsonLd::start(settings),
     })
 }
 
-/// Returns the page that says that there is none.
+/// Renders the "not found" page.
 pub(super) fn missing(catalogue: &Catalogue, settings: &HeavenSettings) -> String {
     let frame = Frame::new(catalogue, settings);
     rendered(&MissingPage { frame })
@@ -116,7 +117,7 @@ pub(super) fn missing(catalogue: &Catalogue, settings: &HeavenSettings) -> Strin
 fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>> {
     let mut groups: Vec<Group<'c>> = Vec::new();
     for entry in &listing.entries {
-        let heading = listing.view.group(entry);
+        let heading = listing.view.group(entry, settings.texts());
         let link = PageLink::new(entry, settings);
         match groups.last_mut() {
             Some(group) if group.heading == heading => group.links.push(link),
@@ -129,9 +130,9 @@ fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>
     groups
 }
 
-/// Returns the numbers that a page links to: its neighbours, and others ever farther away.
+/// Returns the page numbers to link to: neighbours at exponentially growing distances.
 ///
-/// Every page is reached from every other in a few steps.
+/// Every page can be reached from every other page in a few steps.
 fn numbers(here: usize, last: usize) -> impl Iterator<Item = usize> {
     let mut numbers = vec![1, here, last];
     let mut step = 1;
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_links_reach_every_page() {
+    fn every_page_is_reachable_in_a_few_links() {
         let all: Vec<_> = numbers(1, 1).collect();
         assert_eq!(all, [1]);
         let all: Vec<_> = numbers(50, 1_000).collect();

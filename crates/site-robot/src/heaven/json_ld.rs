@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::{HeavenSettings, content::Content, crumbs::Crumb};
 
-/// JSON that may stand in a `<script>` element.
+/// JSON that is safe inside a `<script>` element.
 ///
-/// Nothing in it ends the element or opens a comment: `<`, `>` and `&` are
-/// escapes of JSON, so it is written into a page as it is.
+/// `<`, `>` and `&` are escaped as JSON, so the content cannot end the element or open a comment,
+/// and is written to the page unchanged.
 #[derive(Debug)]
 pub(super) struct JsonLd {
     json: String,
 }
 
-/// First byte of the separators of lines and of paragraphs, in UTF-8.
+/// First UTF-8 byte of the line and paragraph separators.
 const SEPARATOR: u8 = 0xe2;
 
 impl JsonLd {
@@ -32,7 +32,7 @@ impl JsonLd {
                 '<' => json.push_str("\\u003c"),
                 '>' => json.push_str("\\u003e"),
                 '&' => json.push_str("\\u0026"),
-                // White space of JSON that ends lines in scripts.
+                // Valid in JSON, but line terminators in scripts.
                 '\u{2028}' => json.push_str("\\u2028"),
                 '\u{2029}' => json.push_str("\\u2029"),
                 _ => json.push(character),
@@ -41,7 +41,7 @@ impl JsonLd {
         Self { json }
     }
 
-    /// Describes the page of a description.
+    /// Creates the structured data of a page.
     pub(super) fn page(content: &Content<'_>, crumbs: &[Crumb], settings: &HeavenSettings) -> Self {
         let is_article = !content.author.is_empty();
         let mut page = Map::new();
@@ -89,7 +89,7 @@ impl JsonLd {
         Self::new(&Value::Object(page))
     }
 
-    /// Describes the start page.
+    /// Creates the structured data of the start page.
     pub(super) fn start(settings: &HeavenSettings) -> Self {
         Self::new(&json!({
             "@context": "https://schema.org",
@@ -100,7 +100,7 @@ impl JsonLd {
         }))
     }
 
-    /// Describes a page of an index.
+    /// Creates the structured data of an index page.
     pub(super) fn listing(name: &str, url: &str, settings: &HeavenSettings) -> Self {
         Self::new(&json!({
             "@context": "https://schema.org",
@@ -112,7 +112,7 @@ impl JsonLd {
     }
 }
 
-/// The element of the page that holds what others must log in for.
+/// Returns the page element whose content requires a login on the original site.
 fn closed_part() -> Value {
     json!({
         "@type": "WebPageElement",
@@ -129,7 +129,7 @@ fn site(settings: &HeavenSettings) -> Value {
     })
 }
 
-/// Lists the pages above that there are, and this page, which needs no URL.
+/// Returns the breadcrumb list: existing parent pages, and the current page without a URL.
 fn breadcrumb(content: &Content<'_>, crumbs: &[Crumb], settings: &HeavenSettings) -> Value {
     let above = crumbs.iter().filter_map(|crumb| {
         let href = crumb.href.as_deref()?;
@@ -155,7 +155,7 @@ impl fmt::Display for JsonLd {
     }
 }
 
-/// It holds neither `<`, `>` nor `&`; see [`JsonLd::new`].
+/// The JSON contains neither `<`, `>` nor `&`; see [`JsonLd::new`].
 impl HtmlSafe for JsonLd {}
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_ends_the_element() {
+    fn json_cannot_end_the_script_element() {
         let hostile = "</script><!--<script>]]>&lt;\u{2028}\"\\";
         let written = JsonLd::new(&json!({ hostile: hostile })).to_string();
         assert!(!written.contains(['<', '>', '&', '\u{2028}']), "{written}");
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_what_is_read(text in ".*") {
+        fn escaped_json_parses_to_the_original(text in ".*") {
             let written = JsonLd::new(&json!([text])).to_string();
             prop_assert!(!written.contains(['<', '>', '&']));
             prop_assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), json!([text]));

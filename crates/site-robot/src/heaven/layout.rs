@@ -1,4 +1,4 @@
-//! From lines of text to headings, paragraphs and tables.
+//! Layout of plain text lines as headings, paragraphs and tables.
 
 use super::{
     content::Heading,
@@ -6,38 +6,38 @@ use super::{
 };
 use crate::matter::{Line, Matter, Piece, TableCell, says};
 
-/// Cells of a row, at most.
+/// Maximum number of cells in a row.
 const MAX_CELLS: usize = 64;
 
-/// What stands over a text, what stands in it, and what could not be found in it.
+/// Layout of a text: its main heading, content, and headings.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// First heading of the page, where it is that of the whole.
+    /// First heading of the page, if it is the heading of the complete text.
     pub(super) heading: Option<String>,
     pub(super) matter: Matter,
-    /// Headings of the text, in order.
+    /// Headings in the text, in order.
     pub(super) headings: Vec<Heading>,
-    /// Headings that are not in the text.
+    /// Headings that are missing from the text.
     pub(super) others: Vec<Heading>,
 }
 
 impl Layout {
-    /// Lays out a text by its headings, whose levels count from 1.
+    /// Lays out a text with its headings, whose levels start at 1.
     pub(super) fn new(text: &str, has_tables: bool, title: &str, headings: Vec<Heading>) -> Self {
         let (pieces, others) = split(text, has_tables, headings);
         Self::of(pieces, others, title)
     }
 
-    /// Lays out a tree.
+    /// Lays out a content tree.
     pub(super) fn of_matter(matter: Matter, title: &str) -> Self {
         Self::of(matter.pieces, Vec::new(), title)
     }
 
-    /// Neither the title nor what stands over the text is repeated at its top.
+    /// Removes repetitions of title and main heading at the top of the text.
     fn of(mut pieces: Vec<Piece>, mut others: Vec<Heading>, title: &str) -> Self {
         let (top, heading) = take_heading(&mut pieces, title).unzip();
         let is_news = |text: &str| text != title && heading.as_deref() != Some(text);
-        // Further down the same words are the text's own: a command's name, and then its call.
+        // Further down, the same words belong to the text, such as a command name in an example.
         let mut above = top.unwrap_or(0);
         let mut is_top = true;
         pieces.retain(|piece| {
@@ -61,7 +61,7 @@ impl Layout {
     }
 }
 
-/// Splits a text into headings, known from the table of contents, rows and paragraphs.
+/// Splits a text into headings (known from the table of contents), rows and paragraphs.
 fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, Vec<Heading>) {
     let mut blocks = Vec::new();
     let (mut waiting, mut missing) = (0, Vec::new());
@@ -77,7 +77,7 @@ fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, V
         if line.is_empty() {
             continue;
         }
-        // Headings stand in the text's own order: one that was passed over does not come any more.
+        // Headings are in text order, so a skipped heading does not occur later.
         let left = headings.get(waiting..).unwrap_or_default();
         let found = left.iter().position(|heading| heading.text == line);
         match found.and_then(|skipped| Some((skipped, left.get(skipped)?))) {
@@ -94,14 +94,14 @@ fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, V
     (blocks, missing)
 }
 
-/// Returns the cells of a line, where tabs stand between several.
+/// Returns the cells of a line that contains tabs between cells.
 fn row(line: &str) -> Option<Vec<String>> {
     let cells: Vec<_> = line.split('\t').take(MAX_CELLS + 1).map(one_line).collect();
     let count = cells.iter().filter(|cell| !cell.is_empty()).count();
     (count > 1 && cells.len() <= MAX_CELLS).then_some(cells)
 }
 
-/// Adds a row to the table that the pieces end with, or begins one.
+/// Adds a row to the last table, or starts a table.
 fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
     let cell = |text: String| TableCell {
         is_header: false,
@@ -123,10 +123,10 @@ fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
     rows.push(row);
 }
 
-/// Removes the heading of the whole page from the blocks; returns where it stood.
+/// Removes the heading of the complete page from the pieces and returns its position.
 ///
-/// That is the first, if the title says it too, or if the text begins with it
-/// and no other is of its rank at the top.
+/// This is the first heading if it matches the title, or if it starts the text and is the only
+/// heading of level 1.
 fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)> {
     let headings = pieces.iter().enumerate();
     let mut headings = headings.filter_map(|(at, piece)| match piece {
@@ -143,7 +143,7 @@ fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)>
     Some((at, text))
 }
 
-/// Sets the levels of headings: from 2, each at most one below the last; returns and numbers them.
+/// Normalizes heading levels: from 2, at most one deeper than the previous; returns all headings.
 fn set_levels(matter: &mut Matter, others: &mut [Heading]) -> Vec<Heading> {
     let mut top = others.iter().map(|heading| heading.level).min();
     matter.for_each_heading(&mut |level, _| top = Some(top.map_or(*level, |top| top.min(*level))));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_heading_stands_over_the_text() {
+    fn first_heading_becomes_the_main_heading() {
         for (text, title, headings, expected) in [
             (
                 "A\nx\nB\ny",
@@ -207,7 +207,7 @@ mod tests {
                 "[A] x 2B y",
             ),
             ("A\nx\nB\ny", "Site", &[(1, "A"), (2, "B")], "[A] x 2B y"),
-            // Several of the same rank: none is the whole page's, unless the title says so.
+            // Without a match, none of several headings with the same level is the main heading.
             ("A\nx\nB\ny", "Site", &[(1, "A"), (1, "B")], "[] 2A x 2B y"),
             (
                 "A\nx\nB\ny",
@@ -216,10 +216,10 @@ mod tests {
                 "[A] x 2B y",
             ),
             ("A\nx", "Abc", &[(2, "A")], "[] 2A x"),
-            // A page that begins lower, or leaves a rank out.
+            // Pages that start at a lower level or skip a level.
             ("A\nx\nB\ny", "Site", &[(3, "A"), (5, "B")], "[] 2A x 3B y"),
             ("B\nA\nx", "Site", &[(2, "B"), (1, "A")], "[] 2B 2A x"),
-            // One in the middle of the text stands over its own part.
+            // A heading in the middle of the text belongs to its section.
             ("x\nA\ny", "Site", &[(1, "A")], "[] x 2A y"),
             ("x\nA\ny", "A | Site", &[(1, "A")], "[A] x y"),
             ("x\nA\ny", "A and B", &[(1, "A")], "[] x 2A y"),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_title_nor_heading_is_repeated() {
+    fn title_and_heading_are_not_repeated() {
         let text = "A: Site\nA\nA\nx";
         assert_eq!(told(text, "A: Site", &[(1, "A")]), "[A] x");
         assert_eq!(told("A\nx", "A", &[]), "[] x");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn further_down_the_words_of_the_title_are_the_texts_own() {
+    fn title_words_further_down_are_preserved() {
         let text = "SALT\nsalts the sea\nSynopsis\nSALT\nExamples\nSALT\nSALT";
         let headings = [(1, "SALT"), (2, "Synopsis"), (2, "Examples")];
         let told = told(text, "SALT", &headings);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_tables() {
+    fn tab_separated_rows_become_tables() {
         assert_eq!(told("a\tb\n\tc\td\nx\n\ty", "", &[]), "[] a,b,;,c,d x y");
     }
 }

@@ -1,4 +1,4 @@
-//! The descriptions that a heaven is made of.
+//! Access to the stored descriptions of a site.
 
 use std::{collections::BTreeMap, time::UNIX_EPOCH};
 
@@ -6,34 +6,34 @@ use super::{Catalogue, CatalogueBuilder, HeavenError, HeavenSettings};
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::{DescriptionCursor, DescriptionQuery, Store, StoredDescription};
 
-/// Descriptions that are read first, before it is known how long their texts are.
+/// Number of descriptions in the first batch, before their size is known.
 const FIRST_PIECE: u32 = 20;
 
-/// Descriptions in memory at once, at most.
+/// Maximum number of descriptions in memory.
 const MAX_PIECE: u32 = 100;
 
-/// Bytes of descriptions that are to be in memory at once.
+/// Target size of a batch of descriptions, in bytes.
 const PIECE_BYTES: usize = 1024 * 1024;
 
-/// Descriptions without their texts in memory at once.
+/// Number of descriptions without texts in a batch.
 const LIGHT_PIECE: u32 = 500;
 
-/// URLs that stand for others in memory at once, before they are kept.
+/// Number of alternative URLs in a batch.
 const ALIAS_PIECE: u32 = 5_000;
 
-/// Milliseconds before a description in which its page is "changed just now".
+/// Time before a description's change within which a page counts as "changed just now".
 ///
-/// Servers that make pages as they are asked for say so each time.
+/// Servers that generate pages dynamically report the current time on every request.
 const JUST_NOW_MS: i64 = 10 * 60 * 1_000;
 
-/// Descriptions of one site in the database.
+/// Stored descriptions of one site.
 #[derive(Clone, Debug)]
 pub struct Library {
     store: Store,
     site: String,
 }
 
-/// Reads the descriptions of a library by URL, piece by piece.
+/// Reader of a library's descriptions, sorted by URL, in batches.
 #[derive(Debug)]
 pub(super) struct DescriptionReader {
     library: Library,
@@ -43,7 +43,7 @@ pub(super) struct DescriptionReader {
 }
 
 impl Library {
-    /// Creates the library of a site, by the name under which its descriptions are stored.
+    /// Creates the library of a site by its name in the database.
     pub fn new(store: Store, site: impl Into<String>) -> Self {
         Self {
             store,
@@ -55,13 +55,13 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database query fails.
     pub async fn description(&self, url: &str) -> Result<Option<ResourceDescription>, HeavenError> {
         let stored = self.store.descriptions().find(&self.site, url).await?;
         Ok(stored.map(dated))
     }
 
-    /// Returns the description of a URL for a visitor; while the database is away, as it was read last.
+    /// Returns the description of a URL, or its cached copy while the database is unavailable.
     pub(super) async fn recent(
         &self,
         url: &str,
@@ -70,16 +70,16 @@ impl Library {
         Ok(stored.map(dated))
     }
 
-    /// Returns `true` unless the database is away and the description of a URL is not in memory.
+    /// Returns `false` if the database is unavailable and the description is not cached.
     pub(super) fn has_at_hand(&self, url: &str) -> bool {
         self.store.descriptions().can_read(&self.site, url)
     }
 
-    /// Moves the stored pages to the site's address, where it had another one before.
+    /// Moves the stored pages to the site's current address if the address changed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then moves nothing.
+    /// Fails if the database query fails; nothing is moved then.
     pub async fn settle(&self, settings: &HeavenSettings) -> Result<(), HeavenError> {
         let Some(former) = settings.former() else {
             return Ok(());
@@ -91,16 +91,16 @@ impl Library {
             .move_site(site, address, former)
             .await?;
         if moved > 0 {
-            tracing::info!(site, moved, "{moved} pages of {site} moved to {address}");
+            tracing::info!(site, moved, "moved {moved} pages of {site} to {address}");
         }
         Ok(())
     }
 
-    /// Reads what indexes, sitemaps and feeds need to know of all pages.
+    /// Reads the catalogue of all pages for indexes, sitemaps and feeds.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database query fails.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
         let addresses = self.store.publications().site_addresses(&self.site);
@@ -109,7 +109,7 @@ impl Library {
         entered?;
         builder.add_aliases(aliases?);
         builder.add_addresses(addresses?);
-        // Of a million pages it takes seconds, in which others are to be answered.
+        // Building takes seconds for a million pages, during which the server must stay responsive.
         let settings = settings.clone();
         let built = tokio::task::spawn_blocking(move || builder.build(&settings));
         built
@@ -123,7 +123,7 @@ impl Library {
             let is_full = piece.len() == LIGHT_PIECE as usize;
             let last = piece.last().filter(|_| is_full);
             let after = last.map(|last| last.description.url().to_owned());
-            // The database reads the next ones meanwhile.
+            // The next batch is read from the database in the meantime.
             let (next, ()) = tokio::join!(self.light_piece(after), async {
                 for stored in piece {
                     builder.add(&dated(stored));
@@ -134,7 +134,7 @@ impl Library {
         Ok(())
     }
 
-    /// Returns the URLs that stand for others, each with that one.
+    /// Returns the alternative URLs with the URLs that they stand for.
     async fn aliases(&self) -> Result<BTreeMap<Box<str>, Box<str>>, HeavenError> {
         let (mut all, mut after) = (BTreeMap::new(), String::new());
         loop {
@@ -152,7 +152,7 @@ impl Library {
         }
     }
 
-    /// Returns descriptions without their texts, the first behind a URL; none behind none.
+    /// Returns the batch of descriptions without texts after a URL; empty for `None`.
     async fn light_piece(
         &self,
         after: Option<String>,
@@ -167,17 +167,17 @@ impl Library {
         Ok(read.await?)
     }
 
-    /// Returns when a description last said something new; nothing where there is none.
+    /// Returns the time of the last change of any description, if there are descriptions.
     pub(super) async fn changed_ms(&self) -> Result<Option<i64>, HeavenError> {
         Ok(self.store.descriptions().changed_ms(&self.site).await?)
     }
 
-    /// Waits until what is in force is another than `seen`, and returns its version.
+    /// Waits until the publication version differs from `seen`, and returns the new version.
     pub(super) async fn changed(&self, seen: i64) -> Result<i64, HeavenError> {
         Ok(self.store.heaven_changed(&self.site, seen).await?)
     }
 
-    /// Returns the version of what is in force.
+    /// Returns the version of the current publication.
     pub(super) async fn publication(&self) -> Result<i64, HeavenError> {
         Ok(self.store.heaven_version(&self.site).await?)
     }
@@ -193,7 +193,7 @@ impl Library {
 }
 
 impl DescriptionReader {
-    /// Returns the next descriptions; none at the end.
+    /// Returns the next batch of descriptions, or `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<ResourceDescription>>, HeavenError> {
         if self.has_ended {
             return Ok(None);
@@ -211,8 +211,7 @@ impl DescriptionReader {
     }
 }
 
-/// Returns how many descriptions to read next, where so many had these bytes: those that follow
-/// are hardly longer.
+/// Returns the size of the next batch, estimated from the size of the previous one.
 fn next_limit(count: usize, bytes: usize) -> u32 {
     let fitting = count.saturating_mul(PIECE_BYTES) / bytes.max(1);
     u32::try_from(fitting)
@@ -220,10 +219,9 @@ fn next_limit(count: usize, bytes: usize) -> u32 {
         .clamp(1, MAX_PIECE)
 }
 
-/// Returns a description without a date that only says when it was made.
+/// Removes the server's date from a description if it only reflects the time of the visit.
 ///
-/// A server's date counts where it is older than what we know: when the
-/// description last changed. When that was is no date of the page.
+/// The date counts only if older than the last change of the description, which is known.
 fn dated(stored: StoredDescription) -> ResourceDescription {
     let mut description = stored.description;
     let told = description
@@ -258,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_description_is_read_once() {
+    async fn each_description_is_read_once() {
         let (first, most) = (FIRST_PIECE, FIRST_PIECE + MAX_PIECE);
         for pages in [0, 1, first - 1, first, first + 1, most - 1, most, most + 1] {
             let library = library(pages).await;
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_has_many_short_texts_or_a_long_one() {
+    fn batch_holds_many_short_texts_or_one_long_text() {
         for (count, bytes, next) in [
             (20, 20 * 1024, MAX_PIECE),
             (20, 20 * 32 * 1024, 32),
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn when_a_page_was_visited_is_no_date_of_it() {
+    async fn time_of_the_visit_is_not_a_page_date() {
         // 2001-09-09T01:46:40Z
         let library = library(1).await;
         assert_eq!(date(None, &library, 1_000_000_100_000).await, None);
@@ -337,7 +335,7 @@ mod tests {
         assert_eq!(just_now.await, None);
         let old = Some("Sat, 08 Sep 2001 01:46:40 GMT");
         assert_eq!(date(old, &library, 1_000_080_000_000).await, None);
-        // Something new, from a server that knows for how long it has been so.
+        // New content, from a server that reports its real date.
         let new = date_of("New", old, &library, 1_000_080_000_000);
         assert_eq!(new.await.as_deref(), old);
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::matter::{Definition, Line, Piece, TableCell};
 use robot_detection_store::description::ResourceDescription;
 
-/// Returns a page in Markdown (`CommonMark`): the same words in the same order.
+/// Renders a page as Markdown (`CommonMark`), with the same words in the same order.
 pub fn markdown(
     description: &ResourceDescription,
     catalogue: &Catalogue,
@@ -31,7 +31,7 @@ pub(super) fn of_content(
     };
     let said = |text: &str| heading(&Line::plain(text), site);
     let mut out = format!("# {}\n", said(&content.heading));
-    // Writing into a string never fails.
+    // Writing to a string never fails.
     if let Some(lead) = content.lead() {
         let _ = write!(out, "\n> {}\n", said(lead));
     }
@@ -44,10 +44,10 @@ pub(super) fn of_content(
     out
 }
 
-/// Returns pieces in Markdown, an empty line between two; a tree is not deep.
+/// Renders pieces as Markdown, separated by empty lines; the depth of the tree is limited.
 pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {
     let mut out = String::new();
-    // Two lists behind each other would be one if they had the same mark.
+    // Two adjacent lists with the same marker would be merged.
     let mut is_other = false;
     let mut before = None;
     let mut flat = Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {
     out
 }
 
-/// Adds pieces; what a figure shows stands for itself, and its caption below it.
+/// Adds pieces, replacing each figure with its content followed by its caption.
 fn without_figures<'p>(pieces: &'p [Piece], flat: &mut Vec<Cow<'p, Piece>>) {
     for piece in pieces {
         if let Piece::Figure(shown, caption) = piece {
@@ -101,17 +101,17 @@ fn one(piece: &Piece, is_other: bool, site: Site<'_>) -> String {
             table(rows, &mut out, site);
             out
         }
-        // Taken apart before.
+        // Figures were replaced before.
         Piece::Figure(..) => String::new(),
     }
 }
 
-/// Returns a heading's text, which is one line.
+/// Renders a heading's text on one line.
 pub(super) fn heading(text: &Line, site: Site<'_>) -> String {
     without_closing(line(text, true, site))
 }
 
-/// Returns a heading's text that does not end like its mark.
+/// Escapes a trailing `#` in a heading's text, which Markdown would remove.
 pub(super) fn without_closing(mut text: String) -> String {
     if text.ends_with('#') && !text.ends_with("\\#") {
         text.pop();
@@ -128,7 +128,7 @@ fn code(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Sets a prefix before the first line, and another before the rest.
+/// Adds a prefix to the first line and another prefix to the other lines.
 fn prefixed(text: &str, first: &str, rest: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (at, line) in text.split('\n').enumerate() {
@@ -151,7 +151,7 @@ fn list(start: Option<u32>, items: &[Vec<Piece>], is_other: bool, site: Site<'_>
     let mut out = String::new();
     for (number, item) in (u64::from(start.unwrap_or(0))..).zip(items) {
         let mark = match (start, is_other) {
-            // Nine digits are the most that a number may have.
+            // `CommonMark` allows at most nine digits in a list number.
             (Some(_), false) => format!("{}. ", number % 1_000_000_000),
             (Some(_), true) => format!("{}) ", number % 1_000_000_000),
             (None, false) => "- ".to_owned(),
@@ -169,7 +169,7 @@ fn list(start: Option<u32>, items: &[Vec<Piece>], is_other: bool, site: Site<'_>
     out
 }
 
-/// Returns `true` if an item is a line, or a line and a list that may follow it at once.
+/// Returns `true` if an item is one line, optionally followed by a tight list.
 fn is_tight(item: &[Piece]) -> bool {
     match item {
         [Piece::Paragraph(_)] => true,
@@ -180,7 +180,7 @@ fn is_tight(item: &[Piece]) -> bool {
     }
 }
 
-/// Markdown has no terms: each is an item, and what it means stands in that.
+/// Markdown has no definition lists: each term becomes an item that includes its meaning.
 fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
     let mut items: Vec<Vec<Piece>> = Vec::new();
     let mut was_term = false;
@@ -194,7 +194,7 @@ fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
     list(None, &items, is_other, site)
 }
 
-/// Writes a table: the first row is its head.
+/// Writes a table; the first row is the header.
 fn table(rows: &[Vec<TableCell>], out: &mut String, site: Site<'_>) {
     for (at, row) in rows.iter().enumerate() {
         out.push_str(if at == 0 { "|" } else { "\n|" });
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_in_markdown() {
+    fn page_is_rendered_as_markdown() {
         let told = told(&description("A page", "First.\nOne\nSecond."));
         assert_eq!(
             told,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_one_of_markdown() {
+    fn table_is_rendered_as_markdown() {
         let told = told(&description("T", "a|\tb\n1\t2\nEnd."));
         assert!(
             told.contains("\n| a\\| | b |\n| --- | --- |\n| 1 | 2 |\n\nEnd.\n"),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_never_mark_up() {
+    fn text_never_becomes_markup() {
         for (plain, written) in [
             ("- item", "\\- item"),
             ("1. item", "1\\. item"),

@@ -1,21 +1,21 @@
-//! Lines of text in Markdown, in which only that is escaped which would be mark-up.
+//! Markdown rendition of lines, escaping only characters that would be markup.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use super::catalogue::Site;
 use crate::matter::{Line, Link, Run, Style};
 
-/// Returns a line; in a heading its parts are not broken.
+/// Renders a line; line breaks in a heading become spaces.
 pub(super) fn line(line: &Line, is_heading: bool, site: Site<'_>) -> String {
     Writer::new(line, false, site).write(line, if is_heading { " " } else { "\\\n" })
 }
 
-/// Returns the line of a cell.
+/// Renders the line of a table cell.
 pub(super) fn cell(line: &Line, site: Site<'_>) -> String {
     Writer::new(line, true, site).write(line, "<br>")
 }
 
-/// Adds text of a line that has begun, in which nothing is mark-up.
+/// Appends text to a started line, escaping markup.
 pub(super) fn add_text(out: &mut String, text: &str, in_link: bool) {
     let place = Place {
         in_link,
@@ -25,14 +25,14 @@ pub(super) fn add_text(out: &mut String, text: &str, in_link: bool) {
     escape(out, text, place);
 }
 
-/// Returns text that begins a line, in which nothing is mark-up.
+/// Returns text for the start of a line, escaping markup.
 pub(super) fn text(text: &str) -> String {
     let mut out = String::new();
     add_text(&mut out, text, false);
     out
 }
 
-/// Target of a link (`CommonMark` §6.3).
+/// Link destination (`CommonMark` §6.3).
 pub(super) struct Target<'t>(pub(super) &'t str);
 
 impl std::fmt::Display for Target<'_> {
@@ -51,12 +51,12 @@ impl std::fmt::Display for Target<'_> {
     }
 }
 
-/// Where text stands.
+/// Position of text in the output.
 #[derive(Clone, Copy)]
 struct Place {
     in_link: bool,
     is_cell: bool,
-    /// Whether nothing follows on its line.
+    /// Whether the text is the last on its line.
     is_last: bool,
 }
 
@@ -64,13 +64,12 @@ struct Writer<'c> {
     out: String,
     is_cell: bool,
     site: Site<'c>,
-    /// `*`, or `_` where stars are taken by what is strong.
+    /// Emphasis marker: `*`, or `_` in lines with strong text.
     emphasis: &'static str,
-    /// Styles that are open.
     open: Style,
-    /// Whether a letter may not follow, as a mark would then not end.
+    /// Whether the next character must not be a letter, because a closing marker would not close.
     needs_sign: bool,
-    /// Where the last mark that begins a style ends, and the mark.
+    /// End position of the last opening marker, and the marker.
     begun: Option<(usize, &'static str)>,
 }
 
@@ -122,7 +121,7 @@ impl<'c> Writer<'c> {
         self.out
     }
 
-    /// Ends and begins styles, the link outermost; `next` is what is written then.
+    /// Closes and opens styles, with the link outermost; `next` is the following character.
     fn turn(&mut self, style: &Style, next: Option<char>) {
         let before = std::mem::take(&mut self.open);
         let style = Style {
@@ -161,7 +160,7 @@ impl<'c> Writer<'c> {
         self.open = style;
     }
 
-    /// Begins a style: before a sign, and with `_` always, no letter may stand before the mark.
+    /// Opens a style; no letter may precede `_`, or a marker before punctuation.
     fn begin(&mut self, mark: &'static str, next: Option<char>) {
         let is_plain = mark != "_" && next.is_some_and(char::is_alphanumeric);
         if !is_plain {
@@ -172,7 +171,7 @@ impl<'c> Writer<'c> {
         self.needs_sign = false;
     }
 
-    /// Writes the last letter as a reference, so that the text so far ends with a sign.
+    /// Replaces the last letter with a character reference, so that punctuation ends the output.
     fn end_in_sign(&mut self) {
         let Some(last) = self.out.chars().next_back().filter(|last| is_word(*last)) else {
             return;
@@ -181,13 +180,13 @@ impl<'c> Writer<'c> {
         if let Some((end, mark)) = self.begun
             && end == self.out.len()
         {
-            // A mark that a sign follows now needs one before it as well.
+            // The preceding marker is now followed by punctuation and needs some before it, too.
             self.begun = None;
             self.out.truncate(end - mark.len());
             self.end_in_sign();
             self.out.push_str(mark);
         }
-        // One that escapes nothing so far would escape what is written now.
+        // A trailing backslash that escapes nothing would escape the reference.
         let plain = self.out.trim_end_matches('\\').len();
         if (self.out.len() - plain) % 2 == 1 {
             self.out.push('\\');
@@ -268,7 +267,7 @@ impl<'c> Writer<'c> {
     }
 }
 
-/// Adds text with a backslash before what would be mark-up.
+/// Appends text with a backslash before each character that would be markup.
 fn escape(out: &mut String, text: &str, place: Place) {
     let is_start = out.is_empty() || out.ends_with('\n');
     let mut begin = if is_start { begin_length(text) } else { None };
@@ -276,7 +275,7 @@ fn escape(out: &mut String, text: &str, place: Place) {
     for (at, c) in text.char_indices() {
         let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
         let next = rest.chars().next();
-        // What comes behind the last letter of this part is another part, or nothing.
+        // The character after the end of this part is unknown, unless this part is the last.
         let at_end = next.is_none() && !place.is_last;
         let is_word_both =
             before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);
@@ -308,12 +307,12 @@ fn escape(out: &mut String, text: &str, place: Place) {
     }
 }
 
-/// Returns `true` for code that would make a definition of a link of the link around it.
+/// Returns `true` for code that would turn the surrounding link into a link definition.
 pub(super) fn is_like_definition(text: &str, style: &Style) -> bool {
     style.link.is_some() && text.contains("]:")
 }
 
-/// Returns where a text that begins a line would make a list, a heading and the like of it.
+/// Returns the position of a character that would start a list, heading or other block.
 fn begin_length(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -339,14 +338,14 @@ fn begin_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Returns `true` if what follows `&` makes a character reference of it.
+/// Returns `true` if the text after `&` forms a character reference.
 fn is_reference(rest: &str) -> bool {
     let name = rest.split(';').next().unwrap_or_default();
     let name = name.strip_prefix('#').unwrap_or(name);
     name.len() < rest.len() && !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
-/// Returns `true` for what is neither white space nor surely a sign.
+/// Returns `true` for characters that are neither white space nor ASCII punctuation.
 fn is_word(c: char) -> bool {
     !c.is_whitespace() && !c.is_ascii_punctuation()
 }

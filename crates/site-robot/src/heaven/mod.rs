@@ -1,11 +1,10 @@
-//! Robot heaven: pages, indexes, sitemaps and feeds from resource descriptions.
+//! Robot heaven: pages, indexes, sitemaps and feeds generated from resource descriptions.
 //!
-//! Each description that robots may index has a [`page()`] with the words of the
-//! original, and a [`markdown()`] rendition; indexes list them by title, subject,
-//! author, date and depth, a hundred links a page. [`publish`] writes everything
-//! into a directory, [`ServedHeaven`] answers requests from the database. Both
-//! show the same, and nothing but what the descriptions hold: pages of
-//! descriptions that are gone, or that turned `noindex`, are gone too.
+//! Each description that robots may index gets a [`page()`] with the words of the original, and a
+//! [`markdown()`] rendition. Indexes list the pages by title, subject, author, date and depth, with
+//! a hundred links per page. [`publish`] writes everything to a directory, and [`ServedHeaven`]
+//! answers requests from the database. Both produce the same pages, only from existing
+//! descriptions: when a description is removed or becomes `noindex`, its page disappears.
 //!
 //! # Example
 //!

@@ -1,8 +1,10 @@
-//! The page of a description.
+//! HTML rendition of a description's page.
 
 use std::borrow::Cow;
 
 use askama::Template;
+
+use robot_detection_texts::Language;
 
 use super::{
     Catalogue, HeavenSettings,
@@ -40,7 +42,7 @@ struct PageDate {
     day: String,
 }
 
-/// Returns the page of a description: HTML with the words of the original page.
+/// Renders the page of a description as HTML, with the words of the original page.
 pub fn page(
     description: &ResourceDescription,
     catalogue: &Catalogue,
@@ -55,7 +57,10 @@ pub(super) fn of_content(
     settings: &HeavenSettings,
 ) -> String {
     let mut frame = Frame::new(catalogue, settings);
-    frame.language = content.language.unwrap_or(frame.language);
+    if let Some(language) = content.language {
+        frame.language = language;
+        frame.texts = Language::from_tag(language).unwrap_or_default();
+    }
     let (before, behind) = catalogue.neighbours(content.url);
     let crumbs = crumbs(content.url, catalogue, settings);
     let markdown = settings.has_markdown().then(|| {
@@ -83,7 +88,7 @@ pub(super) fn of_content(
     rendered(&page)
 }
 
-/// Returns a language with its country as `OpenGraph` spells it: `de_CH`.
+/// Returns language and country in `OpenGraph` format: `de_CH`.
 fn locale(language: &str) -> Option<String> {
     let (language, country) = language.split_once('-')?;
     let is_country = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -1,25 +1,25 @@
-//! Paths of pages, from their URLs.
+//! Paths of pages, derived from their URLs.
 
 use std::{fmt, ops::ControlFlow};
 
 use sha2::{Digest, Sha256};
 
-/// Bytes of a segment that is kept as it is.
-// File systems take names of 255 bytes, and an extension comes behind it.
+/// Maximum length of an unchanged segment, in bytes.
+// File systems allow names of 255 bytes, and an extension is appended.
 const MAX_PLAIN_BYTES: usize = 180;
-/// Bytes of what is kept of other segments.
+/// Maximum length of the readable part of other segments, in bytes.
 const MAX_SLUG_BYTES: usize = 60;
-/// Bytes of a path; what would be longer stands at the top.
+/// Maximum length of a path, in bytes; longer paths are replaced with a name at the top level.
 const MAX_PATH_BYTES: usize = 900;
-/// Directories in a path.
+/// Maximum number of directories in a path.
 const MAX_DIRECTORIES: usize = 30;
-/// Digits of a digest in a name: 80 bits.
+/// Number of hexadecimal digits of a digest in a name: 80 bits.
 const DIGEST_DIGITS: usize = 20;
 
-/// Page of the site's own `/`; `index.html` is the start page of heaven.
+/// Page for the site's own `/`, because `index.html` is the start page of heaven.
 const FRONT_PAGE: &str = "front-page~.html";
 
-/// Names at the top of heaven that are no pages.
+/// Reserved names at the top level of heaven.
 const OURS: [&str; 7] = [
     "by",
     "heaven.css",
@@ -30,12 +30,11 @@ const OURS: [&str; 7] = [
     "rd.jsonl",
 ];
 
-/// Path of a page below heaven: safe as a file's name, and no other URL has it.
+/// Path of a page below heaven: safe as a file name and unique for its URL.
 ///
-/// It is the URL's own path where that will do: `/a/` is `a/index.html`,
-/// `/a.html` stays, `/a` is `a.htm`. What a file system could take amiss
-/// (capitals, escapes, dots, long names) is left out and a digest put behind
-/// a `~`; of a query, the digest alone. Pages of other hosts stand below `~HOST`.
+/// Simple URL paths are preserved: `/a/` becomes `a/index.html`, `/a.html` stays, `/a` becomes
+/// `a.htm`. Segments unsafe for file systems (upper case, escapes, dots, long names) are simplified
+/// and get a digest after `~`. A query adds a digest only. Pages of other hosts are below `~HOST`.
 ///
 /// # Example
 ///
@@ -51,7 +50,7 @@ pub struct HeavenPath {
 }
 
 impl HeavenPath {
-    /// Returns the path of the page of a URL, on a site such as `https://www.example.com`.
+    /// Returns the path of a URL's page, on a site such as `https://www.example.com`.
     pub fn of(url: &str, site: &str) -> Self {
         let made = Parts::split(url, site).and_then(|parts| parts.path(url));
         Self {
@@ -59,12 +58,12 @@ impl HeavenPath {
         }
     }
 
-    /// Returns the path, `/` between its segments and none at its start.
+    /// Returns the path, separated by `/` and without a leading `/`.
     pub fn as_str(&self) -> &str {
         &self.path
     }
 
-    /// Returns the path as links have it: without `index.html`.
+    /// Returns the path for links, without `index.html`.
     pub fn link(&self) -> &str {
         match self.path.strip_suffix("index.html") {
             Some(directory) if directory.ends_with('/') => directory,
@@ -84,13 +83,13 @@ impl fmt::Display for HeavenPath {
     }
 }
 
-/// URL, taken apart.
+/// Parts of a URL that determine its path in robot heaven.
 struct Parts<'u> {
-    /// Directory of a foreign host.
+    /// Directory for a foreign host.
     host: Option<String>,
-    /// Path with its slash.
+    /// Path, including the leading slash.
     path: &'u str,
-    /// Whether something comes behind the path.
+    /// Whether the URL has a query or fragment.
     has_more: bool,
 }
 
@@ -139,12 +138,11 @@ impl<'u> Parts<'u> {
 
     fn file(&self, url: &str, name: &str, is_top: bool) -> String {
         match name {
-            // The query tells pages of one path apart, and may hold anything.
+            // The query distinguishes pages with the same path and may contain any character.
             _ if self.has_more => hashed(name, url, ".htm"),
             "" if is_top => FRONT_PAGE.to_owned(),
             "" => "index.html".to_owned(),
-            // A file of that name is the page of the directory itself, so that this one gets
-            // another.
+            // The directory itself already uses `index.html`, so this page needs another name.
             "index.html" => hashed(name, url, ".htm"),
             _ if !is_plain(name) => hashed(name, url, ".htm"),
             _ if has_extension(name, ".html") => name.to_owned(),
@@ -165,7 +163,7 @@ fn host(scheme: &str, authority: &str) -> String {
 }
 
 fn push_directory(path: &mut String, segment: &str, is_first: bool) {
-    // Files end so: a directory of the same name would be in their way.
+    // Files have these extensions, so a directory with the same name would conflict.
     let is_like_file = [".html", ".htm", ".md"]
         .iter()
         .any(|extension| has_extension(segment, extension));
@@ -185,7 +183,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
     name.ends_with(extension)
 }
 
-/// Returns `true` if every file system keeps a name as it is.
+/// Returns `true` if every file system preserves the name.
 fn is_plain(name: &str) -> bool {
     let is_kept = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
     let stem = name.split('.').next().unwrap_or_default();
@@ -197,7 +195,7 @@ fn is_plain(name: &str) -> bool {
         && !is_device(stem)
 }
 
-/// Names that are no files on Windows, whatever comes behind a dot.
+/// Returns `true` for reserved device names on Windows, which ignore extensions.
 fn is_device(stem: &str) -> bool {
     let numbered = |prefix: &str| {
         stem.strip_prefix(prefix).is_some_and(|digit| {
@@ -207,7 +205,7 @@ fn is_device(stem: &str) -> bool {
     matches!(stem, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
 }
 
-/// Returns a name with what can be read of one, and the digest of a text.
+/// Returns a name made of its readable part and the digest of a text.
 fn hashed(name: &str, digested: &str, extension: &str) -> String {
     let mut made = slug(name);
     made.push('~');
@@ -220,7 +218,7 @@ fn hashed(name: &str, digested: &str, extension: &str) -> String {
     made
 }
 
-/// Returns what of a name can be kept: letters and digits, with dashes between.
+/// Returns the readable part of a name: letters and digits, separated by dashes.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(MAX_SLUG_BYTES);
     let mut bytes = name.bytes();
@@ -229,7 +227,7 @@ fn slug(name: &str) -> String {
             break;
         }
         if byte == b'%' {
-            // The two digits of an escape say nothing by themselves.
+            // The two digits of an escape are meaningless on their own.
             bytes.nth(1);
         }
         if byte.is_ascii_alphanumeric() {
@@ -280,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_paths_stay_as_they_are() {
+    fn ordinary_paths_are_preserved() {
         for (url, expected) in [
             ("/", "front-page~.html"),
             ("/a", "a.htm"),
@@ -327,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn links_name_the_directory_and_renditions_the_file() {
+    fn links_point_to_directories_and_renditions_to_files() {
         let path = HeavenPath::of("https://www.example.com/a/", SITE);
         assert_eq!(path.link(), "a/");
         assert_eq!(path.markdown(), "a/index.html.md");
@@ -375,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_two_urls_share_a_page_nor_stand_in_each_others_way(urls in urls()) {
+        fn urls_have_distinct_paths_without_conflicts(urls in urls()) {
             let mut taken = BTreeMap::new();
             for url in &urls {
                 let path = HeavenPath::of(url, SITE);
@@ -392,7 +390,7 @@ mod tests {
         }
 
         #[test]
-        fn any_url_has_a_safe_path(url in "\\PC{0,80}", path in "[ -~]{0,400}") {
+        fn every_url_has_a_safe_path(url in "\\PC{0,80}", path in "[ -~]{0,400}") {
             assert_safe(&HeavenPath::of(&url, SITE));
             assert_safe(&HeavenPath::of(&format!("{SITE}/{path}"), SITE));
         }

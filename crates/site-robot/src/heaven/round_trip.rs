@@ -1,4 +1,4 @@
-//! What a reader of `CommonMark` makes of our Markdown is the tree that it was made of.
+//! Tests that a `CommonMark` parser reads the generated Markdown as the original tree.
 
 use std::fmt::{Display, Write as _};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::matter::{Definition, Line, Piece, Run, Style, tests};
 
-/// Words of a line, by their style.
+/// Words of a line with their styles.
 #[derive(Default)]
 struct Words {
     all: Vec<(String, String)>,
@@ -132,7 +132,7 @@ fn put(out: &mut String, what: impl Display) {
     write!(out, "{what}").unwrap();
 }
 
-/// Returns the same of Markdown, as its reader takes it.
+/// Returns the same notation for Markdown, as read by a parser.
 fn of_markdown(text: &str) -> String {
     let mut reading = Reading::default();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
@@ -168,7 +168,7 @@ impl Reading {
                 | Event::Start(Tag::Strong | Tag::Emphasis | Tag::Link { .. } | Tag::Image { .. })
         );
         if is_inline && !self.has_paragraph && !self.is_code {
-            // A line of a tight list.
+            // A line in a tight list.
             self.out.push_str("<p>");
             self.has_paragraph = true;
         }
@@ -250,7 +250,7 @@ fn markdown(tree: &[Piece]) -> String {
     pieces(tree, site)
 }
 
-/// Words and signs that Markdown would take for something else.
+/// Generates words and punctuation that could be mistaken for Markdown.
 fn text() -> impl Strategy<Value = String> {
     let words = prop::collection::vec("[a-c0-9.)(#>*_`\\[\\]<&;|~!:+=\\\\-]{1,4}", 1..5);
     words.prop_map(|words| words.join(" "))
@@ -258,7 +258,7 @@ fn text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_llms_txt_lists_is_read_as_it_is(title in text(), note in text()) {
+    fn llms_txt_items_round_trip(title in text(), note in text()) {
         let mut line = String::new();
         files::link(&title, "https://a.example/b", &note, &mut line);
         let told = format!("<list><li><p>{{https://a.example/b}}{title}{{}}: {note}</list>");
@@ -266,7 +266,7 @@ proptest! {
     }
 
     #[test]
-    fn what_llms_txt_says_of_the_site_is_read_as_it_is(name in text(), about in text()) {
+    fn llms_txt_title_round_trips(name in text(), about in text()) {
         let settings = HeavenSettings::new("https://a.example").unwrap();
         let settings = settings.name(&name).summary(&about);
         let text = files::title(&settings);
@@ -275,13 +275,13 @@ proptest! {
     }
 
     #[test]
-    fn markdown_is_read_as_the_tree(tree in tests::pieces()) {
+    fn markdown_round_trips_to_the_tree(tree in tests::pieces()) {
         let text = markdown(&tree);
         prop_assert_eq!(of_markdown(&text), of_tree(&tree), "{}", text);
     }
 
     #[test]
-    fn a_line_is_read_as_it_is(line in tests::line()) {
+    fn line_round_trips(line in tests::line()) {
         let tree = [Piece::Paragraph(line)];
         let text = markdown(&tree);
         prop_assert_eq!(of_markdown(&text), of_tree(&tree), "{}", text);

@@ -1,14 +1,16 @@
-//! Settings of a heaven.
+//! Settings of robot heaven.
 
 use std::{borrow::Cow, fmt, sync::Arc};
+
+use robot_detection_texts::Language;
 
 use super::{HeavenError, HeavenPath};
 use crate::document::{TrackingParameters, without_session};
 
-/// Question about a URL's path.
+/// Predicate on a URL's path.
 type PathPredicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Settings of a heaven.
+/// Settings of robot heaven.
 ///
 /// # Example
 ///
@@ -39,11 +41,11 @@ pub struct HeavenSettings {
 }
 
 impl HeavenSettings {
-    /// Creates settings for a site: its URL, of which scheme, host and port count.
+    /// Creates settings for a site, from the scheme, host and port of its URL.
     ///
     /// # Errors
     ///
-    /// Fails when it is no http or https URL.
+    /// Fails if the URL is not a valid http or https URL.
     pub fn new(site: &str) -> Result<Self, HeavenError> {
         let wrong = || HeavenError::Site(site.to_owned());
         let url = url::Url::parse(site.trim()).map_err(|_| wrong())?;
@@ -69,7 +71,7 @@ impl HeavenSettings {
         })
     }
 
-    /// Sets the path that heaven is served under, `/robot-heaven/` by default.
+    /// Sets the path of heaven; the default is `/robot-heaven/`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.base = match path.trim_matches('/') {
@@ -79,63 +81,63 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets the site's name; by default it is the host's.
+    /// Sets the name of the site; the default is the host name.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = super::text::one_line(name);
         self
     }
 
-    /// Sets a sentence that says what the site is; none by default.
+    /// Sets a one-sentence description of the site; empty by default.
     #[must_use]
     pub fn summary(mut self, summary: &str) -> Self {
         self.summary = super::text::one_line(summary);
         self
     }
 
-    /// Sets the language of pages that name none, `en` by default (BCP 47).
+    /// Sets the language of pages without a language (BCP 47); the default is `en`.
     #[must_use]
     pub fn language(mut self, language: &str) -> Self {
         language.clone_into(&mut self.language);
         self
     }
 
-    /// Sets whether pages are served at their original URLs; they are not by default.
+    /// Sets whether pages are served at their original URLs; off by default.
     ///
-    /// The sitemap and the feed then name the originals.
+    /// The sitemap and the feed then contain the original URLs.
     #[must_use]
     pub fn in_place(mut self, is_in_place: bool) -> Self {
         self.is_in_place = is_in_place;
         self
     }
 
-    /// Sets whether pages have a Markdown rendition, as they have by default.
+    /// Sets whether pages have a Markdown rendition; on by default.
     ///
-    /// It is made as it is asked for. Pages that are published as files have one only
-    /// where [`Self::markdown_files`] says so.
+    /// Markdown is rendered on request. Pages published as files have Markdown only with
+    /// [`Self::markdown_files`].
     #[must_use]
     pub fn markdown(mut self, has_markdown: bool) -> Self {
         self.has_markdown = has_markdown;
         self
     }
 
-    /// Sets whether a file in Markdown stands beside each page that is published; none by default.
+    /// Sets whether a Markdown file is published next to each page; off by default.
     ///
-    /// It doubles the files, and few ask for them.
+    /// This doubles the number of files, and few clients request them.
     #[must_use]
     pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
         self.has_markdown_files = has_markdown_files;
         self
     }
 
-    /// Sets what content may be used for, which Markdown tells as `Content-Signal`; nothing by default.
+    /// Sets the `Content-Signal` header of Markdown, the allowed uses of content; none by default.
     #[must_use]
     pub fn content_signal(mut self, signals: &str) -> Self {
         self.content_signal = super::text::one_line(signals);
         self
     }
 
-    /// Sets the parameters that URLs are known without, the usual ones by default.
+    /// Sets the tracking parameters removed from URLs; by default the usual ones.
     ///
     /// See [`TrackingParameters::new`].
     #[must_use]
@@ -147,30 +149,30 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets which paths of the site open only to those who have logged in; none by default.
+    /// Sets the predicate for paths of the site that require a login; none by default.
     ///
-    /// It is asked with the path of a URL, as it is written there. Pages of such
-    /// paths say so in JSON-LD (`isAccessibleForFree`), with the element that
-    /// holds the text (`hasPart`), as search engines ask of paywalled content.
+    /// The argument is the raw path of a URL. Pages of such paths are marked in JSON-LD
+    /// (`isAccessibleForFree`), including the element with the text (`hasPart`), as search engines
+    /// require for paywalled content.
     #[must_use]
     pub fn needs_login(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.needs_login = Arc::new(asks);
         self
     }
 
-    /// Sets from which paths of the site robots of search engines are redirected to heaven; none by
-    /// default.
+    /// Sets the predicate for paths from which search engine robots are redirected to heaven; none
+    /// by default.
     ///
-    /// It is asked as that of [`needs_login`](Self::needs_login). Pages of such paths are canonical
-    /// themselves: an original that sends robots here is none that they could take in their place.
+    /// The argument is the same as for [`needs_login`](Self::needs_login). Pages of such paths are
+    /// their own canonical URLs, because robots cannot reach the originals.
     #[must_use]
     pub fn redirects_here(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.redirects_here = Arc::new(asks);
         self
     }
 
-    /// Sets that stored pages move to the site where it had another address: one of these origins, or one that
-    /// it had while this was set. Without it they stay where they are.
+    /// Moves stored pages to the site's current address from former origins: the given ones, and
+    /// those seen while this was set. Otherwise stored pages keep their addresses.
     #[must_use]
     pub fn moves_from(mut self, former: Vec<String>) -> Self {
         self.former = Some(former);
@@ -181,12 +183,12 @@ impl HeavenSettings {
         self.former.as_deref()
     }
 
-    /// Returns the site: scheme, host and port, as `https://www.example.com`.
+    /// Returns the origin of the site, such as `https://www.example.com`.
     pub fn site(&self) -> &str {
         &self.site
     }
 
-    /// Returns the path of heaven, with a slash at both ends.
+    /// Returns the path of heaven, with a leading and trailing slash.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -203,7 +205,12 @@ impl HeavenSettings {
         &self.language
     }
 
-    /// Returns the settings for pages that are published as files.
+    /// Returns the language of texts that are not the site's own.
+    pub(super) fn texts(&self) -> Language {
+        Language::from_tag(&self.language).unwrap_or_default()
+    }
+
+    /// Returns the settings for pages published as files.
     pub(super) fn of_files(&self) -> Self {
         let settings = self.clone();
         settings.markdown(self.has_markdown && self.has_markdown_files)
@@ -217,19 +224,19 @@ impl HeavenSettings {
         &self.content_signal
     }
 
-    /// Returns `true` if a path of the site opens only to those who have logged in.
+    /// Returns `true` if a path of the site requires a login.
     pub fn is_for_members(&self, path: &str) -> bool {
         (self.needs_login)(path)
     }
 
-    /// Returns `true` if the original of a page opens only to those who have logged in.
+    /// Returns `true` if the original of a page requires a login.
     pub(super) fn is_members_only(&self, url: &str) -> bool {
         self.path_of(url)
             .is_some_and(|path| self.is_for_members(path))
     }
 
-    /// Returns the URL by which search engines are to know a page: that of its original, unless that
-    /// sends their robots here.
+    /// Returns the canonical URL of a page: the original, or the page in heaven if the original
+    /// redirects robots to heaven.
     pub(super) fn canonical<'u>(&self, url: &'u str) -> Cow<'u, str> {
         let redirects_here = |path| (self.redirects_here)(path);
         if !self.is_in_place && self.path_of(url).is_some_and(redirects_here) {
@@ -239,15 +246,14 @@ impl HeavenSettings {
         }
     }
 
-    /// Returns the path of a URL of the site.
+    /// Returns the path of a URL on the site.
     fn path_of<'u>(&self, url: &'u str) -> Option<&'u str> {
         url.strip_prefix(self.site())?.split(['?', '#']).next()
     }
 
-    /// Returns a URL as the site robot knows it, where that is another one.
+    /// Returns the cleaned URL as used by the site robot, if it differs.
     pub(super) fn known_as(&self, url: &str) -> Option<String> {
-        // Most URLs have neither a query nor parameters in their path. By bytes, as each redirect of
-        // a robot asks.
+        // Most URLs have no query or path parameters. This byte check keeps redirects fast.
         if !url.bytes().any(|byte| matches!(byte, b'?' | b';' | b'(')) {
             return None;
         }
@@ -256,22 +262,22 @@ impl HeavenSettings {
         (clean != url).then(|| clean.into())
     }
 
-    /// Returns where the page of a URL stands.
+    /// Returns the heaven path of a URL's page.
     pub fn page(&self, url: &str) -> HeavenPath {
         HeavenPath::of(url, &self.site)
     }
 
-    /// Returns the link to the page of a URL, from the top of the site.
+    /// Returns the link to a URL's page, relative to the site root.
     pub fn link(&self, url: &str) -> String {
         format!("{}{}", self.base, self.page(url).link())
     }
 
-    /// Returns the whole URL of something of heaven.
+    /// Returns the absolute URL of a path below heaven.
     pub(super) fn whole(&self, below: &str) -> String {
         format!("{}{}{below}", self.site, self.base)
     }
 
-    /// Returns the URL that search engines are told of: of the page, or of the original.
+    /// Returns the URL listed for search engines: the page in heaven, or the original.
     pub(super) fn listed(&self, url: &str) -> String {
         if self.is_in_place {
             url.to_owned()
@@ -297,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_is_scheme_host_and_port() {
+    fn site_is_scheme_host_and_port() {
         let site = |url: &str| HeavenSettings::new(url).map(|settings| settings.site);
         assert_eq!(
             site("https://WWW.example.com/a?b").unwrap(),
@@ -320,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn links_start_at_the_top() {
+    fn links_are_relative_to_the_site_root() {
         let settings = HeavenSettings::new("https://www.example.com")
             .unwrap()
             .path("clouds");
@@ -338,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_its_original_leads_to_is_canonical_itself() {
+    fn page_of_a_redirecting_original_is_canonical() {
         let settings = HeavenSettings::new("https://www.example.com")
             .unwrap()
             .redirects_here(|path| path.starts_with("/members/"));
@@ -353,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_login_is_told_by_the_path_on_the_site() {
+    fn login_requirement_depends_on_the_path() {
         let settings = HeavenSettings::new("https://www.example.com")
             .unwrap()
             .needs_login(|path| path.starts_with("/members/"));

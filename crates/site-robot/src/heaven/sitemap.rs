@@ -1,4 +1,4 @@
-//! Sitemaps (sitemaps.org protocol).
+//! Generator of sitemaps (sitemaps.org protocol).
 
 use std::{
     io::{self, Write},
@@ -7,25 +7,25 @@ use std::{
 
 use super::{HeavenSettings, date::Date, entry::Entry, text::xml};
 
-/// URLs of one sitemap: 50,000, of which the start page is one.
+/// Maximum number of URLs in a sitemap: 50,000, one of which is the start page.
 const MAX_URLS: usize = 49_999;
-/// Bytes of one sitemap: 50 MB less what stands around the URLs.
+/// Maximum size of a sitemap, in bytes: 50 MB minus the surrounding XML.
 const MAX_BYTES: usize = 50 * 1024 * 1024 - 1_000;
-/// Bytes around a URL.
+/// Estimated number of XML bytes around a URL.
 const AROUND: usize = 96;
-/// Bytes of a URL; the protocol lets no longer one in.
+/// Maximum length of a URL in the protocol, in bytes.
 const MAX_URL_BYTES: usize = 2_047;
 
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const XMLNS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 
-/// Returns which entries go into each sitemap; there is one at least.
+/// Divides the entries into sitemaps; returns at least one range.
 pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
         let size = location(entry, settings).map_or(0, |url| url.len() + AROUND);
-        // Both limits are of the protocol: 50,000 URLs, and 50 MB before compression.
+        // Both limits are set by the protocol: 50,000 URLs, and 50 MB uncompressed.
         if at - start == MAX_URLS || bytes + size > MAX_BYTES {
             parts.push(start..at);
             (start, bytes) = (at, 0);
@@ -36,7 +36,7 @@ pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<u
     parts
 }
 
-/// Returns the name of a sitemap's file: the one there is, or one of several; 0 is their index.
+/// Returns the file name of sitemap `number` of `of`; 0 is the sitemap index.
 pub(super) fn file(number: usize, of: usize) -> String {
     if of == 1 || number == 0 {
         "sitemap.xml".to_owned()
@@ -45,7 +45,7 @@ pub(super) fn file(number: usize, of: usize) -> String {
     }
 }
 
-/// Writes a sitemap.
+/// Writes a complete sitemap.
 pub(super) fn write(
     entries: &[Entry],
     number: usize,
@@ -57,7 +57,7 @@ pub(super) fn write(
     write_end(out)
 }
 
-/// Begins a sitemap; the start page is in the first, so that none is empty.
+/// Starts a sitemap; the first contains the start page, so that no sitemap is empty.
 pub(super) fn write_start(
     number: usize,
     settings: &HeavenSettings,
@@ -70,7 +70,7 @@ pub(super) fn write_start(
     Ok(())
 }
 
-/// Writes the URLs of a sitemap, or some of them.
+/// Writes the `<url>` elements of a sitemap.
 pub(super) fn write_urls(
     entries: &[Entry],
     settings: &HeavenSettings,
@@ -89,12 +89,11 @@ pub(super) fn write_urls(
     Ok(())
 }
 
-/// Ends a sitemap.
 pub(super) fn write_end(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</urlset>")
 }
 
-/// Writes the index of several sitemaps, each with the date of its newest page.
+/// Writes the sitemap index, with the date of the newest page of each sitemap.
 pub(super) fn write_index(
     dates: &[Option<Date>],
     settings: &HeavenSettings,
@@ -112,11 +111,11 @@ pub(super) fn write_index(
     writeln!(out, "</sitemapindex>")
 }
 
-/// Returns what stands in `<loc>`; nothing for what no sitemap of this site may list.
+/// Returns the escaped `<loc>` of an entry, or `None` if this site's sitemap may not list the URL.
 fn location(entry: &Entry, settings: &HeavenSettings) -> Option<String> {
     let url = settings.listed(&entry.url);
     let rest = url.strip_prefix(settings.site())?;
-    // A sitemap may list URLs of its own host only: `https://www.example.com.evil` is none.
+    // A sitemap may list URLs of its own host only; `https://www.example.com.evil` is another host.
     let is_own = rest.starts_with(['/', '?']);
     (is_own && url.len() <= MAX_URL_BYTES).then(|| xml(&url).into_owned())
 }
@@ -144,7 +143,7 @@ mod tests {
         HeavenSettings::new("https://a.example").unwrap()
     }
 
-    /// Reads `(loc, lastmod)` of each element, and checks the form.
+    /// Reads `(loc, lastmod)` of each element and checks the format.
     fn read(xml: &[u8], root: &str, item: &str) -> Vec<(String, String)> {
         let text = std::str::from_utf8(xml).unwrap();
         let mut reader = quick_xml::Reader::from_str(text);
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sitemap_lists_pages_of_heaven_with_their_dates() {
+    fn sitemap_lists_heaven_pages_with_dates() {
         let entries = entries([
             "https://a.example/a".to_owned(),
             "https://b.example/b".to_owned(),
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn originals_are_listed_where_pages_stand_in_their_place() {
+    fn sitemap_lists_originals_for_pages_served_in_place() {
         let urls = [
             "https://a.example/?a=b&c",
             "https://a.example.evil/",
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sitemap_ends_at_fifty_thousand_urls() {
+    fn sitemap_is_limited_to_fifty_thousand_urls() {
         let entries = entries((0..100_001).map(|number| format!("https://a.example/{number}")));
         let parts = parts(&entries, &settings());
         assert_eq!(parts, [0..49_999, 49_999..99_998, 99_998..100_001]);
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sitemap_ends_at_fifty_megabytes() {
+    fn sitemap_is_limited_to_fifty_megabytes() {
         let long = "a".repeat(1_900);
         let entries =
             entries((0..30_000).map(|number| format!("https://a.example/?{number}={long}")));
@@ -255,13 +254,13 @@ mod tests {
         let last = parts[1].clone();
         let mut xml = Vec::new();
         write(&entries[last.clone()], 2, &settings, &mut xml).unwrap();
-        // What the last one lacks of 30,000 fills the first, and no more.
+        // Of the 30,000 entries, all that are not in the last sitemap fill the first one.
         let each = xml.len() / last.len();
         assert!((parts[0].len() + 2) * each <= 50 * 1024 * 1024);
     }
 
     #[test]
-    fn the_sitemap_of_an_empty_heaven_lists_its_start_page() {
+    fn sitemap_of_an_empty_heaven_lists_the_start_page() {
         let mut xml = Vec::new();
         write(&[], 1, &settings(), &mut xml).unwrap();
         assert_eq!(read(&xml, "urlset", "url").len(), 1);

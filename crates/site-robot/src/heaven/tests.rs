@@ -1,4 +1,4 @@
-//! Every page of a heaven, whatever its descriptions say.
+//! Tests of all pages of a heaven with hostile descriptions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,12 +14,12 @@ use robot_detection_store::store::Store;
 
 pub(super) const SITE: &str = "https://www.example.com";
 
-/// Text that breaks out of whatever does not hold it.
+/// Text that tries to break out of any context.
 const HOSTILE: &str = "</title></script><script>alert('1')</script>\"' onload='x' --> ]]> & <!-- \u{202e}\0\u{1b} {{ x }} {% x %} ${x}";
 
 #[expect(
     clippy::case_sensitive_file_extension_comparisons,
-    reason = "heaven spells them so"
+    reason = "heaven writes extensions in lower case"
 )]
 fn is_page(path: &str) -> bool {
     path.ends_with(".html") || path.ends_with(".htm")
@@ -33,7 +33,7 @@ pub(super) fn description(path: &str, attributes: &[(&str, &str)]) -> ResourceDe
     description
 }
 
-/// Descriptions in which every attribute is hostile, and ordinary ones.
+/// Returns descriptions with hostile values in every attribute, and ordinary descriptions.
 pub(super) fn descriptions() -> Vec<ResourceDescription> {
     let attributes = [
         name::TITLE,
@@ -114,7 +114,7 @@ pub(super) fn settings() -> HeavenSettings {
         .needs_login(|path| path.starts_with("/members/"))
 }
 
-/// Returns every file of a tree, by its path below.
+/// Returns every file in a tree, by its relative path.
 pub(super) fn tree(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut files, mut waiting) = (BTreeMap::new(), vec![directory.to_owned()]);
     while let Some(next) = waiting.pop() {
@@ -131,7 +131,7 @@ pub(super) fn tree(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// What a page of HTML holds.
+/// Content of an HTML page.
 #[derive(Debug, Default)]
 struct Read {
     text: String,
@@ -144,7 +144,7 @@ struct Read {
     language: String,
 }
 
-/// Reads a page; everything that is not closed, double or unknown fails.
+/// Parses a page, and panics on unclosed, duplicate or unknown markup.
 fn read(html: &str) -> Read {
     let mut read = Read::default();
     let mut open: Vec<String> = Vec::new();
@@ -215,7 +215,7 @@ fn note(element: &str, attributes: &BTreeMap<String, String>, read: &mut Read) {
     }
 }
 
-/// Checks what every page of heaven has.
+/// Checks the properties common to all pages.
 fn check_frame(path: &str, read: &Read) {
     let count = |element: &str| read.elements.get(element).copied().unwrap_or_default();
     for element in [
@@ -240,7 +240,7 @@ fn check_frame(path: &str, read: &Read) {
 }
 
 #[tokio::test]
-async fn every_page_is_whole_whatever_descriptions_say() {
+async fn every_page_is_valid_for_any_description() {
     let (_store, library) = library(&descriptions()).await;
     let directory = tempfile::tempdir().unwrap();
     let heaven = directory.path().join("heaven");
@@ -297,8 +297,8 @@ async fn every_page_is_whole_whatever_descriptions_say() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "all that a page says")]
-fn a_page_says_what_its_description_says() {
+#[expect(clippy::too_many_lines, reason = "covers the complete page")]
+fn page_contains_the_data_of_its_description() {
     let of = description(
         "/members/a/b.html",
         &[
@@ -363,7 +363,7 @@ fn a_page_says_what_its_description_says() {
 }
 
 #[test]
-fn a_page_that_is_open_to_all_says_nothing_of_that() {
+fn public_page_has_no_access_markup() {
     let of = description("/open", &[(name::TITLE, "Open")]);
     let settings = settings();
     let read = read(&page(&of, &Catalogue::default(), &settings));

@@ -1,10 +1,10 @@
-//! Text as pages, feeds and files may hold it.
+//! Text processing for pages, feeds and files.
 
 use std::borrow::Cow;
 
-/// Returns text without the characters that neither HTML nor XML may hold.
+/// Removes the characters not allowed in HTML and XML.
 ///
-/// Line ends are `\n` after it; everything else is as it was.
+/// Line ends are normalized to `\n`; all other text is unchanged.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if all_bytes(text.as_bytes(), is_plain) || text.chars().all(is_allowed) {
@@ -23,7 +23,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaned)
 }
 
-/// XML 1.0 §2.2 without the controls that HTML refuses.
+/// Returns `true` for characters of XML 1.0 §2.2, without the control characters forbidden in HTML.
 fn is_allowed(character: char) -> bool {
     match character {
         '\n' | '\t' => true,
@@ -32,7 +32,7 @@ fn is_allowed(character: char) -> bool {
     }
 }
 
-/// Returns text on one line: runs of white space are one blank, its ends are off.
+/// Returns text on one line, with white space folded and trimmed.
 pub(super) fn one_line(text: &str) -> String {
     if is_one_line(text.as_bytes()) {
         return text.to_owned();
@@ -47,7 +47,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns `true` if a text is ASCII, and its only white space is one blank between two words.
+/// Returns `true` if a text is printable ASCII with single spaces between words only.
 fn is_one_line(text: &[u8]) -> bool {
     let is_double = |(one, next): (&u8, &u8)| *one == b' ' && *next == b' ';
     let has_double = |text: &[u8]| {
@@ -60,14 +60,14 @@ fn is_one_line(text: &[u8]) -> bool {
         && !has_double(text)
 }
 
-/// Returns `true` if all bytes are such; many are looked at at once.
+/// Returns `true` if all bytes match. Compares many bytes together.
 fn all_bytes(text: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
-    // Not `all`: it ends at the first, so that the compiler could not compare many bytes at once.
+    // Not `all`: its early exit would prevent the compiler from vectorizing the comparison.
     let are_such = |piece: &[u8]| piece.iter().fold(true, |all, byte| all & is_such(*byte));
     text.chunks(256).all(are_such)
 }
 
-/// Returns the first `max_bytes` of a text, cut where a character ends.
+/// Returns at most the first `max_bytes` of a text, cut at a character boundary.
 pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     let mut end = max_bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -76,7 +76,7 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Returns a text of at most `max_bytes`, cut between words, with an ellipsis where it is cut.
+/// Shortens a text to at most `max_bytes` between words, with an ellipsis.
 pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
@@ -87,7 +87,7 @@ pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
     format!("{words}…")
 }
 
-/// Returns text with the five characters of XML's mark-up written as references.
+/// Escapes the five special characters of XML.
 #[doc(hidden)]
 pub fn xml(text: &str) -> Cow<'_, str> {
     match clean(text) {
@@ -96,7 +96,7 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Most texts have no mark-up: many bytes are looked at at once.
+/// Most texts need no escaping, which is checked for many bytes together.
 fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = |byte| !matches!(byte, b'<' | b'>' | b'&' | b'\'' | b'"' | b'\r');
     if all_bytes(text.as_bytes(), is_plain) {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_page_may_hold_is_left_out() {
+    fn forbidden_characters_are_removed() {
         assert_eq!(clean("a\0b\u{1b}[31mc\u{85}\u{fffe}d"), "ab[31mcd");
         assert_eq!(clean("a\r\nb\rc\td"), "a\nb\nc\td");
         assert!(matches!(
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_has_one_blank_between_words() {
+    fn one_line_has_single_spaces_between_words() {
         for (text, line) in [
             ("  a\n b\t\u{a0}c ", "a b c"),
             ("a b c", "a b c"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_never_splits_a_character() {
+    fn cut_never_splits_a_character() {
         assert_eq!(cut("日本", 4), "日");
         assert_eq!(shorten("one two three", 10), "one…");
         assert_eq!(shorten("one two three", 11), "one two…");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn mark_up_is_escaped() {
+    fn markup_is_escaped() {
         assert_eq!(
             xml("<a b=\"c\">&\0'"),
             "&lt;a b=&quot;c&quot;&gt;&amp;&apos;"

@@ -1,11 +1,13 @@
-//! The orders in which pages are listed.
+//! Orders of pages in indexes.
 
 use std::cmp::Ordering;
+
+use robot_detection_texts::Language;
 
 use super::entry::Entry;
 
 robot_detection_layer::words! {
-    /// Order in which pages are listed.
+    /// Order of pages in an index.
     #[derive(Hash)]
     pub(super) enum View {
         Title = "title",
@@ -17,17 +19,17 @@ robot_detection_layer::words! {
 }
 
 impl View {
-    pub(super) fn heading(self) -> &'static str {
-        match self {
-            Self::Title => "Pages by title",
-            Self::Classification => "Pages by subject",
-            Self::Author => "Pages by author",
-            Self::Date => "Pages by date",
-            Self::Depth => "Pages by depth",
-        }
+    pub(super) fn heading(self, language: Language) -> &'static str {
+        language.text(match self {
+            Self::Title => "by-title",
+            Self::Classification => "by-classification",
+            Self::Author => "by-author",
+            Self::Date => "by-date",
+            Self::Depth => "by-depth",
+        })
     }
 
-    /// Returns the path of one of its pages, below heaven.
+    /// Returns the path of a page of the index, below heaven.
     pub(super) fn path(self, number: usize) -> String {
         match number {
             0 | 1 => format!("by/{}/", self.as_str()),
@@ -35,7 +37,7 @@ impl View {
         }
     }
 
-    /// Returns `true` if an entry is listed.
+    /// Returns `true` if the index lists an entry.
     pub(super) fn lists(self, entry: &Entry) -> bool {
         match self {
             Self::Title => true,
@@ -46,7 +48,7 @@ impl View {
         }
     }
 
-    /// Compares by what the view is for; the newest first.
+    /// Compares two entries by the view's sort key; dates in descending order.
     pub(super) fn compare(self, a: &Entry, b: &Entry) -> Ordering {
         match self {
             Self::Title => Ordering::Equal,
@@ -57,23 +59,22 @@ impl View {
         }
     }
 
-    /// Returns the heading that an entry stands under.
-    pub(super) fn group(self, entry: &Entry) -> String {
+    /// Returns the group heading of an entry.
+    pub(super) fn group(self, entry: &Entry, language: Language) -> String {
         match self {
             Self::Title => initial(entry.label()),
             Self::Classification => entry.class.replace(':', " › "),
             Self::Author => entry.author.to_string(),
             Self::Date => entry.date.map(super::date::Date::month).unwrap_or_default(),
             Self::Depth => match entry.depth.unwrap_or_default() {
-                0 => "Starting points".to_owned(),
-                1 => "1 link away".to_owned(),
-                depth => format!("{depth} links away"),
+                0 => language.text("depth-0").to_owned(),
+                depth => language.filled("depth", &[&depth]),
             },
         }
     }
 }
 
-/// Returns the letter that a title is found under.
+/// Returns the letter under which a title is grouped.
 fn initial(title: &str) -> String {
     match title.chars().find(|character| character.is_alphanumeric()) {
         Some(letter) if letter.is_alphabetic() => letter.to_uppercase().collect(),

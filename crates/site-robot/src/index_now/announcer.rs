@@ -1,4 +1,4 @@
-//! Who tells search engines.
+//! Client that reports changed pages to search engines with `IndexNow`.
 
 use std::time::Duration;
 
@@ -12,34 +12,34 @@ use super::{IndexNowKey, IndexedSite};
 use robot_detection_store::fetch::{DirectClient, DirectSettings, FetchError};
 use robot_detection_store::store::{IndexNowState, Store, StoreError};
 
-/// URLs of one request, as the protocol allows.
+/// Maximum number of URLs per request, as set by the protocol.
 const MAX_URLS: u32 = 10_000;
 
-/// Requests behind one run.
+/// Maximum number of requests after a run.
 const MAX_REQUESTS: u32 = 10;
 
-/// Time for a request and its answer.
+/// Timeout for a request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of an answer that are read.
+/// Maximum number of bytes read of a response.
 const MAX_ANSWER_BYTES: u64 = 4 * 1024;
 
-/// Shortest and longest time for which nobody is asked again who did not take what he was told.
+/// Minimum and maximum pause after the endpoint rejected URLs.
 const MIN_PAUSE_MS: i64 = 60 * 60 * 1_000;
 const MAX_PAUSE_MS: i64 = 24 * MIN_PAUSE_MS;
 
-/// Who is told of a site's pages.
+/// Settings of an [`Announcer`].
 #[derive(Clone, Debug)]
 pub struct AnnouncerSettings {
-    /// Key that is set; `None`: one of the database's own.
+    /// Configured key; `None` uses a key derived from the database's seed.
     pub key: Option<IndexNowKey>,
-    /// URL that is told.
+    /// URL of the `IndexNow` endpoint.
     pub endpoint: Url,
-    /// Whether that may have an address of a private network.
+    /// Whether the endpoint may have an address in a private network.
     pub is_private: bool,
 }
 
-/// Tells search engines of URLs that wait in the database; clones share connections.
+/// Client that submits pending URLs to search engines; clones share connections.
 #[derive(Clone, Debug)]
 pub struct Announcer {
     site: IndexedSite,
@@ -48,27 +48,27 @@ pub struct Announcer {
     client: DirectClient,
 }
 
-/// What search engines were told behind a run.
+/// Result of an `IndexNow` submission after a run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IndexNowTold {
-    /// URLs that were taken.
+    /// Number of URLs that the endpoint accepted.
     pub taken: u64,
-    /// URLs that still wait.
+    /// Number of URLs still to be submitted.
     pub waiting: u64,
-    /// Why they were not taken, or are not told yet.
+    /// Reason why URLs were rejected or not yet submitted.
     pub failure: Option<String>,
 }
 
-/// Why URLs were not taken.
+/// Rejection of URLs by the endpoint.
 struct Refusal {
     reason: String,
-    /// Pause that it asks for.
+    /// Pause requested by the endpoint.
     pause_ms: Option<i64>,
 }
 
 impl IndexNowTold {
-    /// Creates what came of it where nobody was told.
+    /// Creates the result of a submission that failed before any request.
     pub fn failed(failure: String) -> Self {
         Self {
             failure: Some(failure),
@@ -78,11 +78,11 @@ impl IndexNowTold {
 }
 
 impl Announcer {
-    /// Creates one of a site.
+    /// Creates the announcer of a site.
     ///
     /// # Errors
     ///
-    /// Fails where no client can be made.
+    /// Fails if the HTTP client cannot be created.
     pub fn new(settings: AnnouncerSettings, site: IndexedSite) -> Result<Self, FetchError> {
         let client = DirectClient::new(DirectSettings {
             connect_timeout: TIMEOUT,
@@ -100,14 +100,14 @@ impl Announcer {
         })
     }
 
-    /// Notes what the publication of a run has changed, and tells what waits.
+    /// Records the changes published by a run, and submits the pending URLs.
     ///
-    /// Where they do not take it, they are asked again behind a run that ends after an hour, after
-    /// two and four and so on up to a day, or when they say.
+    /// After a rejection, URLs are submitted again by a run that ends at least an hour later, then
+    /// two hours, four, and so on up to a day, or after the pause that the endpoint requests.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database query fails.
     pub async fn tell(
         &self,
         store: &Store,
@@ -156,22 +156,24 @@ impl Announcer {
         })
     }
 
-    /// Asks for the key's file as search engines do; returns what they would find amiss.
+    /// Requests the key file as search engines do, and returns the problem found, if any.
     pub async fn file_fault(&self, key: &IndexNowKey) -> Option<String> {
         let url = self.site.url(key.path());
         let Ok(address) = Url::parse(&url) else {
-            return Some(format!("{url} is no URL"));
+            return Some(format!("{url} is not a valid URL"));
         };
         let (get, headers) = (Method::GET, HeaderMap::new());
         let asked = self
             .client
             .send_beginning(get, &address, headers, MAX_ANSWER_BYTES);
         match asked.await {
-            Err(error) => Some(format!("{url} cannot be asked for: {error}")),
-            Ok(answer) if answer.status != 200 => Some(format!("{url} answers {}", answer.status)),
+            Err(error) => Some(format!("cannot request {url}: {error}")),
+            Ok(answer) if answer.status != 200 => {
+                Some(format!("{url} returns status {}", answer.status))
+            }
             Ok(answer) => {
                 let is_key = answer.body.trim_ascii() == key.as_str().as_bytes();
-                (!is_key).then(|| format!("{url} does not hold the key"))
+                (!is_key).then(|| format!("{url} does not contain the key"))
             }
         }
     }
@@ -180,7 +182,7 @@ impl Announcer {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database query fails.
     pub async fn key(&self, store: &Store, site: &str) -> Result<IndexNowKey, StoreError> {
         if let Some(key) = &self.key {
             return Ok(key.clone());
@@ -210,12 +212,12 @@ impl Announcer {
         })?;
         let why = match answer.status {
             200 | 202 => return Ok(()),
-            400 => "the request is said to be wrong",
-            403 => "the key's file is said to be missing or wrong: see what doctor says of it",
-            422 => "URLs or key are said not to be of this site",
-            429 => "too many URLs were told in a short time",
-            300..400 => "it redirects, which is not followed: set index_now.endpoint",
-            _ => "it cannot take them now",
+            400 => "invalid request",
+            403 => "missing or invalid key file; check with robot-detection doctor",
+            422 => "the URLs or the key do not belong to this site",
+            429 => "too many URLs in a short time",
+            300..400 => "redirects are not followed; set index_now.endpoint",
+            _ => "temporarily unavailable",
         };
         let retry_after = answer.headers.get(header::RETRY_AFTER);
         let seconds = retry_after.and_then(|value| value.to_str().ok()?.trim().parse::<i64>().ok());
@@ -226,7 +228,7 @@ impl Announcer {
     }
 }
 
-/// Returns how the telling went, and when they are asked again.
+/// Returns the state after a submission, including the time of the next attempt.
 fn state_after(
     before: &IndexNowState,
     taken: u64,
@@ -258,7 +260,7 @@ mod tests {
     const HOUR_MS: i64 = MIN_PAUSE_MS;
 
     #[test]
-    fn who_refuses_is_asked_ever_more_seldom_until_he_takes_it() {
+    fn rejections_increase_the_pause_until_success() {
         let refusal = |pause_ms| {
             Some(Refusal {
                 reason: "no".to_owned(),

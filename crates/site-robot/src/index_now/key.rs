@@ -1,10 +1,10 @@
-//! The key of a site, and the file in which search engines look for it.
+//! Key of a site, and the file that proves its ownership.
 
 use axum::http::{HeaderValue, Method, Response, header};
 use bytes::Bytes;
 use ring::hmac;
 
-/// Characters of a key that is made.
+/// Number of characters in a generated key.
 const MADE_CHARS: usize = 32;
 
 /// Key of a site: 8 to 128 letters, digits and dashes.
@@ -15,11 +15,11 @@ pub struct IndexNowKey {
 }
 
 impl IndexNowKey {
-    /// Reads a key.
+    /// Parses a key.
     ///
     /// # Errors
     ///
-    /// Fails with what a key is.
+    /// Returns a description of valid keys if the text is not a key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is_right = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if !(8..=128).contains(&text.len()) || !text.chars().all(is_right) {
@@ -29,7 +29,7 @@ impl IndexNowKey {
         Ok(Self::of(text.to_owned()))
     }
 
-    /// Makes one of the seed of an installation and the name of a site.
+    /// Derives a key from the seed of an installation and the name of a site.
     pub fn made(seed: [u64; 2], site: &str) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         let secret = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
@@ -45,17 +45,17 @@ impl IndexNowKey {
         }
     }
 
-    /// Returns the key itself.
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.key
     }
 
-    /// Returns the path of its file.
+    /// Returns the path of the key file.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns the file, for GET and HEAD of its path.
+    /// Returns the key file if requested with GET or HEAD.
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if path != self.path || !matches!(*method, Method::GET | Method::HEAD) {
             return None;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_such_as_the_protocol_says() {
+    fn key_has_the_form_of_the_protocol() {
         for right in ["12345678", "a-B-3-d-5", &"k".repeat(128)] {
             assert_eq!(IndexNowKey::parse(right).unwrap().as_str(), right);
         }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_site_of_each_installation_has_its_own_and_it_stays() {
+    fn key_is_unique_per_site_and_installation_and_stable() {
         let key = IndexNowKey::made([1, 2], "shop");
         assert_eq!(key, IndexNowKey::made([1, 2], "shop"));
         assert_eq!(IndexNowKey::parse(key.as_str()).unwrap(), key);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_holds_the_key_and_nothing_else() {
+    fn file_contains_only_the_key() {
         let key = IndexNowKey::parse("12345678").unwrap();
         let file = key.answer(&Method::GET, "/12345678.txt").unwrap();
         assert_eq!(&file.body()[..], b"12345678");

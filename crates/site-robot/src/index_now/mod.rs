@@ -1,7 +1,7 @@
-//! `IndexNow`: search engines are told which pages have changed (<https://www.indexnow.org/documentation>).
+//! `IndexNow`: reports changed pages to search engines (<https://www.indexnow.org/documentation>).
 //!
-//! [`IndexNowKey`] is what they know a site by, and serves the file that they ask for to believe it.
-//! An [`Announcer`] tells them of URLs that wait in the database.
+//! [`IndexNowKey`] identifies a site and serves the file that proves its ownership. An
+//! [`Announcer`] submits the URLs pending in the database.
 
 mod announcer;
 mod key;

@@ -1,4 +1,4 @@
-//! The site whose pages are told, and what stands in the way of that.
+//! Site for `IndexNow`, and the check whether it can be announced.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -6,7 +6,7 @@ use url::{Host, Url};
 
 use robot_detection_store::fetch::is_public;
 
-/// Ends of names that nobody outside of a network can look up (RFC 6761, 6762, 8375, 9476).
+/// Top-level names that cannot be resolved on the Internet (RFC 6761, 6762, 8375, 9476).
 const LOCAL_NAMES: [&str; 7] = [
     "localhost",
     "local",
@@ -17,7 +17,7 @@ const LOCAL_NAMES: [&str; 7] = [
     "invalid",
 ];
 
-/// Site whose pages are told.
+/// Site whose pages are announced to search engines.
 #[derive(Clone)]
 pub struct IndexedSite {
     origin: String,
@@ -26,8 +26,8 @@ pub struct IndexedSite {
 }
 
 impl IndexedSite {
-    /// Creates it from scheme, host and port, as `https://www.example.com`, and from which of its
-    /// paths open to everybody.
+    /// Creates a site from its origin, such as `https://www.example.com`, and a predicate for the
+    /// paths that are public.
     pub fn new(origin: &str, is_open: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         let host = origin.split_once("://").map_or(origin, |(_, host)| host);
         Self {
@@ -37,17 +37,17 @@ impl IndexedSite {
         }
     }
 
-    /// Returns host and port.
+    /// Returns host and port of the site.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Returns the whole URL of a path.
+    /// Returns the absolute URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.origin)
     }
 
-    /// Returns `true` for the URL of a page of the site that opens to everybody.
+    /// Returns `true` for the URL of a public page on the site.
     pub fn has(&self, url: &str) -> bool {
         let rest = url.strip_prefix(&self.origin);
         let rest = rest.filter(|rest| rest.starts_with('/'));
@@ -63,7 +63,7 @@ impl std::fmt::Debug for IndexedSite {
     }
 }
 
-/// Returns why nobody is told of the pages of a site: its host is not on the Internet.
+/// Returns the reason why a site cannot be announced: its host is not on the Internet.
 pub fn site_obstacle(site: &Url) -> Option<String> {
     let address = match site.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),
@@ -75,11 +75,11 @@ pub fn site_obstacle(site: &Url) -> Option<String> {
                 rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             };
             let is_local = !name.contains('.') || LOCAL_NAMES.iter().any(is_end);
-            return is_local.then(|| format!("{name} is a name of this network alone"));
+            return is_local.then(|| format!("{name} is a local name"));
         }
         None => return Some("the site has no host".to_owned()),
     };
-    (!is_public(address)).then(|| format!("{address} is no address of the Internet"))
+    (!is_public(address)).then(|| format!("{address} is not a public address"))
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_told_of_hosts_that_the_internet_does_not_know() {
+    fn hosts_not_on_the_internet_are_not_announced() {
         for (url, is_told) in [
             ("https://www.example.com", true),
             ("https://localhost.example.com", true),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_open_to_all_are_told_and_no_other() {
+    fn only_public_pages_are_announced() {
         let site = IndexedSite::new("https://www.example.com", |path| path != "/members");
         assert_eq!(site.host(), "www.example.com");
         for (url, is_told) in [

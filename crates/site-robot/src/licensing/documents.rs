@@ -1,4 +1,4 @@
-//! The documents of a site's terms, ready to be served.
+//! Documents with the terms of a site, ready to be served.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -18,38 +18,38 @@ use robot_detection_store::robots_file::PreparedFile;
 
 use super::{Terms, Usage, WrongTerms};
 
-/// Where the file of the TDM Reservation Protocol is.
+/// Path of the TDM Reservation Protocol file.
 pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
 
-/// Namespace of RSL 1.0 §2.2.
+/// XML namespace of RSL 1.0 (§2.2).
 const NAMESPACE: &str = "https://rslstandard.org/rsl";
 
-/// Terms of one site, at most.
+/// Maximum number of terms per site.
 const MAX_TERMS: usize = 500;
 
-/// Terms of a site, and the documents that tell robots of them.
+/// Terms of a site, and the documents that announce them to robots.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Licensing {
     terms: Vec<Terms>,
-    /// Path of the document of RSL.
+    /// Path of the RSL document.
     rsl: Option<String>,
     has_tdmrep: bool,
-    /// What is served, by its path.
+    /// Served documents with their paths.
     documents: Arc<[(String, PreparedFile)]>,
 }
 
 impl Licensing {
-    /// Creates the licensing of a site, of which nothing is served yet.
+    /// Creates the licensing of a site, without any served documents.
     ///
     /// # Errors
     ///
-    /// Fails for terms that say nothing or two things at once, and for more than 500.
+    /// Fails if terms are empty or contradictory, and for more than 500 terms.
     pub fn new(terms: impl IntoIterator<Item = Terms>) -> Result<Self, WrongTerms> {
         let terms: Vec<_> = terms.into_iter().collect();
         terms.iter().try_for_each(Terms::check)?;
         if terms.len() > MAX_TERMS {
-            let reason = format!("there are more than {MAX_TERMS}; use * for what they share");
+            let reason = format!("more than {MAX_TERMS} terms; combine paths with the wildcard *");
             return Err(WrongTerms::new("path", reason));
         }
         Ok(Self {
@@ -58,16 +58,16 @@ impl Licensing {
         })
     }
 
-    /// Sets the path at which the terms are served as RSL, such as `/license.xml`.
+    /// Sets the path of the RSL document, such as `/license.xml`.
     ///
     /// # Errors
     ///
-    /// Fails for what is no path of one page.
+    /// Fails if the path is not that of a single page.
     pub fn rsl(mut self, path: &str) -> Result<Self, WrongTerms> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-".contains(c);
         let is_page = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
         if !is_page || !path.chars().all(is_plain) || path.contains("/.") || path == "/robots.txt" {
-            let reason = format!("{path:?} is no path of a page such as /license.xml");
+            let reason = format!("{path:?} is not the path of a page such as /license.xml");
             return Err(WrongTerms::new("rsl", reason));
         }
         self.rsl = Some(path.to_owned());
@@ -80,17 +80,17 @@ impl Licensing {
         self.prepared()
     }
 
-    /// Returns the terms.
+    /// Returns the terms of the site.
     pub fn terms(&self) -> &[Terms] {
         &self.terms
     }
 
-    /// Returns the paths that are served.
+    /// Returns the paths of the served documents.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.documents.iter().map(|(path, _)| path.as_str())
     }
 
-    /// Answers a request for one of the documents; `None` if it is for none.
+    /// Answers a request for one of the documents; returns `None` for any other path.
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let mut documents = self.documents.iter();
@@ -98,7 +98,7 @@ impl Licensing {
         Some(document.answer(request.method(), request.headers()))
     }
 
-    /// Returns a router that answers for the documents.
+    /// Returns a router that serves the documents.
     pub fn router(&self) -> Router {
         async fn answer(State(served): State<Licensing>, request: Request) -> Response<Body> {
             let answer = served.answer(&request);
@@ -110,7 +110,7 @@ impl Licensing {
         router.with_state(self.clone())
     }
 
-    /// Returns the terms as a document of RSL 1.0.
+    /// Returns the terms as an RSL 1.0 document.
     pub fn rsl_document(&self) -> String {
         let mut text =
             format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rsl xmlns=\"{NAMESPACE}\">\n");
@@ -121,7 +121,7 @@ impl Licensing {
         text
     }
 
-    /// Returns the reservations as the TDM Reservation Protocol has them.
+    /// Returns the reservations as a TDM Reservation Protocol file.
     pub fn tdmrep_document(&self) -> String {
         let entries = self.by_path().into_iter().map(|(path, terms)| {
             let is_reserved = terms.iter().any(|terms| terms.is_reserved());
@@ -138,7 +138,7 @@ impl Licensing {
         format!("{entries:#}\n")
     }
 
-    /// Returns the terms of each path, in their order: a path is one asset, with all its licences.
+    /// Groups the terms by path, in order: each path is one asset with all its licences.
     fn by_path(&self) -> Vec<(&str, Vec<&Terms>)> {
         let mut paths: Vec<(&str, Vec<&Terms>)> = Vec::new();
         for terms in &self.terms {
@@ -263,7 +263,7 @@ mod tests {
 "#;
 
     #[test]
-    fn terms_become_a_document_of_rsl_and_reservations() {
+    fn terms_are_written_as_rsl_and_reservations() {
         let everything = Terms::new()
             .permits([Usage::Search, Usage::AiInput])
             .prohibits([Usage::AiTrain])
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_robot_would_read_so_is_refused() {
+    fn invalid_terms_are_rejected() {
         let of = |terms: Result<Terms, WrongTerms>| {
             let made = terms.and_then(|terms| Licensing::new([terms]));
             made.unwrap_err().key()

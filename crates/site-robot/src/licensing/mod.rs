@@ -1,8 +1,8 @@
-//! Terms of use for content, and the documents that tell robots of them.
+//! Terms of use for content, and the documents that announce them to robots.
 //!
-//! [`Terms`] say for some paths what content may be used for and what it costs. [`Licensing`]
-//! makes of all of them a document of Really Simple Licensing (RSL 1.0) and the file of the
-//! TDM Reservation Protocol (W3C Community Group Report, 2024), and keeps both ready to be served.
+//! [`Terms`] specify the allowed uses of content below some paths, and the price. [`Licensing`]
+//! converts all terms to a Really Simple Licensing (RSL 1.0) document and a TDM Reservation
+//! Protocol file (W3C Community Group Report, 2024), both ready to be served.
 //!
 //! # Example
 //!

@@ -1,18 +1,18 @@
-//! What may be done with content below some paths.
+//! Terms for content below some paths.
 
 use super::{Payment, Usage};
 
-/// Terms for content: a licence of RSL, and an entry of the TDM Reservation Protocol.
+/// Terms for content: an RSL licence and an entry of the TDM Reservation Protocol.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
-#[expect(clippy::struct_field_names, reason = "each is called as RSL calls it")]
+#[expect(clippy::struct_field_names, reason = "the names are those of RSL")]
 pub struct Terms {
-    /// Patterns as in robots.txt; none: everything.
+    /// Path patterns as in robots.txt; empty for all paths.
     pub(super) paths: Vec<String>,
     pub(super) permits: Vec<Usage>,
     pub(super) prohibits: Vec<Usage>,
     pub(super) payment: Option<Payment>,
-    /// Amount and currency.
+    /// Amount and currency of the payment.
     pub(super) amount: Option<(String, String)>,
     pub(super) standard: Option<String>,
     pub(super) custom: Option<String>,
@@ -23,7 +23,7 @@ pub struct Terms {
     pub(super) tdm_policy: Option<String>,
 }
 
-/// Error of terms that no robot would read so; says what would be right.
+/// Error about invalid terms, with advice on how to fix them.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct WrongTerms {
@@ -37,7 +37,7 @@ impl WrongTerms {
         Self { key, reason }
     }
 
-    /// Returns the setting that is wrong, as a configuration file spells it.
+    /// Returns the configuration key of the invalid setting.
     pub fn key(&self) -> &'static str {
         self.key
     }
@@ -50,7 +50,7 @@ macro_rules! urls {
         ///
         /// # Errors
         ///
-        /// Fails for what is no `http:` or `https:` URL.
+        /// Fails if the address is not an `http:` or `https:` URL.
         pub fn $name(mut self, address: &str) -> Result<Self, WrongTerms> {
             self.$name = Some(url(stringify!($name), address)?);
             Ok(self)
@@ -59,16 +59,16 @@ macro_rules! urls {
 }
 
 impl Terms {
-    /// Creates terms for everything, which say nothing yet.
+    /// Creates empty terms for all paths.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Replaces the paths whose content is meant: as in robots.txt, everything by default.
+    /// Replaces the path patterns, as in robots.txt; the default is all paths.
     ///
     /// # Errors
     ///
-    /// Fails for what does not begin with `/`, or has blanks in it.
+    /// Fails if a path does not start with `/` or contains white space.
     pub fn paths<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
@@ -78,75 +78,78 @@ impl Terms {
         Ok(self)
     }
 
-    /// Replaces what content may be used for.
+    /// Replaces the permitted uses of content.
     pub fn permits(mut self, uses: impl IntoIterator<Item = Usage>) -> Self {
         self.permits = uses.into_iter().collect();
         self
     }
 
-    /// Replaces what content may not be used for.
+    /// Replaces the prohibited uses of content.
     pub fn prohibits(mut self, uses: impl IntoIterator<Item = Usage>) -> Self {
         self.prohibits = uses.into_iter().collect();
         self
     }
 
-    /// Sets what the licence costs.
+    /// Sets the kind of payment for the licence.
     pub fn payment(mut self, payment: Payment) -> Self {
         self.payment = Some(payment);
         self
     }
 
-    /// Sets how much that is, such as `0.015` and `USD`.
+    /// Sets the price of the licence, such as `0.015` and `USD`.
     ///
     /// # Errors
     ///
-    /// Fails for what is no decimal number, or no code of three letters (ISO 4217).
+    /// Fails if the amount is not a decimal number, or the currency not an ISO 4217 code.
     pub fn amount(mut self, amount: &str, currency: &str) -> Result<Self, WrongTerms> {
         let (whole, part) = amount.split_once('.').unwrap_or((amount, "0"));
         let is_number = |text: &str| {
             (1..=12).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
         };
         if !is_number(whole) || !is_number(part) {
-            let reason = format!("{amount:?} is no amount such as 0.015");
+            let reason = format!("{amount:?} is not an amount such as 0.015");
             return Err(WrongTerms::new("amount", reason));
         }
         if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            let reason = format!("{currency:?} is no currency such as USD or EUR");
+            let reason = format!("{currency:?} is not a currency such as USD or EUR");
             return Err(WrongTerms::new("currency", reason));
         }
         self.amount = Some((amount.to_owned(), currency.to_owned()));
         Ok(self)
     }
 
-    /// Sets who holds the rights.
+    /// Sets the holder of the copyright.
     ///
     /// # Errors
     ///
-    /// Fails for a text of several lines.
+    /// Fails if the text has several lines.
     pub fn copyright(mut self, holder: &str) -> Result<Self, WrongTerms> {
         if holder.contains(char::is_control) {
-            return Err(WrongTerms::new("copyright", "it has one line"));
+            return Err(WrongTerms::new(
+                "copyright",
+                "copyright must be a single line",
+            ));
         }
         self.copyright = Some(holder.to_owned());
         Ok(self)
     }
 
     urls! {
-        /// Names a standard licence, such as that of a collective.
+        /// Sets the URL of a standard licence, such as that of a collective.
         standard,
-        /// Names where other terms are to be had.
+        /// Sets the URL for requesting other terms.
         custom,
-        /// Names the licence server (RSL Open License Protocol).
+        /// Sets the URL of the licence server (RSL Open License Protocol).
         server,
-        /// Names the terms for people to read.
+        /// Sets the URL of human-readable terms.
         terms,
-        /// Names the policy of the reservation (`tdm-policy`).
+        /// Sets the URL of the reservation policy (`tdm-policy`).
         tdm_policy,
     }
 
     /// Sets whether text and data mining is reserved.
     ///
-    /// By default it is, unless training is permitted for nothing or for attribution.
+    /// The default is `true`, unless training is permitted for free or for attribution.
     pub fn tdm_reservation(mut self, reserved: bool) -> Self {
         self.tdm_reservation = Some(reserved);
         self
@@ -163,7 +166,7 @@ impl Terms {
         self.prohibits.iter().any(|usage| usage.includes_training())
     }
 
-    /// Returns `true` if training of models is permitted for nothing, or for attribution.
+    /// Returns `true` if training of models is permitted for free or for attribution.
     pub fn gives_training_away(&self) -> bool {
         let is_free = matches!(
             self.payment,
@@ -172,19 +175,19 @@ impl Terms {
         is_free && self.permits.iter().any(|usage| usage.includes_training())
     }
 
-    /// Returns `true` if search engines may use content.
+    /// Returns `true` if search engines may use the content.
     pub fn permits_search(&self) -> bool {
         let mut permits = self.permits.iter();
         permits.any(|usage| matches!(usage, Usage::All | Usage::Search))
     }
 
-    /// Returns `true` if search engines may not use content.
+    /// Returns `true` if search engines must not use the content.
     pub fn prohibits_search(&self) -> bool {
         let mut prohibits = self.prohibits.iter();
         prohibits.any(|usage| matches!(usage, Usage::All | Usage::Search))
     }
 
-    /// Returns the paths that are meant.
+    /// Returns the path patterns of the terms.
     pub fn about(&self) -> impl Iterator<Item = &str> {
         let everything = self.paths.is_empty().then_some("/");
         everything
@@ -192,27 +195,31 @@ impl Terms {
             .chain(self.paths.iter().map(String::as_str))
     }
 
-    /// Fails for terms that say nothing, or two things at once.
+    /// Checks that the terms are neither empty nor contradictory.
     pub(super) fn check(&self) -> Result<(), WrongTerms> {
         let both = self
             .permits
             .iter()
             .find(|usage| self.prohibits.contains(usage));
         if let Some(both) = both {
-            let reason = format!("{} is permitted too; leave it out of one", both.as_str());
+            let reason = format!(
+                "{} is also permitted; remove it from one list",
+                both.as_str()
+            );
             return Err(WrongTerms::new("prohibits", reason));
         }
         if self.amount.is_some() && matches!(self.payment, None | Some(Payment::Free)) {
-            let reason = "nothing is paid; set payment, such as crawl, or leave it out";
+            let reason = "amount requires a payment; set payment, such as crawl, or remove amount";
             return Err(WrongTerms::new("amount", reason));
         }
         if self.payment.is_none() && (self.standard.is_some() || self.custom.is_some()) {
-            let reason = "it is part of a payment; set it, such as payment = \"crawl\"";
+            let reason =
+                "standard and custom require a payment; set for example payment = \"crawl\"";
             return Err(WrongTerms::new("payment", reason));
         }
         let says_licence = self.has_licence() || self.terms.is_some();
         if !says_licence && self.tdm_reservation.is_none() {
-            let reason = "it says nothing; set prohibits, permits, payment or terms";
+            let reason = "empty terms; set prohibits, permits, payment or terms";
             return Err(WrongTerms::new("permits", reason));
         }
         Ok(())
@@ -227,7 +234,7 @@ fn checked_path(path: &str) -> Result<String, WrongTerms> {
     let path = path.trim();
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == '#';
     if !path.starts_with('/') || path.contains(is_odd) {
-        let reason = format!("{path:?} is no path such as /articles/ or /*.pdf$");
+        let reason = format!("{path:?} is not a path such as /articles/ or /*.pdf$");
         return Err(WrongTerms::new("path", reason));
     }
     Ok(path.to_owned())
@@ -235,11 +242,11 @@ fn checked_path(path: &str) -> Result<String, WrongTerms> {
 
 fn url(key: &'static str, address: &str) -> Result<String, WrongTerms> {
     let wrong = || {
-        let reason = format!("{address:?} is no URL such as https://www.example.com/x");
+        let reason = format!("{address:?} is not a URL such as https://www.example.com/x");
         WrongTerms::new(key, reason)
     };
     let parsed = url::Url::parse(address).map_err(|_| wrong())?;
-    // The document is public: a password in it would be published.
+    // The document is public, so a password in the URL would be published.
     let is_safe = parsed.username().is_empty() && parsed.password().is_none();
     let is_odd = |c: char| c.is_whitespace() || c.is_control();
     if matches!(parsed.scheme(), "http" | "https") && is_safe && !address.contains(is_odd) {

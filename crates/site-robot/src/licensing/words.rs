@@ -1,47 +1,47 @@
-//! Words of RSL 1.0.
+//! Vocabulary of RSL 1.0.
 
 robot_detection_layer::words! {
     /// Use of content (RSL 1.0, `usage`).
     pub enum Usage {
-        /// Any use.
+        /// Any use of the content.
         All = "all",
-        /// Any use by AI.
+        /// Any use by AI systems.
         AiAll = "ai-all",
         /// Training of models.
         AiTrain = "ai-train",
-        /// Input of models, as in retrieval.
+        /// Input for models, as in retrieval.
         AiInput = "ai-input",
-        /// Indexes for AI.
+        /// Search indexes for AI systems.
         AiIndex = "ai-index",
-        /// Search engines.
+        /// Indexing by search engines.
         Search = "search",
     }
 }
 
 robot_detection_layer::words! {
-    /// What a licence costs (RSL 1.0, `payment`).
+    /// Payment for a licence (RSL 1.0, `payment`).
     pub enum Payment {
-        /// Nothing.
+        /// Use is free of charge.
         Free = "free",
-        /// The author is named.
+        /// Use requires attribution of the author.
         Attribution = "attribution",
-        /// A contribution.
+        /// Voluntary contribution.
         Contribution = "contribution",
-        /// Something for each request.
+        /// Payment per request.
         Crawl = "crawl",
-        /// Something for each training.
+        /// Payment per training run.
         Training = "training",
-        /// Something for each use in an answer.
+        /// Payment per use in a response.
         Use = "use",
-        /// Something once.
+        /// One-time payment.
         Purchase = "purchase",
-        /// Something again and again.
+        /// Recurring payment.
         Subscription = "subscription",
     }
 }
 
 impl Usage {
-    /// Returns `true` if training of models is part of it.
+    /// Returns `true` if the use includes training of models.
     pub(super) fn includes_training(self) -> bool {
         matches!(self, Self::All | Self::AiAll | Self::AiTrain)
     }

@@ -1,30 +1,30 @@
-//! From a tree to its text, and marks over that text.
+//! Conversion of a content tree to text and marks.
 
 use std::fmt::Write as _;
 
 use super::tree::{Line, Matter, Piece, Run, Style};
 
-/// Version that marks begin with.
+/// Version number at the start of marks.
 pub(super) const VERSION: &str = "2";
 
-/// Bytes of marks that are kept: a page with more is told by its text alone.
+/// Maximum size of stored marks, in bytes; a page with more is stored as text only.
 pub(super) const MAX_MARK_BYTES: usize = 2 * 1024 * 1024;
 
-/// Text of a tree, and what makes the tree of it again.
+/// Text of a content tree, with marks to reconstruct the tree.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Told {
-    /// A piece a line, a table's row a line, and code in its own lines.
+    /// Text with one line per piece and per table row; code keeps its lines.
     pub text: String,
-    /// Marks; empty where there would be too many.
+    /// Marks over the text; empty if they would be too long.
     pub marks: String,
 }
 
 impl Matter {
-    /// Returns the text, at most so many characters of it, and the marks over it.
+    /// Returns the text, at most `max_chars` characters, and the marks over the text.
     ///
-    /// Marks are a letter each, before it a number: `2h` begins a heading of the second
-    /// level, `12t` takes twelve bytes of text. They begin with a version, and length and
-    /// checksum of the text that they belong to.
+    /// A mark is a letter, optionally after a number: `2h` starts a heading of level two, and `12t`
+    /// consumes twelve bytes of text. Marks start with a version, and the length and checksum of
+    /// their text.
     pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> Told {
         let mut writer = Writer::new(between_cells, usize::MAX);
         writer.pieces(&self.pieces);
@@ -32,7 +32,7 @@ impl Matter {
         let end = end.map_or(writer.text.len(), |(end, _)| end);
         if end < writer.text.len() {
             let length = writer.text.get(..end).unwrap_or_default().trim_end().len();
-            // What was cut off has no marks either.
+            // The removed text has no marks.
             let mut cut = Writer::new(between_cells, length);
             cut.pieces(&self.pieces);
             cut.text.truncate(length);
@@ -48,17 +48,17 @@ impl Matter {
     }
 }
 
-/// Returns what marks over a text begin with.
-// Nobody gains by a text that only seems to be the one of the marks.
+/// Returns the start of the marks over a text.
+// The checksum need not resist attacks: forging a matching text has no benefit.
 pub(super) fn head(text: &str) -> String {
     let sum = crc32fast::hash(text.as_bytes());
     format!("{VERSION} {} {sum:x} ", text.len())
 }
 
-/// Returns marks without what they begin with; none if that is not the one of a text.
+/// Removes the start of marks; returns `None` if the marks do not belong to the text.
 pub(super) fn without_head<'m>(marks: &'m str, text: &str) -> Option<&'m str> {
     if marks.starts_with("1 ") {
-        // Written before the checksum was a CRC: FNV-1a.
+        // Marks of version 1 have an FNV-1a checksum instead of a CRC.
         let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -70,7 +70,7 @@ pub(super) fn without_head<'m>(marks: &'m str, text: &str) -> Option<&'m str> {
 struct Writer {
     text: String,
     marks: String,
-    /// Bytes of text behind which nothing is marked.
+    /// Number of bytes of text after which nothing is marked.
     limit: usize,
     between_cells: char,
     style: Style,
@@ -211,7 +211,7 @@ impl Writer {
         self.turn(&Style::default());
     }
 
-    /// Marks what differs between the style so far and the next.
+    /// Writes the marks for the difference between the current and the next style.
     fn turn(&mut self, style: &Style) {
         let before = std::mem::replace(&mut self.style, style.clone());
         for (mark, was, is) in [

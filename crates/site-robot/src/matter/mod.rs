@@ -1,8 +1,8 @@
-//! The matter of a page as a tree: headings, paragraphs, lists, tables, code, links.
+//! Content of a page as a tree: headings, paragraphs, lists, tables, code, links.
 //!
-//! [`Matter`] holds what a page says, and nothing of its mark-up. It is kept as its text
-//! and [marks](Matter::told) over that text: whoever changes the text has a text without
-//! marks, never one with wrong ones.
+//! [`Matter`] contains the content of a page without its markup. The tree is stored as text with
+//! [marks](Matter::told) over the text. If the text is modified, the marks no longer apply, so they
+//! are never wrong.
 //!
 //! # Example
 //!
@@ -26,7 +26,7 @@ pub use marks::Told;
 pub(crate) use sentence::{SaidLine, first_sentence, says};
 pub use tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell};
 
-/// Pieces inside of each other that are told apart, at most.
+/// Maximum nesting depth of pieces.
 pub const MAX_DEPTH: usize = 12;
 
 #[cfg(test)]

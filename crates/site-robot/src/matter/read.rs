@@ -1,4 +1,4 @@
-//! From a text and its marks to the tree.
+//! Reconstruction of a content tree from text and marks.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::{
     tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell},
 };
 
-/// Pieces, cells and runs of a tree, at most.
+/// Maximum number of pieces, cells and runs in a tree.
 const MAX_NODES: usize = 500_000;
 
 impl Matter {
-    /// Makes the tree of a text and the marks over it; none if these do not belong to it.
+    /// Reconstructs the tree from text and marks; returns `None` if they do not belong together.
     ///
-    /// Marks of any kind are read in time proportional to their length, and a tree deeper
-    /// than [`MAX_DEPTH`] is none.
+    /// Any marks are parsed in time proportional to their length. Trees deeper than [`MAX_DEPTH`]
+    /// are rejected.
     pub fn read(text: &str, marks: &str) -> Option<Self> {
         if marks.len() > 2 * MAX_MARK_BYTES {
             return None;
@@ -38,7 +38,7 @@ struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    /// Returns the next mark and its number, which is 0 where there is none.
+    /// Returns the next mark and its number, or 0 if the mark has none.
     fn mark(&mut self) -> Option<(usize, u8)> {
         self.nodes += 1;
         if self.nodes > 2 * MAX_NODES {
@@ -52,7 +52,7 @@ impl<'m> Reader<'m> {
         Some((number, mark))
     }
 
-    /// Looks whether a piece begins next, and whether its end does.
+    /// Consumes the end mark of a piece, if next, and returns whether it was found.
     fn is_end(&mut self) -> bool {
         let is_end = self.marks.starts_with('/');
         if is_end {
@@ -73,7 +73,7 @@ impl<'m> Reader<'m> {
         Some(taken)
     }
 
-    /// Skips what stands between two pieces.
+    /// Skips separators between pieces.
     fn skip(&mut self) {
         while let Some(rest) = self.marks.strip_prefix('s') {
             self.marks = rest;
@@ -81,7 +81,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads pieces up to the end of what they stand in.
+    /// Reads pieces up to the end of their container.
     fn pieces(&mut self, depth: usize) -> Option<Vec<Piece>> {
         let mut pieces = Vec::new();
         while !self.marks.is_empty() && !self.marks.starts_with(['/', 'k']) {
@@ -177,7 +177,7 @@ impl<'m> Reader<'m> {
                 let is_header = mark == b'H';
                 row.push(TableCell { is_header, line });
             }
-            // Where the text was cut, the last row may be shorter.
+            // The last row may be shorter if the text was truncated.
             let width = rows.first().map_or(row.len(), Vec::len);
             row.resize(width, TableCell::default());
             rows.push(row);
@@ -210,7 +210,7 @@ impl<'m> Reader<'m> {
                 }
                 (_, b'x') => style.link = None,
                 (_, b'n') => {
-                    // The blank at the very end of a text was taken off.
+                    // The space at the very end of the text was removed.
                     self.text = self.text.get(1..).unwrap_or_default();
                     line.runs.push(Run::Break);
                 }
@@ -231,7 +231,7 @@ impl<'m> Reader<'m> {
     }
 }
 
-/// Returns `true` for a URL that pages may hold: none that runs a script or opens a file.
+/// Returns `true` for URLs allowed in pages: no URL that runs a script or opens a file.
 fn is_allowed(url: &str) -> bool {
     ["https://", "http://", "mailto:"]
         .iter()

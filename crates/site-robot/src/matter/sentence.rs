@@ -1,29 +1,29 @@
-//! The sentence that says what a page is about.
+//! Search for the sentence that summarizes a page.
 
 use super::tree::{Line, Matter, Piece, Run};
 
-/// Separators of the parts of a title.
+/// Separators between the parts of a title.
 const BETWEEN: &str = ":|–—-·•»«/>~";
 
-/// Part of a paragraph's text that is links where it is no more than a way elsewhere, in percent.
+/// Minimum share of link text in a paragraph that is skipped as navigation, in percent.
 const MIN_LINKED_PERCENT: usize = 50;
 
-/// Line of a page, in which such a sentence is looked for.
+/// Line of a page, as a candidate for the summary sentence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SaidLine<S> {
     pub(crate) text: S,
-    /// Level of a heading; nothing: it is a paragraph.
+    /// Level of a heading; `None` for a paragraph.
     pub(crate) level: Option<u8>,
-    /// Bytes of the text that are links.
+    /// Number of bytes of link text.
     pub(crate) linked: usize,
 }
 
 impl Matter {
-    /// Returns the first paragraph that is a sentence, else the first.
+    /// Returns the first sentence-like paragraph, or else the first paragraph.
     ///
-    /// Those behind the heading that the title says, or else behind the main one, come before what
-    /// stands over it. Paragraphs in lists, tables and quotations do not count, nor do those that
-    /// consist of links.
+    /// Paragraphs after the heading that matches the title, or else after the main heading, take
+    /// precedence over those before. Paragraphs in lists, tables and quotations, and those that
+    /// consist of links, are skipped.
     pub fn first_sentence(&self, title: &str) -> Option<String> {
         let told = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Heading(level, line) => Some(told(line, Some(*level))),
@@ -46,7 +46,7 @@ fn told(line: &Line, level: Option<u8>) -> SaidLine<String> {
     }
 }
 
-/// Returns the first paragraph that is a sentence, else the first; see
+/// Returns the first sentence-like paragraph, or else the first paragraph; see
 /// [`Matter::first_sentence`].
 pub(crate) fn first_sentence<S: AsRef<str>>(
     title: &str,
@@ -76,15 +76,15 @@ impl<S: AsRef<str>> SaidLine<S> {
     }
 }
 
-/// Returns `true` if a text ends as sentences do, and is no mere label.
+/// Returns `true` if a text ends like a sentence and is more than a label.
 fn is_sentence(text: &str) -> bool {
     const ENDS: [char; 9] = ['.', '!', '?', '…', '。', '！', '？', '؟', '।'];
     let end = text.trim_end_matches(['"', '”', '»', '\'', ')', '」']);
     end.ends_with(ENDS) && text.chars().count() > 20 || text.chars().count() > 120
 }
 
-/// Returns `true` if a title is a heading, or has it before or behind such as `|` and the site's
-/// name.
+/// Returns `true` if a title equals a heading, or combines it with other text such as the site
+/// name, separated by `|` or similar.
 pub(crate) fn says(title: &str, heading: &str) -> bool {
     let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
     let behind = title.strip_prefix(heading).map(str::trim_start);
@@ -101,7 +101,7 @@ mod tests {
     const SALT: &str = "Salt is what the sea leaves when the sun has gone.";
     const SITE: &str = "Small, fast and reliable; choose any three of them.";
 
-    /// Lines as they are written: `#` begins a heading, `##` one of the second level, `[` a link.
+    /// Searches lines in short notation: `#` marks a heading, `##` level two, `[` a link.
     fn found(title: &str, lines: &[&'static str]) -> Option<&'static str> {
         let lines = lines.iter().map(|line| {
             let text = line.trim_start_matches(['#', '[']);
@@ -118,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_comes_before_a_label() {
+    fn sentence_takes_precedence_over_label() {
         assert_eq!(found("", &["Log", SALT, SITE]), Some(SALT));
         assert_eq!(found("", &["Log", "8.7"]), Some("Log"));
         assert_eq!(found("", &["", "#Log"]), None);
     }
 
     #[test]
-    fn what_stands_under_the_title_comes_before_what_stands_over_it() {
+    fn text_below_the_title_takes_precedence() {
         let page = [SITE, "##Library", SITE, "##Salt", SALT];
         assert_eq!(found("Salt | Sea", &page), Some(SALT));
         assert_eq!(found("Other", &page), Some(SITE));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn links_say_nothing_of_the_page() {
+    fn links_are_skipped() {
         assert_eq!(found("", &["[top contents prev up next", SALT]), Some(SALT));
         assert_eq!(found("", &["[top contents prev up next"]), None);
     }

@@ -1,4 +1,4 @@
-//! What is told of a tree makes the same tree again.
+//! Tests that a tree survives the conversion to text and marks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn again(matter: &Matter, max_chars: Option<usize>) -> Option<Matter> {
     Matter::read(&told.text, &told.marks)
 }
 
-/// Returns runs of styles, such as a page may have in a line.
+/// Generates runs of text in styles as on a page.
 pub(crate) fn line() -> impl Strategy<Value = Line> {
     let links = [
         "https://a.example/b",
@@ -39,10 +39,10 @@ pub(crate) fn line() -> impl Strategy<Value = Line> {
     let run = prop_oneof![8 => text, 1 => image, 1 => Just(Run::Break)];
     prop::collection::vec(run, 1..6)
         .prop_map(folded)
-        .prop_filter("it says something", |line| !line.is_empty())
+        .prop_filter("not empty", |line| !line.is_empty())
 }
 
-/// Returns a line as a page has it: one blank between words.
+/// Returns a line in its normal form, with single spaces between words.
 fn folded(runs: Vec<Run>) -> Line {
     let mut is_spaced = true;
     let mut fold = |run| match run {
@@ -96,16 +96,16 @@ pub(crate) fn pieces() -> impl Strategy<Value = Vec<Piece>> {
 
 proptest! {
     #[test]
-    fn a_tree_comes_back(pieces in pieces()) {
+    fn tree_survives_the_round_trip(pieces in pieces()) {
         let matter = Matter { pieces };
-        // One that has no text but pictures has no marks.
+        // A tree without text, only pictures, has no marks.
         if !matter.told('\t', None).text.is_empty() {
             prop_assert_eq!(again(&matter, None), Some(matter));
         }
     }
 
     #[test]
-    fn a_tree_that_was_cut_says_no_more_than_its_text(pieces in pieces(), max in 1_usize..60) {
+    fn truncated_tree_contains_only_its_text(pieces in pieces(), max in 1_usize..60) {
         let matter = Matter { pieces };
         let told = matter.told('\t', Some(max));
         prop_assert!(told.text.chars().count() <= max);
@@ -117,13 +117,13 @@ proptest! {
     }
 
     #[test]
-    fn marks_of_any_kind_are_read(marks in "([0-9]{0,3}[a-zA-Z/]){0,40}", text in ".{0,40}") {
+    fn arbitrary_marks_are_parsed(marks in "([0-9]{0,3}[a-zA-Z/]){0,40}", text in ".{0,40}") {
         let _ = Matter::read(&text, &format!("{}{marks}", marks::head(&text)));
     }
 }
 
 #[test]
-fn marks_over_another_text_are_none() {
+fn marks_of_another_text_are_rejected() {
     let plain = |text: &str| Piece::Paragraph(Line::plain(text));
     let pieces = vec![plain("a"), Piece::Quote(vec![plain("b")])];
     let told = Matter { pieces }.told('\t', None);
@@ -140,8 +140,8 @@ fn marks_over_another_text_are_none() {
 }
 
 #[test]
-fn marks_of_the_version_before_are_read() {
-    // FNV-1a of "a", as its authors give it.
+fn marks_of_the_previous_version_are_read() {
+    // FNV-1a of "a", as published by its authors.
     let marks = "1 1 af63dc4c8601ec8c p1t/";
     let read = Matter::read("a", marks).unwrap();
     let plain = Piece::Paragraph(Line::plain("a"));
@@ -150,12 +150,12 @@ fn marks_of_the_version_before_are_read() {
 }
 
 #[test]
-fn no_script_comes_out_of_marks() {
+fn marks_cannot_inject_scripts() {
     let marks = |url: &str| format!("{}p{}a{url}1tx/", marks::head("a"), url.len());
     let has_link = |url: &str| {
         let matter = Matter::read("a", &marks(url)).unwrap();
         let [Piece::Paragraph(line)] = &matter.pieces[..] else {
-            panic!("no paragraph");
+            panic!("not a paragraph");
         };
         matches!(&line.runs[..], [Run::Text(_, style)] if style.link.is_some())
     };

@@ -1,105 +1,105 @@
-//! The tree.
+//! Content tree of a page.
 
 use std::sync::Arc;
 
-/// What a page says.
+/// Content of a page as a tree of headings, paragraphs, lists and tables.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Matter {
-    /// Its pieces, in order.
+    /// Pieces of the content, in order.
     pub pieces: Vec<Piece>,
 }
 
-/// Piece that stands in lines of its own.
+/// Block-level piece of content.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Piece {
-    /// Heading of a level from 1 to 6.
+    /// Heading with a level from 1 to 6.
     Heading(u8, Line),
-    /// Paragraph.
+    /// Paragraph of text.
     Paragraph(Line),
-    /// Text whose lines and blanks count.
+    /// Preformatted text.
     Code {
-        /// Language as the page names it, empty where it does not.
+        /// Programming language specified by the page, or empty.
         language: String,
-        /// The text, without the end of its last line.
+        /// Text of the code, without the final line break.
         text: String,
     },
-    /// Quotation.
+    /// Block quotation.
     Quote(Vec<Self>),
-    /// List, numbered from `start` where it is in order.
+    /// List, ordered if `start` is set.
     List {
-        /// Number of the first item.
+        /// Number of the first item of an ordered list.
         start: Option<u32>,
-        /// Items.
+        /// Items of the list.
         items: Vec<Vec<Self>>,
     },
-    /// Terms and what they mean.
+    /// Definition list.
     Definitions(Vec<Definition>),
-    /// Table; all rows have as many cells.
+    /// Table with the same number of cells in all rows.
     Table {
-        /// Caption, empty where there is none.
+        /// Caption of the table, or empty.
         caption: Line,
-        /// Rows.
+        /// Rows of the table.
         rows: Vec<Vec<TableCell>>,
     },
     /// Picture, code or table with a caption.
     Figure(Vec<Self>, Line),
 }
 
-/// Term, or what a term means.
+/// Term or description in a definition list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Definition {
-    /// Whether it is the term.
+    /// Whether the entry is a term.
     pub is_term: bool,
-    /// What stands in it.
+    /// Content of the definition entry.
     pub pieces: Vec<Piece>,
 }
 
 /// Cell of a table.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TableCell {
-    /// Whether it heads its row or column.
+    /// Whether the cell is the header of a row or column.
     pub is_header: bool,
-    /// What stands in it.
+    /// Content of the cell.
     pub line: Line,
 }
 
-/// Text that goes on in one line.
+/// Line of inline text with styles and links.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Line {
-    /// Its parts.
+    /// Parts of the line.
     pub runs: Vec<Run>,
 }
 
-/// Part of a line.
+/// Part of a line: styled text, a link, or a line break.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Run {
-    /// Text in one style, never empty.
+    /// Non-empty text in one style.
     Text(String, Style),
-    /// Picture: its URL, empty where it has none of the web, and what stands for it.
+    /// Picture: its web URL or an empty string, its alternative text, and its style.
     Image(String, String, Style),
-    /// End of a line within.
+    /// Line break inside the line.
     Break,
 }
 
-/// Style of a run; these nest in one order, the link outermost.
+/// Style of a run. Styles nest in a fixed order, with the link outermost.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Style {
-    /// Where it leads.
+    /// Target of the link, if any.
     pub link: Option<Arc<Link>>,
-    /// Of importance.
+    /// Whether the text is strong.
     pub is_strong: bool,
-    /// Stressed.
+    /// Whether the text is emphasized.
     pub is_emphasis: bool,
-    /// Code; what stands in it is not stressed.
+    /// Whether the text is code; text inside code is not emphasized.
     pub is_code: bool,
 }
 
-/// Link, by its absolute URL.
+/// Link with an absolute URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Link {
-    /// URL of http, https or mailto.
+    /// URL with scheme http, https or mailto.
     pub url: String,
-    /// Whether the page does not vouch for it.
+    /// Whether the link is marked `nofollow`.
     pub is_nofollow: bool,
 }
 
@@ -113,14 +113,13 @@ impl Line {
         }
     }
 
-    /// Creates a line of runs in its one form.
+    /// Creates a normalized line from runs.
     ///
-    /// White space at the edge of a style stands outside of it, where it is part of none
-    /// that does not hold on both sides; at the ends of lines there is none. Runs of one
-    /// style are one run.
+    /// White space at the edge of a style is moved outside, unless both sides share the style;
+    /// white space at the ends of lines is removed. Adjacent runs with the same style are merged.
     pub fn new(runs: Vec<Run>) -> Self {
         let mut line = Self::default();
-        // White space that waits for what follows it.
+        // White space not yet written because it depends on the next run.
         let mut waiting = String::new();
         for run in runs {
             match run {
@@ -164,7 +163,7 @@ impl Line {
         }
     }
 
-    /// Adds white space between what is there and what comes in a style.
+    /// Appends the pending white space before a run in a style.
     fn space(&mut self, waiting: &mut String, next: &Style) {
         let space = std::mem::take(waiting);
         let style = match self.runs.last() {
@@ -176,12 +175,12 @@ impl Line {
         }
     }
 
-    /// Returns `true` if nothing stands in it.
+    /// Returns `true` if the line is empty.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Returns the words alone.
+    /// Returns the text of the line without styles.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for run in &self.runs {
@@ -196,7 +195,7 @@ impl Line {
 }
 
 impl Style {
-    /// Returns what two styles share from the outermost on.
+    /// Returns the common styles of two runs, from the outermost on.
     fn and(&self, other: &Self) -> Self {
         let mut shared = Self::default();
         if self.link != other.link {
@@ -216,7 +215,7 @@ impl Style {
 }
 
 impl Matter {
-    /// Has each heading told, wherever it stands, in order.
+    /// Calls `tell` for each heading at any depth, in order.
     pub fn for_each_heading(&mut self, tell: &mut dyn FnMut(&mut u8, &Line)) {
         headings(&mut self.pieces, tell);
     }

@@ -1,4 +1,4 @@
-//! A browser that runs, and is ended where it takes too much memory.
+//! Running browser with a memory limit.
 
 use std::{
     path::Path,
@@ -17,25 +17,25 @@ use super::{
     tab::Tab,
 };
 
-/// Time in which a browser has to say who it is.
+/// Timeout for the first response of a browser.
 const START: Duration = Duration::from_secs(30);
 
-/// How often its memory is looked at.
+/// Interval of memory checks.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Browser that runs; it ends with this.
+/// Running browser, stopped on drop.
 #[derive(Debug)]
 pub(super) struct Browser {
     pub(super) connection: Connection,
     process: Arc<Mutex<Option<Process>>>,
-    /// Tabs that wait for a page.
+    /// Idle tabs for further pages.
     tabs: sync::Mutex<Vec<Tab>>,
     _pumps: Pumps,
     _guard: JoinSet<()>,
 }
 
 impl Browser {
-    /// Starts a browser; it ends where it takes more than so many bytes.
+    /// Starts a browser that is stopped when its memory exceeds a number of bytes.
     pub(super) async fn start(program: &Path, max_memory: u64) -> Result<Self, RenderError> {
         let (process, to, from) = Process::start(program).await?;
         let (connection, pumps) = Connection::new(to, from);
@@ -45,7 +45,7 @@ impl Browser {
         )
         .await;
         if !matches!(hello, Ok(Ok(_))) {
-            // What it says at its end is read beside this.
+            // Waits for the final output of the browser, which is read in parallel.
             tokio::time::sleep(Duration::from_millis(50)).await;
             let why = process.why();
             return Err(RenderError::refused(format!(
@@ -68,34 +68,34 @@ impl Browser {
         })
     }
 
-    /// Returns a tab that is kept for another page, if there is one.
+    /// Returns an idle tab, if there is one.
     pub(super) fn kept_tab(&self) -> Option<Tab> {
         self.tabs().pop()
     }
 
-    /// Keeps a tab for another page.
+    /// Stores an idle tab for another page.
     pub(super) fn keep(&self, tab: Tab) {
         self.tabs().push(tab);
     }
 
     fn tabs(&self) -> sync::MutexGuard<'_, Vec<Tab>> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.tabs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends it now, also for who still uses it.
+    /// Stops the browser immediately, even if other tasks use it.
     pub(super) async fn end(&self) {
         self.process.lock().await.take();
     }
 
-    /// Returns the bytes of memory that it takes.
+    /// Returns the memory used by the browser, in bytes.
     pub(super) async fn memory(&self) -> Option<u64> {
         let process = self.process.lock().await;
         memory::of_tree(process.as_ref()?.id())
     }
 }
 
-/// Ends a browser that takes too much memory.
+/// Stops the browser when it exceeds the memory limit.
 async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -107,7 +107,9 @@ async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
             && bytes > max_memory
         {
             let mib = bytes / 1024 / 1024;
-            tracing::warn!("the browser that renders pages took {mib} MiB, and was ended");
+            tracing::warn!(
+                "stopped the browser for rendering pages because it used {mib} MiB of memory"
+            );
             process.take();
             return;
         }

@@ -1,4 +1,4 @@
-//! Commands to a browser and its answers, by the `DevTools` protocol over two pipes.
+//! Connection to a browser over two pipes, with the `DevTools` protocol.
 
 use std::{
     collections::HashMap,
@@ -19,25 +19,25 @@ use tokio::{
 
 use super::RenderError;
 
-/// Bytes of one message of the browser at most; the largest holds a page.
+/// Maximum size of a message from the browser, in bytes; the largest contains a page.
 const MAX_MESSAGE: u64 = 96 * 1024 * 1024;
 
-/// Events of one page that wait to be looked at; of more, the page is cut off.
+/// Maximum number of unprocessed events per page; a page with more is aborted.
 const MAX_EVENTS: usize = 4_096;
 
-/// Commands that wait to be written.
+/// Maximum number of commands waiting to be written.
 const MAX_COMMANDS: usize = 64;
 
-/// Connection to a browser; clones share it.
+/// Connection to a browser; clones share the connection.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     shared: Arc<Shared>,
     commands: mpsc::Sender<Vec<u8>>,
 }
 
-/// Tasks that read and write; the connection ends with them.
+/// Read and write tasks, which stop on drop and close the connection.
 #[derive(Debug)]
-pub(super) struct Pumps(#[expect(dead_code, reason = "they end with it")] JoinSet<()>);
+pub(super) struct Pumps(#[expect(dead_code, reason = "aborts the tasks on drop")] JoinSet<()>);
 
 /// Event of a page.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ struct Shared {
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
     sessions: HashMap<String, mpsc::Sender<Event>>,
-    /// The one tab of each profile; what else opens in it is closed.
+    /// First tab of each profile; other tabs opened in the profile are closed.
     tabs: HashMap<String, Option<String>>,
     has_ended: bool,
 }
@@ -80,7 +80,7 @@ struct Failure {
 }
 
 impl Connection {
-    /// Speaks with a browser over its pipes.
+    /// Opens a connection over the pipes of a browser.
     pub(super) fn new(to: Sender, from: Receiver) -> (Self, Pumps) {
         let (commands, queued) = mpsc::channel(MAX_COMMANDS);
         let shared = Arc::<Shared>::default();
@@ -91,7 +91,7 @@ impl Connection {
         (connection, Pumps(pumps))
     }
 
-    /// Gives a command to the browser, or to a page; returns the answer.
+    /// Sends a command to the browser or a page and returns the response.
     pub(super) async fn call(
         &self,
         session: Option<&str>,
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Gives a command whose answer is of no interest.
+    /// Sends a command and ignores the response.
     pub(super) async fn tell(
         &self,
         session: Option<&str>,
@@ -126,19 +126,19 @@ impl Connection {
         self.send(id, session, command, params).await
     }
 
-    /// Listens to a page from now on.
+    /// Subscribes to the events of a page.
     pub(super) fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
         let (tell, told) = mpsc::channel(MAX_EVENTS);
         self.state().sessions.insert(session.to_owned(), tell);
         told
     }
 
-    /// Lets one tab open in a profile, the first.
+    /// Allows one tab in a profile, the first one opened.
     pub(super) fn expect_tab(&self, profile: &str) {
         self.state().tabs.insert(profile.to_owned(), None);
     }
 
-    /// Forgets a page and its profile.
+    /// Removes a page and its profile.
     pub(super) fn forget(&self, session: &str, profile: &str) {
         let mut state = self.state();
         state.sessions.remove(session);
@@ -165,7 +165,7 @@ impl Connection {
         self.commands.send(text).await.map_err(|_| ended())
     }
 
-    /// Hands a message to who waits for it.
+    /// Passes a message to its receiver.
     fn hand_on(&self, message: Message) {
         let mut state = self.state();
         if let Some(id) = message.id {
@@ -189,13 +189,13 @@ impl Connection {
             params: message.params,
         };
         let is_full = |to: &mpsc::Sender<Event>| to.try_send(event).is_err();
-        // Who hears no more events has a page that is cut off.
+        // A page with too many events is aborted because its receiver is removed.
         if state.sessions.get(&session).is_some_and(is_full) {
             state.sessions.remove(&session);
         }
     }
 
-    /// Closes what a page has opened.
+    /// Closes additional tabs opened by a page.
     fn target(&self, state: &mut State, params: &Value) {
         let info = params.get("targetInfo").unwrap_or(&Value::Null);
         let text = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -214,7 +214,7 @@ impl Connection {
         let command = json!({ "id": id, "method": "Target.closeTarget", "params": params });
         let mut text = command.to_string().into_bytes();
         text.push(0);
-        // Where so much waits to be written that it does not fit, what was opened reaches nothing.
+        // If the queue is full, the command is dropped; the new tab has no access to anything.
         let _ = self.commands.try_send(text);
     }
 
@@ -226,7 +226,7 @@ impl Connection {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.shared
             .state
             .lock()
@@ -236,7 +236,7 @@ impl Connection {
 
 fn ended() -> RenderError {
     RenderError::Ended {
-        reason: "it answers no more".to_owned(),
+        reason: "connection closed".to_owned(),
     }
 }
 
@@ -254,7 +254,7 @@ async fn read(from: Receiver, connection: Connection) {
     loop {
         text.clear();
         let read = (&mut from).take(MAX_MESSAGE).read_until(0, &mut text).await;
-        // The end, or a message without one.
+        // End of input, or a message over the size limit.
         if read.is_err() || text.pop() != Some(0) {
             connection.end();
             return;

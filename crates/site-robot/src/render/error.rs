@@ -4,30 +4,30 @@
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
-    /// No browser can be had; the text says why, and what to do.
+    /// No browser is available; the text contains the reason and advice.
     #[error("{reason}")]
     Refused {
-        /// The reason.
+        /// Reason, with advice.
         reason: String,
     },
-    /// The page did more than a page may, and was ended.
-    #[error("it {did}, and was cut off")]
+    /// The page exceeded a limit and was aborted.
+    #[error("the page {did} and was aborted")]
     Cut {
-        /// What it did.
+        /// Limit that the page exceeded, as a verb phrase.
         did: &'static str,
     },
-    /// The browser ended while it rendered the page.
-    #[error("the browser ended: {reason}")]
+    /// The browser exited while rendering the page.
+    #[error("the browser exited: {reason}")]
     Ended {
-        /// What it said at its end.
+        /// Final output of the browser.
         reason: String,
     },
-    /// The browser did not take a command.
-    #[error("the browser refused {command}: {reason}")]
+    /// The browser rejected a command.
+    #[error("the browser rejected {command}: {reason}")]
     Command {
-        /// The command.
+        /// Name of the command.
         command: &'static str,
-        /// Its answer.
+        /// Error message of the browser.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a page asks for, and which of it is asked for in its place.
+//! Filtering of a page's requests, and responses for the browser.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -6,20 +6,20 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};
 use url::Url;
 
-/// Answer of a server.
+/// Response of a server, passed to the browser.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Status code.
+    /// HTTP status code.
     pub status: u16,
-    /// Headers.
+    /// Response headers.
     pub headers: HeaderMap,
-    /// Body, decompressed.
+    /// Decompressed response body.
     pub body: Bytes,
 }
 
-/// What asks servers for scripts, style sheets and data in place of the browser.
+/// Source of scripts, style sheets and data, requested on behalf of the browser.
 pub trait Resources: Send + Sync {
-    /// Asks for a URL, by GET or HEAD; returns nothing where it may not or cannot be asked for.
+    /// Requests a URL with GET or HEAD; returns `None` if not allowed or not possible.
     fn ask(
         self: Arc<Self>,
         url: Url,
@@ -27,27 +27,27 @@ pub trait Resources: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
 }
 
-/// What becomes of a request of the browser.
+/// Treatment of a request from the browser.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// It is answered with the page.
+    /// Answer with the page itself.
     Page,
-    /// A server is asked.
+    /// Request the URL from a server.
     Ask { is_head: bool },
-    /// It is refused.
+    /// Refuse the request.
     Refused,
-    /// The page stays as it is, in place of going elsewhere.
+    /// Stay on the page instead of navigating elsewhere.
     Stays,
 }
 
-/// Returns what becomes of a request, of which kind and by which method.
+/// Returns the treatment of a request with a resource type and method.
 ///
-/// The first document is the page itself, however the browser writes its URL.
+/// The first document is the page itself, however the browser normalizes its URL.
 pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
     let is_head = method == "HEAD";
     match kind {
         "Document" if is_first && method == "GET" => Fate::Page,
-        // Frames are pages of their own, and so is what a script leads to.
+        // Frames and script navigations would load other pages.
         "Document" => Fate::Stays,
         "Script" | "Stylesheet" | "XHR" | "Fetch" if is_head || method == "GET" => {
             Fate::Ask { is_head }
@@ -56,7 +56,7 @@ pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
     }
 }
 
-/// Headers that are not handed on: of the connection, of the encoding, and of a login.
+/// Headers not passed to the browser: those of the connection, the encoding and a login.
 const LEFT_OUT: [HeaderName; 9] = [
     header::CONNECTION,
     header::CONTENT_ENCODING,
@@ -69,7 +69,7 @@ const LEFT_OUT: [HeaderName; 9] = [
     header::ALT_SVC,
 ];
 
-/// Returns the headers of an answer as the browser takes them.
+/// Returns the headers of a response in the format of the browser.
 pub(super) fn headers(answer: &Answer) -> Vec<serde_json::Value> {
     let handed_on = answer
         .headers
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reading_passes_and_nothing_else() {
+    fn only_read_requests_are_allowed() {
         let asked = |is_head| Fate::Ask { is_head };
         for (kind, method, is_first, expected) in [
             ("Document", "GET", true, Fate::Page),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_not_handed_to_the_browser() {
+    fn login_cookies_are_not_passed_to_the_browser() {
         let mut answer = Answer {
             status: 200,
             headers: HeaderMap::new(),

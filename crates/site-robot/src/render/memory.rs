@@ -1,12 +1,12 @@
-//! The memory of a process and all that it has started.
+//! Memory usage of a process and its descendants.
 
-/// What the command lines of processes say that pages' processes are forked from.
+/// Part of the command line of processes that pages' processes are forked from.
 #[cfg(target_os = "linux")]
 const ZYGOTE: &[u8] = b"--type=zygote";
 
-/// Returns the bytes of a process and of all below it, what they share counted once.
+/// Returns the memory of a process tree in bytes, counting shared memory once.
 ///
-/// None where the system does not tell.
+/// Returns `None` on systems without this information.
 #[cfg(target_os = "linux")]
 pub(super) fn of_tree(root: u32) -> Option<u64> {
     use std::{collections::HashMap, fs};
@@ -23,11 +23,11 @@ pub(super) fn of_tree(root: u32) -> Option<u64> {
             below.entry(parent).or_default().push(pid);
         }
     }
-    // With each the memory that it still has in common with the process that it was forked from.
+    // Each waiting process has the amount of memory still shared with its parent.
     let (mut waiting, mut own, mut shared) = (vec![(root, 0)], 0, 0);
     while let Some((pid, of_parent)) = waiting.pop() {
         let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-        // Of proc_pid_statm(5): size, resident, shared.
+        // Fields of proc_pid_statm(5): size, resident, shared.
         let mut pages = statm.split_ascii_whitespace().skip(1);
         let mut next = || {
             pages
@@ -40,7 +40,7 @@ pub(super) fn of_tree(root: u32) -> Option<u64> {
         own += alone.saturating_sub(of_parent);
         shared = of_files.max(shared);
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        // All other processes of Chromium begin with a program of their own.
+        // All other Chromium processes execute a new program.
         let is_zygote = line.windows(ZYGOTE.len()).any(|it| it == ZYGOTE);
         let in_common = if is_zygote { alone } else { 0 };
         let children = below.remove(&pid).unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn of_tree(_root: u32) -> Option<u64> {
     None
 }
 
-/// Reads the parent out of `/proc/<pid>/stat`, where it stands behind the name and the state.
+/// Parses the parent from `/proc/<pid>/stat`, where it follows the name and the state.
 #[cfg(target_os = "linux")]
 fn parent_in(stat: &str) -> Option<u32> {
     let (_, behind) = stat.rsplit_once(')')?;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn children_count() {
+    fn children_are_counted() {
         let own = of_tree(std::process::id()).unwrap();
         assert!(own > 100_000, "{own}");
         assert_eq!(parent_in("7 (a (b) c) S 42 1 2"), Some(42));

@@ -1,13 +1,13 @@
-//! Pages as scripts make them: a browser runs them, and gives what it made.
+//! Rendering of pages with scripts in a browser.
 //!
-//! The browser is Chromium, in a process of its own with neither our environment nor our files:
-//! its directory is made for it and deleted behind it, and it takes commands over two pipes that
-//! nobody else has. It reaches no network. Whatever a page asks for stops in front of us, and what
-//! is a GET or HEAD of a script, a style sheet or data on a host of the run is asked for by who
-//! uses this, with that one's login, limits and manners ([`Resources`]); all else is refused. The
-//! proxy that the browser is given lets nothing pass, for what does not stop in front of us.
+//! The browser is Chromium, in a separate process without our environment or files. It uses a
+//! temporary directory and accepts commands over two private pipes. The browser has no network
+//! access: each request of a page is intercepted. GET and HEAD requests for scripts, style sheets
+//! and data on hosts of the run are made by the caller with its login and limits ([`Resources`]);
+//! all other requests are refused. A proxy that refuses everything covers requests that bypass the
+//! interception.
 //!
-//! Chromium's own sandbox stays on, so that nobody renders as root: see [`obstacle`].
+//! Chromium's own sandbox stays enabled, so rendering is not possible as root: see [`obstacle`].
 
 mod browser;
 mod connection;

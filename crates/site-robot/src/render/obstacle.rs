@@ -1,10 +1,10 @@
-//! What stands in the way of rendering, as far as it shows before a browser is started.
+//! Checks whether rendering is possible, before starting a browser.
 
 use std::path::{Path, PathBuf};
 
-/// Names under which the browser is looked for, where none is configured.
+/// Names of browsers to search for if none is configured.
 const NAMES: [&str; 6] = [
-    // Without windows it takes less memory than the others.
+    // The headless shell uses less memory than the others.
     "chromium-headless-shell",
     "chrome-headless-shell",
     "chromium",
@@ -13,7 +13,7 @@ const NAMES: [&str; 6] = [
     "google-chrome",
 ];
 
-/// Directories that it is looked for in.
+/// Directories to search for a browser.
 const DIRECTORIES: [&str; 5] = [
     "/usr/local/bin",
     "/usr/bin",
@@ -22,7 +22,7 @@ const DIRECTORIES: [&str; 5] = [
     "/opt/google/chrome",
 ];
 
-/// Files that forbid the sandbox to who is not root, and what stands in them then.
+/// Files that disable the sandbox for users other than root, with their contents in that case.
 #[cfg(target_os = "linux")]
 const FORBIDDEN_BY: [(&str, &str); 3] = [
     ("/proc/sys/user/max_user_namespaces", "0"),
@@ -33,29 +33,30 @@ const FORBIDDEN_BY: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns why pages cannot be rendered here, and what to do; nothing where nothing is known.
+/// Returns the reason why pages cannot be rendered, with advice; `None` if no problem is known.
 ///
-/// `program` is the browser as it is configured; empty: it is looked for.
+/// `program` is the configured browser; if empty, an installed one is used.
 pub fn obstacle(program: &Path) -> Option<String> {
     let Some(found) = find(program) else {
         return Some(if program.as_os_str().is_empty() {
-            "no browser is installed: install chromium, or name it in site_robot.browser".to_owned()
+            "no browser is installed: install chromium, or set its path in site_robot.browser"
+                .to_owned()
         } else {
             format!(
-                "there is no browser {}: see to site_robot.browser",
+                "browser {} does not exist: correct site_robot.browser",
                 program.display()
             )
         });
     };
     if is_root() {
         return Some(
-            "Chromium has no sandbox as root: run robot-detection as a user of its own".to_owned(),
+            "Chromium has no sandbox as root: run robot-detection as a separate user".to_owned(),
         );
     }
     forbidden(&found)
 }
 
-/// Returns the browser's path.
+/// Returns the path of the browser.
 pub(super) fn find(program: &Path) -> Option<PathBuf> {
     if program.is_absolute() {
         return program.is_file().then(|| program.to_owned());
@@ -85,7 +86,7 @@ fn forbidden(program: &Path) -> Option<String> {
     let real = program
         .canonicalize()
         .unwrap_or_else(|_| program.to_owned());
-    // With rights of its own, this program makes the sandbox where users may not.
+    // This setuid program provides the sandbox if users may not create one.
     let beside = real.parent().map(|it| it.join("chrome-sandbox"));
     let beside = beside
         .into_iter()
@@ -98,7 +99,7 @@ fn forbidden(program: &Path) -> Option<String> {
     };
     let (path, value) = FORBIDDEN_BY.iter().find(holds)?;
     Some(format!(
-        "Chromium has no sandbox, as {path} is {value}: allow user namespaces there, or install \
+        "Chromium has no sandbox because {path} is {value}: allow user namespaces or install \
          chromium-sandbox"
     ))
 }
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_that_is_not_there_is_told_with_what_to_do() {
+    fn missing_browser_is_reported_with_advice() {
         let told = obstacle(Path::new("/nowhere/chromium")).unwrap();
         assert!(told.contains("/nowhere/chromium") && told.contains("site_robot.browser"));
         assert!(find(Path::new("no-such-browser")).is_none());

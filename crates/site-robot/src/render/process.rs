@@ -1,4 +1,4 @@
-//! The process of a browser: how it is started, and how it ends.
+//! Process of a browser.
 
 use std::{
     io,
@@ -20,13 +20,13 @@ use tokio::{
 
 use super::{RenderError, obstacle};
 
-/// Hands the two pipes on as those that Chromium speaks `DevTools` over.
+/// Shell command that connects the two pipes to Chromium's `DevTools` descriptors.
 const PRELUDE: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null";
 
-/// Bytes of what it says that are kept, to tell why it ended.
+/// Maximum number of bytes kept of the browser's output, for error messages.
 const MAX_SAID: usize = 8 * 1024;
 
-/// What is turned off that is nothing to a page, or that would reach out by itself.
+/// Command line arguments that disable features not needed for pages, and network access.
 const ARGUMENTS: &[&str] = &[
     "--headless",
     "--remote-debugging-pipe",
@@ -48,7 +48,7 @@ const ARGUMENTS: &[&str] = &[
     "--disable-notifications",
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
-    // Without these, timers of all tabs but one would go off once a second.
+    // Otherwise timers in all tabs except one would run only once per second.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
@@ -61,16 +61,16 @@ const ARGUMENTS: &[&str] = &[
     "--blink-settings=imagesEnabled=false",
     "--renderer-process-limit=4",
     "--js-flags=--max-old-space-size=128",
-    // Loopback addresses would pass every proxy.
+    // Loopback addresses would otherwise bypass the proxy.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/// Browser that runs; it ends with this, and its directory is deleted.
-// The order counts: the directory is deleted when nobody writes to it any more.
+/// Browser process, killed on drop together with its directory.
+// Field order matters: the directory must be deleted after the process has ended.
 //
-// The standard library's process, as Tokio's has each thread of the server look for orphans
-// whenever it runs out of work: 116 instructions a request.
+// This is the process type of the standard library: with Tokio's, each idle server thread would
+// check for orphans, which costs 116 instructions per request.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -81,13 +81,13 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a browser; returns it and the pipes that it takes commands and answers by.
+    /// Starts a browser; returns the process and the pipes for commands and responses.
     pub(super) async fn start(program: &Path) -> Result<(Self, Sender, Receiver), RenderError> {
         if let Some(reason) = obstacle(program) {
             return Err(RenderError::refused(reason));
         }
         let program = obstacle::find(program).unwrap_or_default();
-        let cannot = |error| RenderError::refused(format!("no browser can be started: {error}"));
+        let cannot = |error| RenderError::refused(format!("cannot start the browser: {error}"));
         let directory = tempfile::Builder::new()
             .prefix("robot-detection-browser-")
             .tempdir()
@@ -107,7 +107,7 @@ impl Process {
         Ok((process, sender, receiver))
     }
 
-    /// Returns the pipes, and listens to what the browser says of itself.
+    /// Returns the pipes, and starts reading the error output.
     fn pipes(&mut self) -> io::Result<(Sender, Receiver)> {
         let child = &mut self.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =
@@ -123,25 +123,23 @@ impl Process {
         ))
     }
 
-    /// Returns its number, which nobody else has before this is dropped.
+    /// Returns the process id, which is not reused before drop.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns why it has ended, in words.
+    /// Returns a human-readable reason for the exit of the browser.
     pub(super) fn why(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(&said);
         if said.contains("No usable sandbox") || said.contains("without --no-sandbox") {
-            return "Chromium has no sandbox here: run robot-detection as a user of its own, and \
+            return "Chromium has no sandbox: run robot-detection as a separate user, and \
                     allow user namespaces (in a container, by its seccomp profile), or install \
                     chromium-sandbox"
                 .to_owned();
         }
         let fatal = said.lines().rev().find(|line| line.contains("FATAL"));
-        let last = fatal
-            .or_else(|| said.lines().last())
-            .unwrap_or("it said nothing");
+        let last = fatal.or_else(|| said.lines().last()).unwrap_or("no output");
         last.chars()
             .take(200)
             .collect::<String>()
@@ -158,7 +156,7 @@ impl Drop for Process {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.child.kill();
-        // It writes nothing more once it is killed, but has to be seen to have ended.
+        // The process writes nothing after the kill, but must be reaped.
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
@@ -170,7 +168,7 @@ impl Drop for Process {
 
 fn command(program: &Path, directory: &Path, wall: &Wall) -> Command {
     let mut command = Command::new("/bin/sh");
-    // The program is an argument and not a part of the script.
+    // The program is passed as an argument, not as part of the script.
     command
         .args(["-c", PRELUDE, "sh"])
         .arg(program)
@@ -203,7 +201,7 @@ fn command(program: &Path, directory: &Path, wall: &Wall) -> Command {
     command
 }
 
-/// Keeps the end of what the browser says.
+/// Stores the last part of the browser's error output.
 async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
     let mut piece = [0; 1024];
     while let Ok(length) = stderr.read(&mut piece).await
@@ -216,13 +214,13 @@ async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
     }
 }
 
-/// Connections that are answered at once; more wait, and cost nothing.
+/// Maximum number of connections answered in parallel; others wait.
 const MAX_AT_ONCE: usize = 16;
 
-/// Answer to whatever comes.
+/// Response to every request.
 const REFUSED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// Proxy on this machine that refuses every request; it ends with this.
+/// Local proxy that refuses every request; stopped on drop.
 #[derive(Debug)]
 pub(super) struct Wall {
     pub(super) address: SocketAddr,
@@ -249,7 +247,7 @@ async fn refuse_all(listener: TcpListener) {
         if refused.len() >= MAX_AT_ONCE {
             let _ = refused.join_next().await;
         }
-        // Where a connection cannot be had, the browser cannot have one either.
+        // If no connection is available, the browser cannot get one either.
         let Ok((mut connection, _)) = listener.accept().await else {
             tokio::task::yield_now().await;
             continue;

@@ -1,4 +1,4 @@
-//! Renders pages, several at once in one browser.
+//! Renderer of pages, several in parallel in one browser.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -8,21 +8,21 @@ use url::Url;
 
 use super::{Answer, RenderError, Resources, browser::Browser, tab::Tab};
 
-/// Browsers that are started in one run, where they end before it.
+/// Maximum number of browser starts per run.
 const MAX_STARTS: u32 = 100;
 
-/// Limits of rendering.
+/// Limits of the page renderer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RenderLimits {
-    /// Browser: a name or a path; empty: Chromium is looked for.
+    /// Name or path of the browser; if empty, Chromium is searched for.
     pub program: PathBuf,
-    /// Pages that are rendered at once.
+    /// Number of pages rendered in parallel.
     pub tabs: usize,
-    /// Time in which a page has to come to rest; it is taken as it is then.
+    /// Time for a page to settle; afterwards the page is used as is.
     pub timeout: Duration,
-    /// Bytes of memory that the browser takes at most, with all its processes.
+    /// Maximum memory of the browser with all its processes, in bytes.
     pub max_memory: u64,
-    /// Bytes of a rendered page at most.
+    /// Maximum size of a rendered page, in bytes.
     pub max_html_bytes: u64,
 }
 
@@ -38,16 +38,16 @@ impl Default for RenderLimits {
     }
 }
 
-/// Page as its scripts have made it.
+/// HTML page after its scripts ran.
 #[derive(Clone, Debug)]
 pub struct RenderedPage {
-    /// HTML, in UTF-8.
+    /// HTML of the page, in UTF-8.
     pub html: Bytes,
-    /// Whether that is all of it.
+    /// Whether the HTML is complete.
     pub is_whole: bool,
 }
 
-/// Renders pages; the browser is started for the first, and ends with this.
+/// Renderer of pages. The browser is started for the first page and stopped on drop.
 #[derive(Debug)]
 pub struct Renderer {
     limits: RenderLimits,
@@ -59,12 +59,12 @@ pub struct Renderer {
 struct State {
     browser: Option<Arc<Browser>>,
     starts: u32,
-    /// Why there is none, which does not change within a run.
+    /// Reason why no browser is available, permanent for a run.
     refused: Option<RenderError>,
 }
 
 impl Renderer {
-    /// Creates it with limits.
+    /// Creates a renderer with limits.
     pub fn new(limits: RenderLimits) -> Self {
         Self {
             tabs: Semaphore::new(limits.tabs.max(1)),
@@ -73,38 +73,38 @@ impl Renderer {
         }
     }
 
-    /// Starts the browser, if it does not run.
+    /// Starts the browser unless it is running.
     ///
     /// # Errors
     ///
-    /// Fails with why it cannot be started, and what to do.
+    /// Returns the reason why the browser cannot be started, with advice.
     pub async fn start(&self) -> Result<(), RenderError> {
         self.browser().await.map(drop)
     }
 
-    /// Returns the bytes of memory that the browser takes; nothing where none runs.
+    /// Returns the memory used by the browser in bytes; `None` if no browser is running.
     pub async fn memory(&self) -> Option<u64> {
         let browser = self.browser.lock().await.browser.clone();
         browser?.memory().await
     }
 
-    /// Renders a page: its URL, and what a server answered.
+    /// Renders a page from its URL and the server's response.
     ///
     /// # Errors
     ///
-    /// Fails when no browser can be had, and when the page takes too long, asks for too much, or
-    /// brings the browser down, twice.
+    /// Fails if no browser is available, or if the page takes too long, makes too many requests, or
+    /// crashes the browser twice.
     pub async fn render(
         &self,
         url: &Url,
         page: Answer,
         resources: Arc<dyn Resources>,
     ) -> Result<RenderedPage, RenderError> {
-        // Nobody closes the semaphore: there is no error to answer.
+        // The semaphore is never closed, so the error is ignored.
         let turn = self.tabs.acquire().await;
         let rendered = self.render_once(url, page.clone(), Arc::clone(&resources));
         match rendered.await {
-            // Another page may have brought it down: alone it shows whether it does so itself.
+            // Another page may have crashed the browser, so this page is retried alone.
             Err(RenderError::Ended { .. }) => {
                 drop(turn);
                 let all = u32::try_from(self.limits.tabs.max(1)).unwrap_or(1);
@@ -112,7 +112,7 @@ impl Renderer {
                 let rendered = self.render_once(url, page, resources).await;
                 rendered.map_err(|error| match error {
                     RenderError::Ended { .. } => RenderError::Cut {
-                        did: "brought the browser down",
+                        did: "crashed the browser",
                     },
                     error => error,
                 })
@@ -136,7 +136,7 @@ impl Renderer {
         if rendered.is_ok() && tab.leave(url).await {
             browser.keep(tab);
         } else if !tab.close().await {
-            // What the page does goes on: there is no other way to end it.
+            // The page keeps running, and stopping the browser is the only way to end it.
             browser.end().await;
         }
         rendered
@@ -154,7 +154,7 @@ impl Renderer {
         state.browser = None;
         state.starts += 1;
         let started = if state.starts > MAX_STARTS {
-            Err(RenderError::refused("the browser ended again and again"))
+            Err(RenderError::refused("the browser exited too often"))
         } else {
             Browser::start(&self.limits.program, self.limits.max_memory).await
         };
@@ -165,7 +165,7 @@ impl Renderer {
                 Ok(browser)
             }
             Err(error) => {
-                tracing::warn!("pages are not rendered: {error}");
+                tracing::warn!("cannot render pages: {error}");
                 state.refused = Some(error.clone());
                 Err(error)
             }

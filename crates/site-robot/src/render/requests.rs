@@ -1,4 +1,4 @@
-//! What a page asks for while it is made.
+//! Handling of a page's requests while it is rendered.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use super::{
     filling::{Fate, fate, headers},
 };
 
-/// Requests of one page; of more, it is cut off.
+/// Maximum number of requests per page; a page with more is aborted.
 const MAX_REQUESTS: usize = 500;
 
-/// Servers' answers that one page waits for at a time.
+/// Maximum number of parallel server requests per page.
 const MAX_AT_ONCE: usize = 4;
 
-/// How far a page has come.
+/// Loading progress of a page.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Stage {
-    /// Whether the browser has the server's answer.
+    /// Whether the browser received the server's response.
     pub(super) is_given: bool,
-    /// Whether all is there that the page itself names.
+    /// Whether all resources referenced by the page itself are loaded.
     pub(super) is_loaded: bool,
-    /// Requests that wait for an answer.
+    /// Number of pending requests.
     pub(super) asked: usize,
-    /// Requests so far.
+    /// Number of requests so far.
     pub(super) seen: usize,
 }
 
-/// Requests of one page.
+/// Handler of the requests that the browser makes for one page.
 pub(super) struct Requests<'a> {
     connection: &'a Connection,
     session: &'a str,
@@ -67,7 +67,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Answers what the page asks for; returns why it is not to go on.
+    /// Answers the requests of the page; returns the reason for aborting the page.
     pub(super) async fn serve(mut self, events: &mut mpsc::Receiver<Event>) -> RenderError {
         loop {
             let done = tokio::select! {
@@ -78,9 +78,9 @@ impl<'a> Requests<'a> {
                 event = events.recv() => match event {
                     Some(event) => self.take(event).await,
                     None => Err(if self.connection.has_ended() {
-                        RenderError::Ended { reason: "it answers no more".to_owned() }
+                        RenderError::Ended { reason: "connection closed".to_owned() }
                     } else {
-                        RenderError::Cut { did: "did more at once than can be looked at" }
+                        RenderError::Cut { did: "sent too many events" }
                     }),
                 },
             };
@@ -97,13 +97,13 @@ impl<'a> Requests<'a> {
                 self.stage.send_modify(|stage| stage.is_loaded = true);
                 Ok(())
             }
-            // Until somebody answers, the page stands still.
+            // The page is blocked until the dialog is answered.
             "Page.javascriptDialogOpening" => {
                 let no = json!({ "accept": false });
                 self.tell("Page.handleJavaScriptDialog", no).await
             }
             "Inspector.targetCrashed" => Err(RenderError::Cut {
-                did: "took too much memory",
+                did: "used too much memory",
             }),
             _ => Ok(()),
         }
@@ -119,7 +119,7 @@ impl<'a> Requests<'a> {
         self.stage.send_modify(|stage| stage.seen += 1);
         if self.stage.borrow().seen > MAX_REQUESTS {
             return Err(RenderError::Cut {
-                did: "asked for more than 500 files",
+                did: "requested more than 500 files",
             });
         }
         match (fate(kind, method, is_first), url) {
@@ -138,13 +138,13 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Asks a server in the browser's place.
+    /// Requests a URL from a server on behalf of the browser.
     fn ask(&mut self, id: String, url: Url, is_head: bool) {
         self.stage.send_modify(|stage| stage.asked += 1);
         let (resources, turns) = (Arc::clone(&self.resources), Arc::clone(&self.turns));
         let (connection, session) = (self.connection.clone(), self.session.to_owned());
         self.asked.spawn(async move {
-            // Nobody closes the semaphore: there is no error to answer.
+            // The semaphore is never closed, so the error is ignored.
             let _turn = turns.acquire().await;
             let session = Some(session.as_str());
             let told = match resources.ask(url, is_head).await {
@@ -164,7 +164,7 @@ impl<'a> Requests<'a> {
                         .await
                 }
             };
-            // A page that has given its request up has no use for the answer.
+            // The page may have cancelled the request, so errors are ignored.
             drop(told);
         });
     }
@@ -180,8 +180,8 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Returns the command that answers a request of a page that is left: with nothing, where it is for a
-/// page in its place.
+/// Returns the command that answers a request while leaving a page: an empty page for a document
+/// request, else a failure.
 pub(super) fn emptied(params: &Value) -> (&'static str, Value) {
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     let id = text("requestId").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A tab of a browser: pages in it, one after the other.
+//! Browser tab that renders pages one after the other.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -15,46 +15,44 @@ use super::{
     requests::{Requests, Stage, emptied},
 };
 
-/// Time in which nothing changes before a page counts as made.
+/// Time without changes after which a page is considered complete, in milliseconds.
 const QUIET_MS: u64 = 200;
 
-/// Time in which words have to come.
+/// Maximum time to wait for text on an empty page, in milliseconds.
 const EMPTY_MS: u64 = 3_000;
 
-/// Time that a page gets to be handed over, or closed, where it never comes to rest.
+/// Timeout for reading or closing a page that does not settle.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// Time in which a page that came to rest makes room for the next one.
+/// Timeout for leaving a settled page.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// Pages of one tab: a new one costs as much as a page, and what leaks ends with the old one.
+/// Maximum number of pages per tab: a new tab is as cheap as a page and limits memory leaks.
 const MAX_PAGES: u32 = 8;
 
-/// What a tab holds in place of a page.
+/// URL of an empty tab.
 const BLANK: &str = "about:blank";
 
-/// What is left of the page before, wherever the browser keeps it with the tab.
+/// Script that clears data of the previous page which the browser keeps with the tab.
 const FORGET: &str = "try { sessionStorage.clear(); } catch {} window.name = '';";
 
-/// Tab with a profile of its own: pages know nothing of each other, as what one of them keeps is
-/// cleared before the next.
+/// Tab with a separate profile. Data stored by a page is cleared before the next page.
 #[derive(Debug)]
 pub(super) struct Tab {
     connection: Connection,
-    /// Session that has made the tab: a hidden one lives until that ends.
+    /// Session that created the tab; a hidden tab lives as long as this session.
     maker: String,
     profile: String,
     target: String,
     session: String,
     events: mpsc::Receiver<Event>,
-    /// Pages that it may still render.
+    /// Number of pages the tab may still render.
     left: u32,
-    /// Whether the last one came to rest.
+    /// Whether the last page settled.
     is_at_rest: bool,
 }
 
 impl Tab {
-    /// Opens a tab.
     pub(super) async fn open(connection: &Connection) -> Result<Self, RenderError> {
         let call = |command, params| connection.call(None, command, params);
         let made = call(
@@ -83,7 +81,7 @@ impl Tab {
             left: MAX_PAGES,
             is_at_rest: false,
         };
-        // Workers wait for a command that never comes.
+        // Workers pause for a debugger that never attaches.
         let held = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
         for (command, params) in [
             (
@@ -103,18 +101,18 @@ impl Tab {
         Ok(tab)
     }
 
-    /// Makes room for another page; returns `false` where it is not fit for one.
+    /// Prepares the tab for another page; returns `false` if the tab cannot be reused.
     pub(super) async fn leave(&mut self, url: &Url) -> bool {
         self.left = self.left.saturating_sub(1);
         let is_fit = self.left > 0 && self.is_at_rest;
         is_fit && matches!(timeout(LEAVE, self.clear(url)).await, Ok(Ok(true)))
     }
 
-    /// Leaves the page and what it keeps; returns `false` where nothing tells that it is gone.
+    /// Leaves the page and clears its data; returns `false` if this cannot be confirmed.
     async fn clear(&mut self, url: &Url) -> Result<bool, RenderError> {
         let connection = &self.connection;
         let call = |command, params| connection.call(Some(&self.session), command, params);
-        // An empty page in its place: any other site would be given a process of its own.
+        // An empty page at the same URL: another site would start a new process.
         let mut empty = url.clone();
         empty.set_fragment(None);
         let mut going = pin!(call("Page.navigate", json!({ "url": empty.as_str() })));
@@ -150,12 +148,12 @@ impl Tab {
         call("Page.resetNavigationHistory", json!({})).await?;
         let kept = json!({ "origin": url.origin().ascii_serialization(), "storageTypes": "all" });
         call("Storage.clearDataForOrigin", kept).await?;
-        // Also those for all hosts of a domain, which are of no origin.
+        // Includes cookies for whole domains, which belong to no origin.
         call("Network.clearBrowserCookies", json!({})).await?;
         Ok(true)
     }
 
-    /// Closes it, whatever the page does; returns `false` where the browser does not.
+    /// Closes the tab regardless of the page; returns `false` if the browser fails to close it.
     pub(super) async fn close(self) -> bool {
         self.connection.forget(&self.session, &self.profile);
         let end = json!({ "sessionId": self.maker });
@@ -170,7 +168,7 @@ impl Tab {
         ended.is_ok() && timeout(HAND_OVER, closed).await.is_ok()
     }
 
-    /// Renders a page, from its URL and the server's answer.
+    /// Renders a page from its URL and the server's response.
     pub(super) async fn render(
         &mut self,
         url: &Url,
@@ -193,14 +191,14 @@ impl Tab {
                 .connection
                 .tell(Some(&self.session), "Page.navigate", go)
                 .await?;
-            // What changes without end is taken as it is by then.
+            // A page that never settles is used as it is at the timeout.
             if let Ok(made) = timeout(limits.timeout, maker.until_made(&mut stage)).await {
                 made?;
                 *is_at_rest = true;
             }
             if !stage.borrow().is_given {
                 return Err(RenderError::Cut {
-                    did: "did not begin",
+                    did: "did not load",
                 });
             }
             let html = timeout(HAND_OVER, maker.html(limits.max_html_bytes)).await;
@@ -215,7 +213,7 @@ impl Tab {
     }
 }
 
-/// What is asked of a page while it is made.
+/// Commands for a page while it is rendered.
 struct Maker<'a> {
     connection: &'a Connection,
     target: &'a str,
@@ -223,12 +221,12 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Waits until a page is loaded, nothing that it asked for is missing, and it comes to rest.
+    /// Waits until the page is loaded, all requests are answered, and the page has settled.
     async fn until_made(&self, stage: &mut watch::Receiver<Stage>) -> Result<(), RenderError> {
         let quiet = until_quiet(QUIET_MS, EMPTY_MS);
         loop {
             let at_rest = stage.wait_for(|stage| stage.is_loaded && stage.asked == 0);
-            // Who tells of it ends with the page.
+            // The sender lives as long as the page.
             let seen = at_rest.await.map(|stage| stage.seen).unwrap_or_default();
             self.run(&quiet).await?;
             let now = *stage.borrow();
@@ -250,9 +248,9 @@ impl Maker<'_> {
         })
     }
 
-    /// Runs a script in a world of its own; returns what it gives.
+    /// Runs a script in an isolated world and returns the result.
     async fn run(&self, script: &str) -> Result<Value, RenderError> {
-        // Scripts of the page share its document with this world, and nothing else.
+        // Page scripts share only the document with this world.
         let world = json!({ "frameId": self.target, "worldName": "reader" });
         let call = |command, params| self.connection.call(Some(self.session), command, params);
         let world = call("Page.createIsolatedWorld", world).await?;
@@ -268,7 +266,7 @@ impl Maker<'_> {
     }
 }
 
-/// Opens an empty page; returns the name of its tab.
+/// Opens an empty tab and returns its id.
 async fn blank(connection: &Connection, maker: &str, profile: &str) -> Result<String, RenderError> {
     let create = |params| connection.call(Some(maker), "Target.createTarget", params);
     let blank = json!({ "url": BLANK, "browserContextId": profile });
@@ -278,8 +276,8 @@ async fn blank(connection: &Connection, maker: &str, profile: &str) -> Result<St
             [("hidden", true), ("background", true)].map(|(it, on)| (it.to_owned(), on.into())),
         );
     }
-    // It has no window then, whose own parts take more memory than most pages; not every browser
-    // can do that.
+    // A hidden tab has no window, which would use more memory than most pages; not all browsers
+    // support this.
     let made = match create(hidden).await {
         Err(RenderError::Command { .. }) => create(blank).await?,
         made => made?,
@@ -292,8 +290,8 @@ fn text(answer: &Value, name: &str) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Returns a script that ends when nothing has changed for a while and the page has words, or
-/// none came for longer.
+/// Returns a script that resolves when the page has text and is unchanged for a while, or is still
+/// empty at the limit.
 fn until_quiet(quiet_ms: u64, empty_ms: u64) -> String {
     format!(
         "new Promise(done => {{
@@ -311,9 +309,9 @@ fn until_quiet(quiet_ms: u64, empty_ms: u64) -> String {
     )
 }
 
-/// Returns a script that gives the page as HTML, of so many characters at most.
+/// Returns a script that returns the page as HTML, up to a number of characters.
 ///
-/// What stands there for browsers without scripts is nothing that people read.
+/// `<noscript>` elements are removed because readers do not see them.
 fn html_of(max: u64) -> String {
     format!(
         "(() => {{

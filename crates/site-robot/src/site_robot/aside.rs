@@ -1,4 +1,4 @@
-//! Large bodies that wait on disk to be read (Sun 7.1 `max-memory-per-url`).
+//! Temporary storage of large page bodies on disk (Sun 7.1 `max-memory-per-url`).
 
 use std::{
     fs::File,
@@ -11,19 +11,19 @@ use tokio::task::spawn_blocking;
 
 use super::RobotConf;
 
-/// Body of a page that waits to be read.
+/// Body of a page that waits to be processed.
 #[derive(Debug)]
 pub(super) enum WaitingBody {
     Memory(Bytes),
-    /// A file without a name, which ends with this.
+    /// Unnamed temporary file, deleted on drop.
     Disk(File),
 }
 
 impl WaitingBody {
-    /// Puts a body on disk where it is larger than the limit; one that cannot be stays in memory.
+    /// Moves a body over the size limit to disk; if that fails, the body stays in memory.
     pub(super) async fn new(body: Bytes, conf: &RobotConf) -> Self {
         let is_large = body.len() as u64 > conf.max_memory_per_url_bytes;
-        // Unless the limit is set, all pages wait in memory.
+        // All bodies stay in memory unless the limit is set.
         if !is_large || !conf.has_own("max-memory-per-url") {
             return Self::Memory(body);
         }
@@ -32,13 +32,13 @@ impl WaitingBody {
         match written.map_err(io::Error::other).flatten() {
             Ok(file) => Self::Disk(file),
             Err(error) => {
-                tracing::warn!("a page waits in memory, since it cannot on disk: {error}");
+                tracing::warn!("cannot store a page on disk, keeping it in memory: {error}");
                 Self::Memory(body)
             }
         }
     }
 
-    /// Returns it for reading.
+    /// Returns the body, read back from disk if necessary.
     pub(super) fn take(self) -> io::Result<Bytes> {
         match self {
             Self::Memory(body) => Ok(body),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_larger_than_the_limit_waits_on_disk_and_comes_back_as_it_was() {
+    async fn large_body_is_stored_on_disk_and_restored_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_str().unwrap();
         let large = wait("larger", path).await;
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(large.take().unwrap(), "larger");
         assert!(matches!(wait("four", path).await, WaitingBody::Memory(_)));
         let none = std::fs::read_dir(path).unwrap().next();
-        assert!(none.is_none(), "no file has a name");
+        assert!(none.is_none(), "the temporary file has no name");
         let kept = wait("larger", "/nowhere").await;
         assert!(matches!(&kept, WaitingBody::Memory(_)));
         assert_eq!(kept.take().unwrap(), "larger");

@@ -1,4 +1,4 @@
-//! The builder of a site robot.
+//! Builder of a site robot.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,10 +18,10 @@ use super::{
     source::PageSource,
 };
 
-/// Bytes of a site's name; it is a part of keys in the database.
+/// Maximum length of a site name, in bytes; the name is part of database keys.
 const MAX_SITE_BYTES: usize = 100;
 
-/// Paths that are made for robots, or for the administrator.
+/// Paths generated for robots or for the administrator.
 const EXCLUDED: [&str; 2] = ["/robot-heaven/", "/robot-detection/"];
 
 /// Builder of a [`SiteRobot`]; see [`SiteRobot::builder`].
@@ -32,10 +32,10 @@ pub struct SiteRobotBuilder {
     hosts: Vec<(String, Reach)>,
 }
 
-/// How many links from a starting point are followed.
+/// Number of links to follow from a starting point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Reach {
-    /// None: it only names a host.
+    /// No links: the URL only adds a host to the scope.
     Host,
     Own(Option<u32>),
     OfAll,
@@ -44,15 +44,15 @@ enum Reach {
 impl SiteRobotBuilder {
     pub(super) fn new(site: String, store: Store, source: PageSource) -> Self {
         let mut scope = Scope::default();
-        // Heaven is made of descriptions: described itself, it would grow with each run.
+        // Heaven is generated from descriptions and would grow with each run if described itself.
         for prefix in EXCLUDED {
             scope.exclude(prefix);
         }
-        let filters = Filters::shipped(&Functions::new(), &NoFiles)
-            .expect("the filters that ship are read by a test");
+        let filters =
+            Filters::shipped(&Functions::new(), &NoFiles).expect("the bundled filters are valid");
         let filter = |name| {
             let filter = filters.filter(name).map(Arc::clone);
-            filter.expect("the filters that ship have these names")
+            filter.expect("the bundled filters have these names")
         };
         let settings = Settings {
             conf: RobotConf::default(),
@@ -86,56 +86,56 @@ impl SiteRobotBuilder {
         }
     }
 
-    /// Sets all keys of a robot.conf that are about visits; its `seed` lines add no starting points.
+    /// Sets all robot.conf keys about visits; `seed` lines do not add starting points.
     ///
-    /// The setters of the same settings change single keys of it, so they come later.
+    /// Call this before the setters for single keys.
     pub fn conf(mut self, conf: &RobotConf) -> Self {
         self.settings.conf = conf.clone();
         self
     }
 
-    /// Adds a starting point, and how many links from it are followed; `None` for any number.
+    /// Adds a starting point and the number of links to follow from there; `None` for no limit.
     ///
-    /// A sitemap or a feed may be one: what it lists is as near as itself. Hosts
-    /// of starting points are in scope.
+    /// A starting point may be a sitemap or a feed; its entries have the same depth. The hosts of
+    /// starting points are in scope.
     pub fn start(mut self, url: impl Into<String>, depth: Option<u32>) -> Self {
         self.hosts.push((url.into(), Reach::Own(depth)));
         self
     }
 
-    /// Adds a starting point with the depth of [`Self::depth`].
+    /// Adds a starting point with the depth set by [`Self::depth`].
     pub fn start_at(mut self, url: impl Into<String>) -> Self {
         self.hosts.push((url.into(), Reach::OfAll));
         self
     }
 
-    /// Sets how many links from a starting point are followed; default 10, `None` for any (`depth`).
+    /// Sets the link depth from a starting point (`depth`); default 10, `None` for no limit.
     pub fn depth(mut self, depth: Option<u32>) -> Self {
         self.settings.conf.depth = depth;
         self
     }
 
-    /// Adds a host to those of the starting points, by a URL of it.
+    /// Adds the host of a URL to the scope.
     pub fn host(mut self, url: impl Into<String>) -> Self {
         self.hosts.push((url.into(), Reach::Host));
         self
     }
 
-    /// Treats links to one site as links to another, such as an upstream's as the public ones.
+    /// Treats links to one site as links to another, such as from an upstream to its public site.
     ///
-    /// Scheme, host and port of both count, and nothing else of their URLs.
+    /// Only scheme, host and port of the URLs count.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
         self.settings.aliases.push((from.clone(), to.clone()));
         self
     }
 
-    /// Holds back new and changed pages for a reason, also where a run is accepted; nothing by default.
+    /// Holds new and changed pages for review, even if a run is accepted; off by default.
     pub fn hold(mut self, reason: Option<String>) -> Self {
         self.settings.hold = reason;
         self
     }
 
-    /// Sets the parameters that URLs are known without, the usual ones by default.
+    /// Sets the tracking parameters removed from URLs; by default the usual ones.
     ///
     /// See [`TrackingParameters::new`].
     pub fn tracking_parameters<S: AsRef<str>>(
@@ -146,115 +146,114 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Restricts visits to paths that begin so; without any, all paths are in.
+    /// Restricts visits to paths with a prefix; by default all paths are in scope.
     pub fn only_below(mut self, prefix: &str) -> Self {
         self.settings.scope.add_prefix(prefix);
         self
     }
 
-    /// Excludes paths that begin so, beside `/robot-heaven/` and `/robot-detection/`.
+    /// Excludes paths with a prefix, in addition to `/robot-heaven/` and `/robot-detection/`.
     pub fn never_below(mut self, prefix: &str) -> Self {
         self.settings.scope.exclude(prefix);
         self
     }
 
-    /// Sets the filters; by default those that ship (`enumeration-filter`, `generation-filter`).
+    /// Sets the filters (`enumeration-filter`, `generation-filter`); bundled ones by default.
     pub fn filters(mut self, enumeration: Arc<Filter>, generation: Arc<Filter>) -> Self {
         self.settings.enumeration = enumeration;
         self.settings.generation = generation;
         self
     }
 
-    /// Sets the runner of converters and summarizers; by default there is none.
+    /// Sets the runner of converters and summarizers; by default none.
     pub fn commands(mut self, commands: Arc<dyn Commands>) -> Self {
         self.settings.commands = commands;
         self
     }
 
-    /// Sets a text that stands for the filters and all else that pages are judged by.
+    /// Sets a fingerprint of the filters and all other rules for evaluating pages.
     ///
-    /// When it changes, the next run asks for whole pages again.
+    /// If the fingerprint changes, the next run requests all pages unconditionally.
     pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
         self.settings.fingerprint = fingerprint.into();
         self
     }
 
-    /// Sets whether robots.txt is fetched and obeyed; default true (`enable-robots-txt`).
+    /// Sets whether robots.txt is fetched and obeyed (`enable-robots-txt`); default true.
     pub fn obey_robots_txt(mut self, obey: bool) -> Self {
         self.settings.conf.enable_robots_txt = obey;
         self
     }
 
-    /// Sets whether one host's robots.txt is obeyed, whatever [`Self::obey_robots_txt`] says.
+    /// Sets whether the robots.txt of one host is obeyed, overriding [`Self::obey_robots_txt`].
     pub fn obey_robots_txt_of(mut self, host: &str, obey: bool) -> Self {
         self.settings.robots_of_hosts.push((host.to_owned(), obey));
         self
     }
 
-    /// Sets the limits beyond which a URL counts as a trap: endless paths, calendars and the like.
+    /// Sets the limits beyond which a URL counts as a trap, such as an endless path or calendar.
     pub fn traps(mut self, limits: TrapLimits) -> Self {
         self.settings.traps = limits;
         self
     }
 
-    /// Sets how many queries of one path are visited in a run; default 10,000.
+    /// Sets the number of queries visited per path in a run; default 10,000.
     pub fn max_queries(mut self, count: u32) -> Self {
         self.settings.max_queries = count;
         self
     }
 
-    /// Sets which pages are read as scripts make them, and the limits of the browser that runs
-    /// them; none by default.
+    /// Sets which pages are rendered with scripts, and the limits of the browser; by default none.
     pub fn render(mut self, which: Rendering, limits: RenderLimits) -> Self {
         self.settings.render = (which, limits);
         self
     }
 
-    /// Sets the pause between two visits of a host; default none (`server-delay`).
+    /// Sets the pause between two visits to a host (`server-delay`); by default none.
     ///
-    /// A longer `Crawl-delay` of its robots.txt counts.
+    /// A longer `Crawl-delay` in robots.txt takes precedence.
     pub fn server_delay(mut self, delay: Duration) -> Self {
         self.settings.conf.server_delay = Some(delay);
         self
     }
 
-    /// Sets how many pages are asked for in a run; by default all.
+    /// Sets the maximum number of pages requested in a run; by default all.
     ///
-    /// Then those come first that are due: a page is after a day where it has changed, after
-    /// twice as long each time where it has not, and where a sitemap says that it is newer. A
-    /// tenth is left for new pages. Others are kept as they are.
+    /// Due pages come first: a page is due a day after a change, after twice as long each time it
+    /// is unchanged, and when a sitemap lists a newer date. A tenth of the requests is reserved for
+    /// new pages. All other pages keep their descriptions.
     pub fn requests_per_run(mut self, requests: Option<u64>) -> Self {
         self.settings.requests_per_run = requests;
         self
     }
 
-    /// Sets how often a page that fails is tried again, and after how long first.
+    /// Sets the number of retries for a failed page, and the pause before the first retry.
     ///
-    /// Default 2 and 2 seconds; each pause is four times the last one, or as long
-    /// as the server asks.
+    /// The default is 2 retries and 2 seconds. Each pause is four times as long as the previous
+    /// one, or as long as the server requests.
     pub fn retries(mut self, retries: u32, delay: Duration) -> Self {
         self.settings.retries = (retries, delay);
         self
     }
 
-    /// Sets the clock; by default the system's.
+    /// Sets the clock; by default the system clock.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.settings.clock = clock;
         self
     }
 
-    /// Sets what is called with each run's summary (`cmd-hook`, `onCompletion`).
+    /// Sets a function called with the summary of each run (`cmd-hook`, `onCompletion`).
     pub fn on_end(mut self, hook: impl Fn(&Summary) + Send + Sync + 'static) -> Self {
         self.settings.on_end = Some(Arc::new(hook));
         self
     }
 
-    /// Builds the robot.
+    /// Builds the site robot.
     ///
     /// # Errors
     ///
-    /// Fails without a starting point, when one is no HTTP URL, and when the
-    /// site's name is empty or too long.
+    /// Fails without a starting point, if a starting point is not an HTTP URL, or if the site name
+    /// is empty or too long.
     pub fn build(self) -> Result<SiteRobot, SiteRobotError> {
         let mut settings = self.settings;
         if !(1..=MAX_SITE_BYTES).contains(&settings.site.len()) {
@@ -296,5 +295,5 @@ fn address(text: &str) -> Result<Url, SiteRobotError> {
     if scheme == "file" {
         return Ok(url);
     }
-    normalise(url).ok_or_else(|| bad(format!("{scheme}: is not visited")))
+    normalise(url).ok_or_else(|| bad(format!("unsupported scheme {scheme}:")))
 }

@@ -1,4 +1,4 @@
-//! URLs are taken from the database while visits go on.
+//! Claiming of URLs from the database during a run.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use robot_detection_store::store::{ClaimedUrl, RunCommand};
 
 use super::run_loop::{LOW, RunLoop, TaskResult};
 
-/// URLs of one host that are taken at once.
+/// Maximum number of URLs claimed at a time from one host.
 const MAX_CLAIM: usize = 256;
 
 impl RunLoop {
-    /// Looks for URLs to take while there is room for them.
+    /// Looks for URLs to claim if the queue has room.
     pub(super) fn fill(&mut self) {
         let max = self.visitor.settings().conf.max_working;
-        // Filled up once half is gone, so that a claim is worth its transaction.
+        // Refills when half empty, so that a claim is worth a transaction.
         let is_full = self.hosts.queued() > max / 2;
         if self.is_taking || is_full || !self.may_have_more || !self.goes_on() {
             return;
         }
-        // Others may have found hosts that are not known here: one look a tick is for them.
+        // Other instances may have found new hosts, so each tick allows one look.
         if !self.is_look_due && !self.hosts.is_any_below(LOW) {
             return;
         }
-        // What is found from now on is more.
+        // URLs found from now on set the flag again.
         (self.is_look_due, self.may_have_more, self.is_taking) = (false, false, true);
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
         self.work.spawn(async move {
@@ -32,10 +32,10 @@ impl RunLoop {
         });
     }
 
-    /// Claims URLs of hosts that have some, of each as many as there is room for.
+    /// Claims URLs of hosts with waiting URLs, as many as there is room for.
     pub(super) fn take(&mut self, hosts: Vec<String>) {
         let max = self.visitor.settings().conf.max_working;
-        // Hosts share the room: a large one must not keep the others out of memory.
+        // Hosts share the room, so that a large host cannot crowd out the others.
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
         let mut room = max.saturating_sub(self.hosts.queued());
         let mut wanted = Vec::new();
@@ -47,7 +47,7 @@ impl RunLoop {
             }
         }
         if wanted.is_empty() || !self.goes_on() {
-            // What a pause or a stop keeps from being claimed is still there.
+            // URLs not claimed because of a pause or stop are still waiting.
             self.may_have_more |= !self.goes_on();
             self.taken(Vec::new());
             return;
@@ -63,7 +63,7 @@ impl RunLoop {
         });
     }
 
-    /// Queues what was taken.
+    /// Queues the claimed URLs.
     pub(super) fn taken(&mut self, claimed: Vec<ClaimedUrl>) {
         self.is_taking = false;
         self.may_have_more |= !claimed.is_empty();

@@ -1,4 +1,4 @@
-//! Links that have an effect when they are followed.
+//! Detection of links with side effects.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use url::Url;
 
 use super::traps::parameters;
 
-/// Effect for which a link is not followed.
+/// Side effect for which a link is not followed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// It would end the login.
+    /// The link would end the login.
     LogsOut,
-    /// It would change or delete something, as this word says.
+    /// The link would change or delete something, as indicated by the word.
     Changes(&'static str),
 }
 
-/// Words of links that change something.
+/// Words in links that change something.
 const CHANGES: [&str; 28] = [
     "addtocart",
     "approve",
@@ -48,7 +48,7 @@ const CHANGES: [&str; 28] = [
     "upvote",
 ];
 
-/// Words that say so only as a whole segment of a path.
+/// Words that indicate a change only as a complete path segment.
 const CHANGES_AS_SEGMENT: [&str; 13] = [
     "addtocart",
     "deactivate",
@@ -65,7 +65,7 @@ const CHANGES_AS_SEGMENT: [&str; 13] = [
     "upvote",
 ];
 
-/// Parameters whose value names an action.
+/// Parameters with an action as their value.
 const ACTIONS: [&str; 14] = [
     "a",
     "act",
@@ -83,20 +83,19 @@ const ACTIONS: [&str; 14] = [
     "todo",
 ];
 
-/// Extensions of static files, which do nothing.
+/// Extensions of static files, which have no side effects.
 const STATIC: [&str; 7] = [".htm", ".html", ".md", ".pdf", ".txt", ".xhtml", ".xml"];
 
-/// Extensions of programs, which may do something.
+/// Extensions of programs, which may have side effects.
 const DYNAMIC: [&str; 9] = [
     ".action", ".asp", ".aspx", ".cfm", ".cgi", ".do", ".jsp", ".php", ".pl",
 ];
 
-/// Returns the effect that following a link seems to have, if any.
+/// Returns the side effect that following a link would probably have, if any.
 ///
-/// Judged by whole segments of the path (`/posts/7/delete`, `/logout.php`), by
-/// programs named for it (`/delete_post.php?id=7`), and by the query
-/// (`?action=delete`, `?logout`). An article of that name (`/delete-a-file.html`,
-/// `?q=delete`) does nothing.
+/// Evaluates whole path segments (`/posts/7/delete`, `/logout.php`), program names
+/// (`/delete_post.php?id=7`), and the query (`?action=delete`, `?logout`). Articles with such a
+/// word in the title (`/delete-a-file.html`, `?q=delete`) have no side effect.
 ///
 /// # Example
 ///
@@ -109,8 +108,8 @@ const DYNAMIC: [&str; 9] = [
 /// assert_eq!(effect("http://h.example/sql-delete.html"), None);
 /// ```
 pub fn effect(url: &Url) -> Option<Effect> {
-    // GET is to change nothing (RFC 9110 §9.2.1), and on many a site deletes all the same what a
-    // robot with a login may delete.
+    // GET must not change anything (RFC 9110 §9.2.1), yet many sites delete content if a robot with
+    // a login follows such a link.
     let mut segments = url.path().split('/').filter(|it| !it.is_empty());
     let by_path = segments.find_map(|segment| by_segment(segment, url.query().is_some()));
     by_path.or_else(|| parameters(url).find_map(|(name, value)| by_parameter(&name, &value)))
@@ -140,7 +139,7 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
     }
     let whole = words.concat();
     let first = words.first().map_or("", String::as_str);
-    // Several words are as a rule the title of an article; a program's name is none.
+    // Several words are usually the title of an article, not the name of a program.
     let is_program = dynamic.is_some() || has_query;
     let word = CHANGES_AS_SEGMENT
         .into_iter()
@@ -148,7 +147,7 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
     Some(Effect::Changes(word))
 }
 
-/// Returns `true` if the letters of a name have any of the words in them; few have.
+/// Returns `true` if a name contains any of the words. Fast check, because few names do.
 fn has_any_word(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let whole: String = letters.flat_map(char::to_lowercase).collect();
@@ -193,11 +192,11 @@ fn logs_out(words: &[String]) -> bool {
         };
         matches!(first.as_str(), "log" | "sign") && matches!(second.as_str(), "out" | "off")
     };
-    // A longer name is the title of an article.
+    // Longer names are usually titles of articles.
     words.len() <= 3 && (words.iter().any(one) || words.windows(2).any(two))
 }
 
-/// Splits a name into words in lower case: at signs, and where small letters turn into capitals.
+/// Splits a name into lower-case words, at punctuation and before capital letters.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -218,8 +217,8 @@ fn words(name: &str) -> Vec<String> {
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LogsOut => f.write_str("it would end the login"),
-            Self::Changes(word) => write!(f, "it would change something: {word}"),
+            Self::LogsOut => f.write_str("the link would end the login"),
+            Self::Changes(word) => write!(f, "the link would change something: {word}"),
         }
     }
 }
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn links_with_an_effect_are_told_from_articles_about_it() {
+    fn links_with_side_effects_are_distinguished_from_articles() {
         for path in [
             "/logout",
             "/LogOut",
@@ -286,8 +285,11 @@ mod tests {
     }
 
     #[test]
-    fn each_finding_says_why() {
+    fn each_effect_has_a_description() {
         let effect = Effect::Changes("delete");
-        assert_eq!(effect.to_string(), "it would change something: delete");
+        assert_eq!(
+            effect.to_string(),
+            "the link would change something: delete"
+        );
     }
 }

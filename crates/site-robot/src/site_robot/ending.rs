@@ -1,4 +1,4 @@
-//! The end of a run: its results are judged, and published or held back.
+//! End of a run: the results are evaluated, then published or held for review.
 
 use std::{fmt, future::Future, pin::Pin, time::Duration};
 
@@ -21,28 +21,28 @@ use super::{
     tally::LossTally,
 };
 
-/// Descriptions with the same content that are read together.
+/// Number of duplicate descriptions read per batch.
 const DUPLICATES_PIECE: u32 = 1_000;
 
-/// Lost descriptions that are read together.
+/// Number of lost descriptions read per batch.
 const PIECE: u32 = 500;
 
-/// URLs that said different things and say the same now, from which on they are one page.
+/// Minimum number of URLs whose different contents became identical that count as one page.
 const ALIKE: u32 = 3;
 
-/// Interval at which it is checked whether another process has ended a run.
+/// Interval of checks whether another process has ended the run.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Question whether the holder of the run may still publish.
+/// Function that returns whether the holder of the run may still publish.
 pub type MayPublish<'t> =
     dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send + 't>> + Send + Sync + 't;
 
-/// Terms on which a run is published.
+/// Conditions for publishing a run.
 #[derive(Default)]
 pub struct PublishTerms<'t> {
-    /// Whether its results are in force whatever they are.
+    /// Whether to publish the results without evaluating them.
     pub accept: bool,
-    /// Asked before anything is published; without it nobody else runs the robot.
+    /// Called before publishing; `None` if no other process can run the site robot.
     pub may_publish: Option<&'t MayPublish<'t>>,
 }
 
@@ -53,13 +53,13 @@ impl fmt::Debug for PublishTerms<'_> {
     }
 }
 
-/// End of a run.
+/// Run that is being ended.
 pub(super) struct RunEnd<'r> {
     pub(super) settings: &'r Settings,
     pub(super) run: &'r StoredRun,
 }
 
-/// Publishes the results of a site's last run, if they are held back.
+/// Publishes the results of a site's last run if they are held for review.
 pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
     let last = settings.frontier().runs(&settings.site, 1).await?;
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
@@ -74,7 +74,7 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
     ending.publish_or_hold(&terms, now_ms).await.map(Some)
 }
 
-/// Publishes the results of the open run so far, unless a login may have answered.
+/// Publishes the results of the open run so far, unless pages may have been replaced by a login.
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
     let site = &settings.site;
     let Some(run) = settings.frontier().open_run(site).await? else {
@@ -97,7 +97,7 @@ impl<'r> RunEnd<'r> {
         Self { settings, run }
     }
 
-    /// Publishes what the run brought; holds it back where it says too little of the site.
+    /// Publishes the results of the run, or holds them for review if they are doubtful.
     pub(super) async fn publish_or_hold(
         &self,
         terms: &PublishTerms<'_>,
@@ -111,7 +111,7 @@ impl<'r> RunEnd<'r> {
         withdraw_other_urls(self.settings, self.run).await?;
         let shown = store.descriptions().count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
-        // To go through a large heaven takes a while.
+        // Evaluating a large heaven takes a while, so the check is repeated.
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
@@ -142,15 +142,15 @@ impl<'r> RunEnd<'r> {
     async fn hold(&self, why: &str, now_ms: i64) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
         let (run_id, published) = (self.run.run_id, store.publications());
-        // Hidden pages do not wait for an acceptance.
+        // Hidden pages are published without waiting for acceptance.
         let hidden = published.publish(site, run_id, StagedSelection::Hidden, now_ms);
         let held = (store.frontier()).hold_run(run_id, why, hidden.await?, now_ms);
         let run = held.await?;
-        tracing::warn!(site, "the results of {site} are held back: {why}");
+        tracing::warn!(site, "the results of {site} are held for review: {why}");
         self.summary(run).await
     }
 
-    /// Returns the reason to hold back staged pages even if the run is accepted.
+    /// Returns the reason to hold staged pages for review even if the run is accepted.
     async fn reason_to_hold(&self) -> Result<Option<String>, StoreError> {
         let Some(reason) = &self.settings.hold else {
             return Ok(None);
@@ -162,11 +162,11 @@ impl<'r> RunEnd<'r> {
             .await?;
         let (pages, words, (url, title)) = (staged.pages, staged.words, staged.first);
         Ok((pages > 0).then(|| {
-            format!("{reason}; {pages} new or changed pages of {words} words wait, such as {url} ({title})")
+            format!("{reason}; {pages} new or changed pages with {words} words are pending, such as {url} ({title})")
         }))
     }
 
-    /// Waits until this process may publish; returns the run where another one has ended it.
+    /// Waits until this process may publish; returns the run if another process has ended it.
     async fn ended_elsewhere(
         &self,
         terms: &PublishTerms<'_>,
@@ -200,8 +200,7 @@ impl<'r> RunEnd<'r> {
         Ok(summary)
     }
 
-    /// Stages the fate of each description in force that the run has not renewed, and
-    /// counts them.
+    /// Stages the fate of each published description that the run has not renewed, and counts them.
     async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<LossTally, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (run_id, published) = (self.run.run_id, store.publications());
@@ -242,7 +241,7 @@ impl<'r> RunEnd<'r> {
         }
     }
 
-    /// Returns why the site is in doubt: a starting point has the content of many other pages.
+    /// Returns the reason for doubt if a starting point has the same content as many other pages.
     async fn doubt_of_alike(&self, alike: &[(String, u64)]) -> Result<Option<String>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         for start in self.starts() {
@@ -251,8 +250,8 @@ impl<'r> RunEnd<'r> {
             let same = alike.iter().find(|(it, _)| Some(it) == hash.as_ref());
             if let Some((_, count)) = same {
                 return Ok(Some(format!(
-                    "the starting point {start} and others, {count} in all, said different things \
-                     and say the same now, as where a site is closed for a while: look at it and \
+                    "the starting point {start} and others, {count} in total, had different content \
+                     and now have the same, as on a site under maintenance: check the site and \
                      run again"
                 )));
             }
@@ -271,7 +270,7 @@ impl<'r> RunEnd<'r> {
         let max = max_depth(self.settings);
         LossContext {
             run_id: self.run.run_id,
-            // Who asks for single pages takes an answer for one as what it says.
+            // For single pages, a response for one page is considered reliable.
             host_answers: !self.settings.only.is_empty()
                 || host.is_ok_and(|host| hosts.contains(&host)),
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
@@ -310,7 +309,7 @@ impl<'r> RunEnd<'r> {
         starts.map(|start| start.url.as_str()).collect()
     }
 
-    /// Returns the other starting points that the run has not described, each with the reason.
+    /// Returns the other starting points without a description, each with the reason.
     async fn undescribed_starts(
         &self,
         failed: &[(String, String)],
@@ -329,8 +328,8 @@ impl<'r> RunEnd<'r> {
         Ok(undescribed)
     }
 
-    /// Returns starting points with their outcomes: all if none was answered well, else
-    /// those that did not answer.
+    /// Returns failed starting points with their outcomes: all if none responded well, or else
+    /// those that did not respond.
     async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (mut failed, mut is_any_good) = (Vec::new(), false);
@@ -363,18 +362,18 @@ fn change(fate: &Fate) -> Option<StagedChange> {
     }
 }
 
-/// Withdraws what another URL stands for.
+/// Withdraws descriptions of pages that another URL represents.
 async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
     let frontier = settings.frontier();
     let not_canonical = || frontier.not_canonical(run, DUPLICATES_PIECE);
-    // Mostly there is neither, and each question goes through all that is described.
+    // Usually there are neither, and each query scans all descriptions, so both run in parallel.
     let (mut same, mut aliases) = tokio::try_join!(duplicates(settings, run), not_canonical())?;
     let outcome = |reason: &str| format!("not described: {}", Rejection::new(Step::Data, reason));
-    // `filter-by-md5` turns away what has a better URL already; a better one may come later, or be
-    // met by another instance. So it is looked at once more here, and what is described does not
-    // depend on which page was the faster.
+    // `filter-by-md5` rejects a page if a better URL is already known. A better URL may be found
+    // later or by another instance, so duplicates are checked again here, and the result does not
+    // depend on the order of the visits.
     let is_better = outcome("filter-by-md5: a better URL has the same content");
-    // There may be more than one piece; what was withdrawn is in none that comes later.
+    // Repeats for further batches; withdrawn descriptions are not returned again.
     if !same.is_empty() {
         while !same.is_empty() {
             frontier.withdraw_duplicates(run, &same, &is_better).await?;
@@ -382,8 +381,8 @@ async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(),
         }
         aliases = not_canonical().await?;
     }
-    // Only now is it known whether a canonical URL has a page: where it has none, the page that
-    // names it stays.
+    // Only now is it known whether a canonical URL has a page; if not, the page that references it
+    // stays.
     let is_described = outcome("its canonical URL is described");
     while !aliases.is_empty() {
         let withdrawn = frontier.withdraw_duplicates(run, &aliases, &is_described);
@@ -393,7 +392,7 @@ async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(),
     Ok(())
 }
 
-/// Returns what is described under a better URL, where the filter drops that.
+/// Returns descriptions with a better URL, if the filter drops duplicates.
 async fn duplicates(
     settings: &Settings,
     run: &StoredRun,
@@ -409,7 +408,7 @@ async fn duplicates(
     Ok(same.flat_map(worse).collect())
 }
 
-/// Returns all but the best of those with one content.
+/// Returns all descriptions with the same content except the best.
 fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = AliasDescription> {
     let best = same.iter().min_by(|one, other| {
         url_rank(one.preference, &one.url).cmp(&url_rank(other.preference, &other.url))

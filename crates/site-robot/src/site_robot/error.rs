@@ -1,49 +1,49 @@
-//! Errors of a run.
+//! Errors of the site robot.
 
 use robot_detection_store::store::StoreError;
 
-/// Error of the site robot; pages that cannot be fetched are none.
+/// Error of the site robot; pages that cannot be fetched are not errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SiteRobotError {
     /// The database failed; the run can be resumed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A starting point is no URL that can be fetched.
-    #[error(
-        "the starting point {url:?} cannot be used: {reason}: write it as http://… or https://…"
-    )]
+    /// A starting point is not a URL that can be fetched.
+    #[error("invalid starting point {url:?}: {reason}: write it as http://… or https://…")]
     BadStartingPoint {
-        /// The starting point as given.
+        /// URL of the starting point, as specified.
         url: String,
-        /// Reason.
+        /// Reason why the starting point is invalid.
         reason: String,
     },
-    /// A page is outside of what the robot visits.
-    #[error("{url} is not asked for again: {reason}: see to site_robot.starting_points")]
+    /// A page is outside the scope of the site robot.
+    #[error("{url} cannot be visited again: {reason}: check site_robot.starting_points")]
     NotVisited {
-        /// The page.
+        /// URL of the page.
         url: String,
-        /// Reason.
+        /// Reason why the page is not visited.
         reason: String,
     },
-    /// There is none.
-    #[error("no starting point: name a URL at which the site robot begins")]
+    /// There is no starting point.
+    #[error("no starting point: specify a URL at which the site robot starts")]
     NoStartingPoint,
     /// The name of the site is empty or too long.
-    #[error("the site's name {name:?} cannot be used: it takes 1 to 100 bytes")]
+    #[error("invalid site name {name:?}: use 1 to 100 bytes")]
     BadSite {
-        /// The name as given.
+        /// Name of the site as specified.
         name: String,
     },
-    /// A page could not be worked on; the run can be resumed.
-    #[error("a page could not be worked on: {reason}: run again to resume")]
+    /// A page could not be processed; the run can be resumed.
+    #[error("a page could not be processed: {reason}: run again to resume")]
     Worker {
-        /// What happened.
+        /// Reason for the failure.
         reason: String,
     },
-    /// It runs already, in this process.
-    #[error("the site robot of {site:?} runs already: wait until it has ended, or stop it")]
+    /// The site robot is already running in this process.
+    #[error(
+        "the site robot of {site:?} is already running: wait until the run has finished, or stop it"
+    )]
     RunsAlready {
         /// Name of the site.
         site: String,

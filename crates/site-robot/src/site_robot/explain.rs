@@ -1,4 +1,4 @@
-//! Explanation why a URL is visited and described, or not.
+//! Explanation of why a URL is visited and described, or not.
 
 use std::{fmt, sync::Arc};
 
@@ -15,32 +15,32 @@ use super::{
     settings::Settings,
 };
 
-/// Explanation of what the robot would do with a URL, step by step, and of what it did.
+/// Step-by-step explanation of how the site robot handles a URL, with the last outcome.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The URL in the form in which it is known.
+    /// URL to be explained, in its normalized form.
     pub url: String,
-    /// Steps, up to the one that gives it up.
+    /// Steps, up to the one that rejects the URL.
     pub steps: Vec<ExplainedStep>,
-    /// State from the last visit.
+    /// State of the URL after its last visit.
     pub known: Option<KnownUrl>,
 }
 
-/// One step.
+/// Step in the explanation of a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainedStep {
-    /// The step.
+    /// Kind of the check.
     pub step: Step,
-    /// `true` if the URL passes.
+    /// Whether the URL passes the step.
     pub goes_on: bool,
-    /// Reason.
+    /// Reason for the result.
     pub reason: String,
 }
 
 impl Explanation {
-    /// Returns `true` if the URL would be visited.
+    /// Returns `true` if the site robot would visit the URL.
     pub fn is_visited(&self) -> bool {
         self.steps.iter().all(|step| step.goes_on)
     }
@@ -63,7 +63,7 @@ impl Explanation {
     }
 }
 
-/// Writes a step a line, and what is known.
+/// Writes one step per line, and the last known state.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.url)?;
@@ -82,7 +82,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Explains a URL.
+/// Explains how the site robot handles a URL.
 pub(super) async fn explain(
     settings: &Settings,
     text: &str,
@@ -97,16 +97,16 @@ pub(super) async fn explain(
         .and_then(normalise)
         .map(|url| to_canonical_form(settings, url))
     else {
-        let rejection = Rejection::new(Step::Url, "it is no http: or https: URL");
+        let rejection = Rejection::new(Step::Url, "not an http: or https: URL");
         return Ok(explanation.reject(rejection));
     };
     explanation.url = url.as_str().to_owned();
     let known = settings.frontier().known_url(&settings.site, url.as_str());
     explanation.known = known.await?;
-    explanation.pass(Step::Url, "it can be fetched");
+    explanation.pass(Step::Url, "the URL can be fetched");
     let judged = check(settings, &url);
     if !matches!(&judged, Err(it) if it.step != Step::Trap) {
-        explanation.pass(Step::Scope, "host and path were asked for");
+        explanation.pass(Step::Scope, "host and path are in scope");
     }
     if let Err(rejection) = judged {
         return Ok(explanation.reject(rejection));
@@ -118,26 +118,28 @@ pub(super) async fn explain(
         }
         Permission::Refused(rejection) => return Ok(explanation.reject(rejection)),
         Permission::Unknown(reason) => {
-            let reason = format!("nothing is visited for now: {reason}");
+            let reason = format!("the host is not visited for now: {reason}");
             return Ok(explanation.reject(Rejection::new(Step::RobotsTxt, reason)));
         }
     }
-    // A URL that was never met is judged as if a starting point linked to it.
+    // An unknown URL is evaluated as if a starting point linked to it.
     let depth = explanation.known.as_ref().map_or(1, |known| known.depth);
     Ok(filters(settings, &url, depth, explanation))
 }
 
-/// Returns the sentence that robots.txt allows a URL, and whether it names another host for it.
+/// Returns the reason why robots.txt allows a URL, and whether it names another host for the URL.
 fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let Some(main) = rules.on_main_host(url) else {
-        return "it is allowed".to_owned();
+        return "the URL is allowed".to_owned();
     };
     let main_shown = main.as_str().escape_debug();
     match check(settings, &main) {
-        Ok(()) => format!("it is allowed; a Host line says it is {main_shown}, visited there"),
+        Ok(()) => {
+            format!("the URL is allowed, but visited at {main_shown}, as a Host line specifies")
+        }
         Err(_) => format!(
-            "it is allowed; a Host line says it is {main_shown}, which is not among the starting \
-             points, and is not obeyed"
+            "the URL is allowed; a Host line specifies {main_shown}, which is not among the starting \
+             points and is ignored"
         ),
     }
 }
@@ -162,13 +164,14 @@ fn filters(
             .cloned()
     };
     match (denial(&settings.enumeration), denial(&settings.generation)) {
-        (None, None) => explanation.pass(Step::MetaData, "both filters let it pass"),
+        (None, None) => explanation.pass(Step::MetaData, "both filters allow the URL"),
         (Some(denial), None) => {
-            let reason = format!("it is described, its links are not followed: {denial}");
+            let reason = format!("the page is described, but its links are not followed: {denial}");
             explanation.pass(Step::MetaData, reason);
         }
         (None, Some(denial)) => {
-            let reason = format!("its links are followed, it is not described: {denial}");
+            let reason =
+                format!("the page's links are followed, but it is not described: {denial}");
             explanation.pass(Step::MetaData, reason);
         }
         (Some(_), Some(denial)) => {

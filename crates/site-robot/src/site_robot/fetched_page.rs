@@ -1,4 +1,4 @@
-//! Pages that were fetched, and are to be read.
+//! Processing of fetched pages.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Bytes of a page that is read where its server was asked: to wake another thread for it,
-/// and to be woken when it is done, takes about as long as to read it.
+/// Maximum size of a page that is processed on the same thread, in bytes: waking another thread
+/// takes about as long as processing such a page.
 const SMALL_BYTES: u64 = 32 * 1024;
 
 /// Media types that are never converted.
 const AS_THEY_ARE: [&str; 3] = ["application/xhtml+xml", "text/html", "text/plain"];
 
-/// Page that was fetched, and is to be read.
+/// Fetched page, ready to be processed.
 #[derive(Debug)]
 pub(super) struct FetchedPage {
     pub(super) judging: FilteredUrl,
@@ -31,17 +31,17 @@ pub(super) struct FetchedPage {
 }
 
 impl FetchedPage {
-    /// Returns the host that it came from.
+    /// Returns the host of the page.
     pub(super) fn host(&self) -> &str {
         &self.judging.claimed.host
     }
 
-    /// Returns `true` if it has no word as the server sent it.
+    /// Returns `true` if the page has no text as sent by the server.
     pub(super) fn is_empty(&mut self) -> bool {
         self.judging.is_empty(&self.answer)
     }
 
-    /// Returns `true` if reading it takes the processor only, and waits for no program.
+    /// Returns `true` if processing only uses the CPU and does not wait for a program.
     fn is_read_at_once(&self, visitor: &PageVisitor) -> bool {
         let media_type = self.answer.media_type().unwrap_or_default();
         let Settings {
@@ -52,11 +52,11 @@ impl FetchedPage {
         AS_THEY_ARE.contains(&media_type.as_str()) && !enumeration.waits() && !generation.waits()
     }
 
-    /// Evaluates it, unless it is unchanged.
+    /// Evaluates the page, or returns the page itself if unchanged.
     fn judged(mut self, visitor: &PageVisitor) -> Result<FinishedVisit, Box<Self>> {
         let hash = self.judging.receive(&self.answer);
         let claimed = &self.judging.claimed;
-        // A server that knows no validators sends the same page each time.
+        // A server without validators sends the same page each time.
         if visitor.is_current(claimed) && claimed.content_hash.as_deref() == Some(&hash) {
             return Err(Box::new(self));
         }
@@ -65,8 +65,8 @@ impl FetchedPage {
 }
 
 impl PageVisitor {
-    /// Reads a page, unless it is unchanged; a large one off the threads that wait
-    /// for servers.
+    /// Processes a page, unless it is unchanged; large pages are processed on other threads than
+    /// those that wait for servers.
     pub(super) async fn read(
         self: &Arc<Self>,
         mut came: FetchedPage,
@@ -74,7 +74,7 @@ impl PageVisitor {
         self.render(&mut came).await;
         let bytes = came.answer.body.len() as u64;
         let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
-            // The next page is requested meanwhile.
+            // The next page is requested in the meantime.
             tokio::task::yield_now().await;
             came.judged(self)
         } else {
@@ -92,7 +92,7 @@ impl PageVisitor {
 }
 
 impl PageVisitor {
-    /// Reads a page when it is its turn.
+    /// Processes a page in the queue.
     async fn wait_and_read(
         self: &Arc<Self>,
         mut came: FetchedPage,
@@ -110,12 +110,12 @@ impl PageVisitor {
             self.readers.convert(read).await?
         };
         read.map_err(|error| SiteRobotError::Worker {
-            reason: format!("it could not be read from disk again: {error}"),
+            reason: format!("cannot read the page from disk: {error}"),
         })
     }
 }
 
-/// Returns the result of a page, with the URLs that were found on it.
+/// Creates the finished visit of a page, with the URLs found on the page.
 fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
     let mut found = found(&record.claimed, &judged.taken);

@@ -1,4 +1,4 @@
-//! Visits that have ended.
+//! Finished visits.
 
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, RunCounts};
 
@@ -9,20 +9,20 @@ use super::{
     source::PageResponse,
 };
 
-/// Result of a visit that has ended.
+/// Result of a finished visit of a URL.
 #[derive(Debug)]
 pub(super) struct FinishedVisit {
     pub(super) record: PageRecord,
     pub(super) counts: RunCounts,
-    /// Whether it holds a connection of its host to its end.
+    /// Whether the visit occupies a connection of its host until its end.
     pub(super) holds_host: bool,
-    /// Whether the server was asked.
+    /// Whether a request was sent to the server.
     pub(super) was_asked: bool,
-    /// Until when the host asks to be left alone.
+    /// Time until which the host requests no further visits.
     pub(super) hold_ms: Option<i64>,
-    /// Whether it is a sitemap or a feed.
+    /// Whether the page is a sitemap or a feed.
     pub(super) is_list: bool,
-    /// Fingerprint of its appearance, if others may look the same.
+    /// Fingerprint of the page's appearance, if other pages may look the same.
     pub(super) look: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl FinishedVisit {
         }
     }
 
-    /// A URL that is not described, and whose links are not followed.
+    /// Creates the result for a URL that is not described and whose links are not followed.
     pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
         let PageResult { mut record, .. } = PageResult::rejected(claimed, rejection);
         record.links = Some(Vec::new());
@@ -51,7 +51,7 @@ impl FinishedVisit {
     }
 }
 
-/// A page that is at another URL, which is visited if it may be.
+/// Creates the result for a page that moved to another URL, which is visited if allowed.
 pub(super) fn moved(
     claimed: ClaimedUrl,
     target: Option<String>,
@@ -69,7 +69,7 @@ pub(super) fn moved(
     visited
 }
 
-/// A page that is not there, or that is not let out; one that asks for a login stays.
+/// Creates the result for a missing page; a page that requires a login keeps its description.
 pub(super) fn gone(
     claimed: ClaimedUrl,
     reason: String,

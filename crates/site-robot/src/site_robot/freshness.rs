@@ -1,4 +1,4 @@
-//! When pages are asked for again, and what lists of the site say of their dates.
+//! Schedule of repeated visits, and dates of pages from sitemaps and feeds.
 
 use std::{
     collections::HashMap,
@@ -17,14 +17,14 @@ use crate::document::Moment;
 
 use super::{links::SITEMAP, settings::Settings};
 
-/// Time until a page that has changed is asked for again; it doubles with each visit that finds it
-/// as before.
+/// Time until a changed page is requested again; doubled after each visit that finds the page
+/// unchanged.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Visits after which that time is the longest: 32 days.
+/// Number of unchanged visits after which the interval stays at its maximum of 32 days.
 const MAX_STEADY: u32 = 5;
 
-/// Pages whose dates are taken from lists of the site.
+/// Maximum number of pages with dates from sitemaps and feeds.
 const MAX_LISTED: usize = 200_000;
 
 /// Freshness of pages in one run.
@@ -32,11 +32,11 @@ const MAX_LISTED: usize = 200_000;
 pub(super) struct Freshness {
     budget: Option<Budget>,
     listed: Mutex<HashMap<String, ListedDates>>,
-    /// Lists that are being asked for and read.
+    /// Number of sitemaps and feeds being read.
     lists: watch::Sender<usize>,
 }
 
-/// List that is being asked for and read; pages wait until this is dropped.
+/// Sitemap or feed being read; pages wait until this guard is dropped.
 #[derive(Debug)]
 pub(super) struct OpenList(watch::Sender<usize>);
 
@@ -46,34 +46,34 @@ impl Drop for OpenList {
     }
 }
 
-/// Dates of a page as a sitemap or a feed tells them.
+/// Dates of a page from a sitemap or feed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ListedDates {
     pub(super) published: Option<String>,
     pub(super) modified: Option<String>,
 }
 
-/// Requests of a run.
+/// Request budget of a run.
 #[derive(Debug)]
 struct Budget {
     left: AtomicU64,
-    /// The last whose turn it is, where more are due than may be asked for.
+    /// Due time of the last page that fits the budget, if more pages are due than allowed.
     last_due_ms: Option<i64>,
 }
 
-/// What is done about a page.
+/// Treatment of a page in this run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Turn {
-    /// It is asked for.
+    /// Request the page.
     Ask,
-    /// What is known of it stays, and its links are followed.
+    /// Keep the page's description and follow its known links.
     Keep,
-    /// It waits for the next run, which finds it anew.
+    /// Leave the page to the next run, which will find it again.
     Wait,
 }
 
 impl Freshness {
-    /// Creates it for a run that has made so many requests by now.
+    /// Creates the freshness for a run that has already made `used` requests.
     pub(super) async fn of(settings: &Settings, used: u64) -> Result<Self, StoreError> {
         let (listed, lists) = (Mutex::default(), watch::Sender::default());
         let Some(requests) = settings
@@ -86,7 +86,7 @@ impl Freshness {
                 lists,
             });
         };
-        // A tenth is left for pages that are new.
+        // A tenth is reserved for new pages.
         let known = (requests - requests / 10).max(1);
         let (store, site) = (&settings.store, &settings.site);
         let last_due = store
@@ -104,7 +104,7 @@ impl Freshness {
         })
     }
 
-    /// Returns what is done about a page; a request that is made counts.
+    /// Returns the treatment of a page; a request is deducted from the budget.
     pub(super) fn turn(&self, claimed: &ClaimedUrl, is_current: bool, now_ms: i64) -> Turn {
         let Some(budget) = &self.budget else {
             return Turn::Ask;
@@ -117,7 +117,7 @@ impl Freshness {
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
             left.is_ok()
         };
-        // Without these nothing is found at all.
+        // Without these pages nothing would be found.
         if is_list {
             has_left();
             return Turn::Ask;
@@ -135,20 +135,20 @@ impl Freshness {
         }
     }
 
-    /// Waits until no list is being read.
+    /// Waits until no sitemap or feed is being read.
     pub(super) async fn lists_are_read(&self) {
         let mut lists = self.lists.subscribe();
-        // Nobody closes it: there is no error to answer.
+        // The channel is never closed, so the error is ignored.
         let _ = lists.wait_for(|open| *open == 0).await;
     }
 
-    /// Has pages wait until a list is read.
+    /// Makes pages wait until a sitemap or feed is read.
     pub(super) fn open_list(&self) -> OpenList {
         self.lists.send_modify(|count| *count += 1);
         OpenList(self.lists.clone())
     }
 
-    /// Notes what a list says of a page.
+    /// Records the dates of a page from a sitemap or feed.
     pub(super) fn note_listed(&self, url: &str, dates: ListedDates) {
         let mut listed = self.listed();
         if dates != ListedDates::default() && listed.len() < MAX_LISTED {
@@ -156,7 +156,7 @@ impl Freshness {
         }
     }
 
-    /// Adds the dates that a list tells to a description that has none itself.
+    /// Adds dates from a sitemap or feed to a description without its own dates.
     pub(super) fn add_dates(&self, url: &str, description: &mut ResourceDescription) {
         let listed = self.listed();
         let Some(dates) = listed.get(url) else { return };
@@ -172,7 +172,7 @@ impl Freshness {
         }
     }
 
-    /// Returns `true` if a list says that a page has changed since it was asked for.
+    /// Returns `true` if a sitemap or feed lists a change since the page's last visit.
     fn has_news(&self, claimed: &ClaimedUrl) -> bool {
         let Some(next_ms) = claimed.next_ms else {
             return true;
@@ -182,7 +182,7 @@ impl Freshness {
         let dates = listed.get(&claimed.url);
         let modified = dates.and_then(|dates| dates.modified.as_deref());
         modified.and_then(Moment::read).is_some_and(|moment| {
-            // Of a day, it may have been its end.
+            // A date without time may mean the end of the day.
             let day_s = if moment.is_day { 86_400 } else { 0 };
             let at_ms = i64::try_from(moment.seconds.saturating_add(day_s) * 1_000);
             at_ms.is_ok_and(|at_ms| at_ms > asked_ms)
@@ -190,12 +190,12 @@ impl Freshness {
     }
 
     fn listed(&self) -> MutexGuard<'_, HashMap<String, ListedDates>> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns when a page is to be asked for again that has been now.
+/// Returns the time of the next visit to a page visited now.
 pub(super) fn next_visit(claimed: &ClaimedUrl, is_changed: bool, now_ms: i64) -> NextVisit {
     let steady = if is_changed {
         0
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_is_asked_for_each_day_and_what_does_not_each_month() {
+    fn changing_pages_are_requested_daily_and_others_monthly() {
         let mut claimed = page(None);
         let days: Vec<i64> = (0..8)
             .map(|visit| {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_asked_for_when_it_is_due_while_requests_are_left() {
+    fn due_page_is_requested_while_the_budget_lasts() {
         let freshness = freshness(2, Some(NOW_MS - 10));
         for (next_ms, expected) in [
             (Some(NOW_MS + 1), Turn::Keep),
@@ -267,9 +267,9 @@ mod tests {
     }
 
     #[test]
-    fn a_date_of_a_sitemap_makes_a_page_due() {
+    fn sitemap_date_makes_a_page_due() {
         let freshness = freshness(9, None);
-        // Asked for half a day ago, at 2026-11-30 00:00 UTC.
+        // Last requested half a day ago, at 2026-11-30 00:00 UTC.
         let known = page(Some(NOW_MS + DAY_MS / 2));
         let turn = |date: &str| {
             let modified = Some(date.to_owned());

@@ -1,6 +1,6 @@
-//! The schedule of hosts: connections of each, and the pause between two visits.
+//! Schedule of hosts: connections per host, and the pause between two visits.
 //!
-//! The scheduler is plain state: callers pass the time, and it never waits itself.
+//! The scheduler is plain state: callers pass the time, and no method waits.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -10,33 +10,32 @@ use std::{
 
 use robot_detection_store::store::ClaimedUrl;
 
-/// URLs that wait in memory, by host.
+/// URLs waiting in memory, grouped by host.
 ///
-/// A host's robots.txt is read before anything else of it. While it asks for a
-/// pause, it gets one connection, and the next visit begins when the pause after
-/// the last one is over.
+/// The robots.txt of a host is read first. A host that requests a pause gets one connection, and
+/// the next visit starts when the pause after the previous visit is over.
 #[derive(Debug)]
 pub(super) struct Hosts {
     max_connections: usize,
     server_delay: Duration,
     by_name: HashMap<Arc<str>, Host>,
-    /// Hosts that something may begin at: when, whose turn, which.
+    /// Hosts with startable jobs: earliest time, turn number, name.
     ready: BTreeSet<(i64, u64, Arc<str>)>,
     turns: u64,
     queued: usize,
 }
 
-/// Job that may begin now.
+/// Job that may start now.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// The host's rules are to be read; the URL is one of its own.
+    /// The robots.txt of the host must be read; the URL belongs to the host.
     Rules {
         /// Host and port.
         host: Arc<str>,
         /// URL that waits for the rules.
         url: String,
     },
-    /// The URL is to be visited.
+    /// The URL must be visited.
     Visit(ClaimedUrl),
 }
 
@@ -46,15 +45,15 @@ struct Host {
     rules: Rules,
     delay_ms: i64,
     connections: usize,
-    /// When the next visit may begin.
+    /// Time at which the next visit may start.
     next_ms: i64,
-    /// Its entry among those that are ready.
+    /// Entry of the host in the ready set.
     turn: Option<(i64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-// A host begins as `Unknown`; its first job requests robots.txt, and nothing else of it begins
-// until the answer makes it `Known`, for the rest of the run.
+// A host starts as `Unknown`; its first job requests robots.txt, and no other job starts until the
+// response makes the host `Known`, for the rest of the run.
 enum Rules {
     Unknown,
     Requested,
@@ -62,7 +61,7 @@ enum Rules {
 }
 
 impl Hosts {
-    /// Creates an empty scheduler: connections of a host, pause between two visits of it.
+    /// Creates an empty scheduler with a number of connections per host and a pause between visits.
     pub(super) fn new(max_connections: usize, server_delay: Duration) -> Self {
         Self {
             max_connections: max_connections.max(1),
@@ -83,7 +82,7 @@ impl Hosts {
             rules: Rules::Unknown,
             delay_ms,
             connections: 0,
-            // At once, whatever a clock says that was set back.
+            // Immediately, even if the clock was set back.
             next_ms: i64::MIN,
             turn: None,
         });
@@ -92,12 +91,12 @@ impl Hosts {
         self.enqueue(&host);
     }
 
-    /// Returns the job that may begin now, if there is one.
+    /// Returns the next job that may start now, if any.
     ///
-    /// It occupies a connection of its host until [`Self::rules_known`] or
-    /// [`Self::finished`].
+    /// The job occupies a connection of its host until [`Self::rules_known`] or [`Self::finished`]
+    /// is called.
     pub(super) fn begin(&mut self, now_ms: i64) -> Option<Job> {
-        // The first to be due, and of those the one that has waited longest: no host starves.
+        // The earliest due time wins, then the longest wait, so that no host starves.
         let (due_ms, turn, host) = self.ready.first()?.clone();
         if due_ms > now_ms {
             return None;
@@ -121,7 +120,7 @@ impl Hosts {
         job
     }
 
-    /// Notes that a host's rules have been read, and the pause that they ask for.
+    /// Records that the rules of a host are known, with the pause that they request.
     pub(super) fn rules_known(&mut self, host: &str, asked: Option<Duration>, now_ms: i64) {
         let delay = self.server_delay.max(asked.unwrap_or_default());
         if let Some(entry) = self.by_name.get_mut(host) {
@@ -131,7 +130,7 @@ impl Hosts {
         self.finished(host, true, now_ms);
     }
 
-    /// Notes that a connection is free again; a URL that was not asked for costs no pause.
+    /// Records that a connection is free; a URL that was not requested causes no pause.
     pub(super) fn finished(&mut self, host: &str, was_asked: bool, now_ms: i64) {
         let Some((name, entry)) = self.by_name.get_key_value(host) else {
             return;
@@ -146,7 +145,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Leaves a host alone until a moment, as it has asked (`Retry-After`).
+    /// Blocks a host until a time, as the host requested with `Retry-After`.
     pub(super) fn hold(&mut self, host: &str, until_ms: i64) {
         let Some((name, _)) = self.by_name.get_key_value(host) else {
             return;
@@ -158,32 +157,32 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Returns when something may begin without anything ending before.
+    /// Returns the earliest time at which a job may start without another one ending.
     pub(super) fn next_ms(&self) -> Option<i64> {
         self.ready.first().map(|(due_ms, ..)| *due_ms)
     }
 
-    /// Returns how many URLs wait.
+    /// Returns the number of waiting URLs.
     pub(super) fn queued(&self) -> usize {
         self.queued
     }
 
-    /// Returns how many URLs of a host wait.
+    /// Returns the number of waiting URLs of a host.
     pub(super) fn queued_of(&self, host: &str) -> usize {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
 
-    /// Returns `true` if a host had URLs before.
+    /// Returns `true` if the host has had URLs before.
     pub(super) fn knows(&self, host: &str) -> bool {
         self.by_name.contains_key(host)
     }
 
-    /// Returns `true` if less than so many URLs wait of any host, or of none at all.
+    /// Returns `true` if any host has fewer waiting URLs than `count`, or if there are no hosts.
     pub(super) fn is_any_below(&self, count: usize) -> bool {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }
 
-    /// Enters a host among those that are ready.
+    /// Adds a host to the ready set if it has a startable job.
     fn enqueue(&mut self, host: &Arc<str>) {
         let Some(entry) = self.by_name.get_mut(host) else {
             return;
@@ -206,7 +205,7 @@ impl Hosts {
 }
 
 fn milliseconds(duration: Duration) -> i64 {
-    // What is less than a millisecond is still a pause.
+    // A pause below a millisecond is rounded up.
     let rounded_up = duration.as_micros().div_ceil(1_000);
     i64::try_from(rounded_up).unwrap_or(i64::MAX)
 }
@@ -232,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Reads the rules of a host that has just been filled.
+    /// Reads the rules of a host that was just filled.
     fn know(hosts: &mut Hosts, host: &str, asked: Option<u64>) {
         let rules = visit(hosts, 0);
         assert_eq!(rules, Some(format!("rules of {host}")));
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_visited_before_the_rules_are_known() {
+    fn no_visit_starts_before_the_rules_are_known() {
         let mut hosts = hosts(2, 0);
         fill(&mut hosts, "a", 3);
         assert_eq!(visit(&mut hosts, 0).unwrap(), "rules of a");
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_gets_so_many_connections() {
+    fn connections_per_host_are_limited() {
         let mut hosts = hosts(2, 0);
         fill(&mut hosts, "a", 4);
         know(&mut hosts, "a", None);
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_begins_when_the_last_visit_has_ended() {
+    fn pause_starts_at_the_end_of_the_last_visit() {
         let mut hosts = hosts(2, 100);
         fill(&mut hosts, "a", 3);
         know(&mut hosts, "a", Some(2_000));
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_of_the_two_pauses_counts() {
+    fn longer_pause_takes_precedence() {
         for (own, asked, due_ms) in [
             (500, Some(200), 500),
             (200, Some(500), 500),
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_costs_no_pause() {
+    fn url_not_requested_causes_no_pause() {
         let mut hosts = hosts(2, 1_000);
         fill(&mut hosts, "a", 2);
         know(&mut hosts, "a", None);
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_asks_for_it_is_left_alone_and_others_are_not() {
+    fn host_with_retry_after_is_blocked_and_others_are_not() {
         let mut hosts = hosts(2, 0);
         fill(&mut hosts, "a", 3);
         know(&mut hosts, "a", None);

@@ -1,4 +1,4 @@
-//! Evaluation of a page: its links, its description, or why it has none.
+//! Evaluation of a page: its links, and its description or the reason why it has none.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -23,16 +23,16 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// URL on its way through the filters.
+/// URL with its filter results.
 #[derive(Debug)]
 pub(super) struct FilteredUrl {
     pub(super) url: Url,
     pub(super) claimed: ClaimedUrl,
     visitor: Arc<PageVisitor>,
     resource: Resource,
-    /// Whether it is read as the server sent it, though its scripts should have run.
+    /// Whether scripts of the page should have run but did not.
     is_unrendered: bool,
-    /// Of a list: until it is read, pages wait for what it says of them.
+    /// Guard of a sitemap or feed: pages wait until its dates are known.
     _list: Option<OpenList>,
     /// Denial of each filter.
     enumeration: Option<Denial>,
@@ -64,9 +64,9 @@ impl FilteredUrl {
         }
     }
 
-    /// Asks both filters before the page is fetched; it is not where both deny it.
+    /// Runs both filters before the page is fetched; rejects the page if both deny it.
     pub(super) fn metadata(&mut self) -> Result<(), Rejection> {
-        // robots.txt announces lists, and filters judge pages.
+        // Sitemaps come from robots.txt; filters apply to pages only.
         if self.claimed.found_on == SITEMAP {
             return Ok(());
         }
@@ -91,7 +91,7 @@ impl FilteredUrl {
         }
     }
 
-    /// Evaluates a page that was fetched.
+    /// Evaluates a fetched page.
     pub(super) fn page(
         mut self,
         visitor: &PageVisitor,
@@ -101,16 +101,16 @@ impl FilteredUrl {
         if let Some((taken, are_sitemaps)) = self.list(visitor, answer) {
             let mut judged = PageResult::rejected(
                 self.claimed,
-                &Rejection::new(Step::Answer, "a sitemap or feed: its entries are found"),
+                &Rejection::new(Step::Answer, "a sitemap or feed, whose entries are visited"),
             );
             (judged.taken, judged.is_list) = (taken, true);
             judged.are_sitemaps = are_sitemaps;
             judged.record.loss = Some(Loss::List);
-            // Of one that is kept it would not be known which are sitemaps, nor what the dates are.
+            // A stored version would lack the kind of the entries and their dates.
             return judged;
         }
-        // What is called a sitemap may lie anywhere on its host and passes the filters; a page that
-        // is called so does not.
+        // Announced sitemaps may be anywhere on the host and bypass filters; ordinary pages may
+        // not.
         if self.claimed.found_on == SITEMAP
             && let Err(rejection) =
                 links::check(visitor.settings(), &self.url).and_then(|()| self.filtered())
@@ -126,7 +126,7 @@ impl FilteredUrl {
         let mut judged = if directives.is_indexable(now) {
             self.generate(visitor, &meta, &directives)
         } else {
-            let reason = format!("it is not to be indexed ({directives})");
+            let reason = format!("the page must not be indexed ({directives})");
             PageResult::rejected(
                 self.claimed.clone(),
                 &Rejection::new(Step::RobotsMeta, reason),
@@ -151,8 +151,8 @@ impl FilteredUrl {
             judged.taken.extend(link);
             judged.record.alias_of = alias_of;
         }
-        // Of what a header restricts, or a date ends, a 304 would not tell the end.
-        // One without words is read again, since a program for it may be there by then.
+        // A 304 would not reveal the end of restrictions by a header or a date. Pages without text
+        // are processed again because a converter may be available by then.
         let is_lasting = !judged.is_wordless()
             && directives.unavailable_after().is_none()
             && (directives.index() || meta_of_header(visitor, answer).index());
@@ -162,13 +162,13 @@ impl FilteredUrl {
         judged
     }
 
-    /// Notes why a page is not rendered that was to be.
+    /// Records the reason why a page was not rendered.
     pub(super) fn note_unrendered(&mut self, why: String) {
         self.resource.note_trouble(why);
         self.is_unrendered = true;
     }
 
-    /// Returns `true` if the answer is a page without a word.
+    /// Returns `true` if the response is a page without text.
     pub(super) fn is_empty(&mut self, answer: &PageResponse) -> bool {
         self.receive(answer);
         self.is_wordless()
@@ -179,7 +179,7 @@ impl FilteredUrl {
         page.is_some_and(|page| page.blocks.iter().all(|it| it.text.trim().is_empty()))
     }
 
-    /// Hands the answer to the filters' resource; returns the checksum of all it is judged by.
+    /// Passes the response to the filters; returns a checksum of everything evaluated.
     pub(super) fn receive(&mut self, answer: &PageResponse) -> String {
         let text = |name| answer.text(&name);
         let robots = header_meta(answer).for_everybody().directives;
@@ -208,9 +208,9 @@ impl FilteredUrl {
         meta
     }
 
-    /// Notes whether the page asks for a password, and where it did not before.
+    /// Records whether the page asks for a password, and whether it did so before.
     ///
-    /// Then a login may stand in its place: what is known of the page is not given up for that.
+    /// If not, a login may have replaced the page, so the existing description is kept.
     fn note_password(&self, record: &mut PageRecord) {
         let asks = self.resource.page_as_seen();
         let asks = asks.is_some_and(|page| page.asks_password);
@@ -242,11 +242,11 @@ impl FilteredUrl {
         }
         let filter = &visitor.settings().generation;
         let around = visitor.around(&visitor.generation_run);
-        // A copy: what this filter assigns must not reach the other one.
+        // The resource is cloned so that assignments of this filter do not affect the other one.
         let mut resource = self.resource.clone();
         filter.recall_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
-            // A filter that lets pages pass only denies what could not be made one.
+            // A filter for pages denies resources whose conversion failed.
             if let Some(trouble) = resource.troubles().first() {
                 return PageResult::without_words(self.claimed.clone(), trouble);
             }
@@ -283,7 +283,7 @@ impl FilteredUrl {
         PageResult::new(record)
     }
 
-    /// Returns the URL that the page says it is, if that is another one, and its rank.
+    /// Returns the canonical URL of the page if different, and the rank of the page's own URL.
     fn standing(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
         let page = self.resource.page_as_seen();
         let header = self
@@ -291,7 +291,7 @@ impl FilteredUrl {
             .received()
             .and_then(|it| it.canonical.as_deref());
         let canonical = canonical(page, header, &self.url);
-        // What a sitemap lists is as near as the sitemap itself.
+        // Entries have the same depth as their sitemap.
         let is_listed = self.claimed.depth == 0 && !self.claimed.found_on.is_empty();
         let preference = preference(page, canonical.as_ref(), &self.url, is_listed);
         let other = canonical.filter(|url| *url != self.url);
@@ -300,7 +300,7 @@ impl FilteredUrl {
         (url.filter(|url| *url != self.claimed.url), preference)
     }
 
-    /// Adds what is known beside the filter, and removes what may not be shown.
+    /// Adds data known outside the filter, and removes data that must not be shown.
     fn complete(
         &self,
         description: &mut ResourceDescription,
@@ -365,7 +365,7 @@ impl FilteredUrl {
     }
 }
 
-/// Runs the stage before a page is fetched; a page that comes again is not counted again.
+/// Runs the `MetaData` stage; retries are not counted again.
 fn metadata(
     filter: &Filter,
     resource: &mut Resource,
@@ -379,17 +379,17 @@ fn metadata(
     filter.metadata(resource, around)
 }
 
-/// Returns why a header of a 304 takes a page out of the index.
+/// Returns the rejection if a header of a 304 response excludes the page from the index.
 pub(super) fn refused_by_header(visitor: &PageVisitor, answer: &PageResponse) -> Option<Rejection> {
     let directives = meta_of_header(visitor, answer);
     let now = time(visitor.settings().clock.now_ms());
     (!directives.is_indexable(now)).then(|| {
-        let reason = format!("it is not to be indexed ({directives})");
+        let reason = format!("the page must not be indexed ({directives})");
         Rejection::new(Step::RobotsMeta, reason)
     })
 }
 
-/// Returns the checksum of all that a page is judged by, from that of its body.
+/// Returns a checksum of everything that affects the evaluation, including the body's checksum.
 fn content_hash(answer: &PageResponse, md5: &str) -> String {
     let mut hash = Md5::new();
     let headers = answer.content_type().into_iter();
@@ -400,7 +400,7 @@ fn content_hash(answer: &PageResponse, md5: &str) -> String {
         hash.update((header.len() as u64).to_le_bytes());
         hash.update(header);
     }
-    // No header has this length, so that what follows is not taken for one.
+    // No header has this length, so the rest cannot be mistaken for a header.
     hash.update(u64::MAX.to_le_bytes());
     hash.update(md5);
     let digest = hash.finalize();
@@ -420,7 +420,7 @@ fn header_meta(answer: &PageResponse) -> RobotsMeta {
 }
 
 trait KeepVersion {
-    /// Notes the version of a page, to ask for a newer one next time.
+    /// Stores the validators of a page for the next conditional request.
     fn keep_version(&mut self, answer: &PageResponse, hash: String);
 }
 

@@ -1,20 +1,20 @@
-//! Links that were judged already: menus stand on each page of a site.
+//! Cache of resolved links, because menus repeat on every page of a site.
 
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Links that are remembered in each of two generations.
+/// Maximum number of links in each of two generations.
 const MAX: usize = 4_096;
 
-/// Longest host and link that are remembered, in bytes.
+/// Maximum length of a cached host and link, in bytes.
 const MAX_BYTES: usize = 200;
 
-/// Memory of links and where they lead, for the time of a run.
+/// Cache of links and their targets during a run.
 ///
-/// A link that begins with a slash leads to the same URL from each page of its host, and
-/// what is decided about it does not change. Of more than 4,096, the oldest may be forgotten.
+/// A link that starts with a slash has the same target on every page of its host. If there are more
+/// than 4,096 links, the oldest may be dropped.
 #[derive(Debug, Default)]
 pub(super) struct KnownLinks {
     known: Mutex<LinkTable>,
@@ -27,7 +27,7 @@ struct LinkTable {
 }
 
 impl KnownLinks {
-    /// Returns the URL that a link leads to, if it may be visited; decides it the first time.
+    /// Returns the target URL of a link, if it may be visited; calls `decide` for unknown links.
     pub(super) fn of(
         &self,
         host: &str,
@@ -44,7 +44,7 @@ impl KnownLinks {
         if let Some(decided) = known.new.get(&key).or_else(|| known.old.get(&key)) {
             return decided.clone();
         }
-        // Others need not wait for the decision.
+        // The lock is released during the decision.
         drop(known);
         let decided = decide();
         self.known().insert(key, decided.clone());
@@ -52,7 +52,7 @@ impl KnownLinks {
     }
 
     fn known(&self) -> MutexGuard<'_, LinkTable> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_decided_once_for_each_host() {
+    fn link_is_decided_once_per_host() {
         let known = KnownLinks::default();
         let decided = |host: &str, link: &str, to: Option<&str>| {
             known.of(host, link, || to.map(str::to_owned))
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(decided("http://a", "/x", Some("2")).as_deref(), Some("1"));
         assert_eq!(decided("http://b", "/x", None), None);
         assert_eq!(decided("http://b", "/x", Some("2")), None);
-        // Where these lead depends on the page.
+        // The targets of these links depend on the page.
         for link in ["x", "?x", "#x", ""] {
             assert_eq!(decided("http://a", link, Some("1")).as_deref(), Some("1"));
             assert_eq!(decided("http://a", link, None), None, "{link}");

@@ -1,4 +1,4 @@
-//! Links, which become URLs to visit or are rejected with a reason.
+//! Resolution of links to URLs to visit, or to a rejection with a reason.
 
 use std::collections::HashMap;
 
@@ -16,22 +16,22 @@ use super::{
     settings::Settings, trap,
 };
 
-/// Value of `found_on` for a sitemap of robots.txt.
+/// Value of `found_on` for a sitemap listed in robots.txt.
 pub(super) const SITEMAP: &str = "robots.txt";
 
-/// Longest URL that is visited; `PostgreSQL` has a limit for keys.
+/// Maximum length of a visited URL, limited by the key size of `PostgreSQL`.
 pub(super) const MAX_URL_BYTES: usize = 2_000;
 
-/// Link that was accepted: its URL, and the steps to it.
+/// Accepted link: its URL and the number of steps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct AcceptedLink {
     pub(super) url: String,
-    /// 0 for what belongs to the page (frames, redirects, entries of sitemaps), else 1.
+    /// 0 for parts of the page (frames, redirects, sitemap entries), or else 1.
     pub(super) steps: u32,
 }
 
 impl AcceptedLink {
-    /// Returns it as it is kept for a visit that brings no page.
+    /// Returns the link in its stored form, for visits that return no page.
     pub(super) fn line(&self) -> String {
         format!("{} {}", self.steps, self.url)
     }
@@ -45,7 +45,7 @@ impl AcceptedLink {
 }
 
 impl Settings {
-    /// Asks for single pages again; fails with the first that is not to be visited.
+    /// Restricts the run to single pages; fails with the first page that must not be visited.
     pub(super) fn take_pages(&mut self, urls: Vec<Url>) -> Result<(), SiteRobotError> {
         for url in urls {
             let wrong = |reason: String| SiteRobotError::NotVisited {
@@ -53,7 +53,7 @@ impl Settings {
                 reason,
             };
             let page = normalise(url.clone()).map(|url| to_canonical_form(self, url));
-            let page = page.ok_or_else(|| wrong("it is no URL to fetch".to_owned()))?;
+            let page = page.ok_or_else(|| wrong("not a URL that can be fetched".to_owned()))?;
             check(self, &page).map_err(|rejection| wrong(rejection.to_string()))?;
             self.only.push(page);
         }
@@ -61,7 +61,7 @@ impl Settings {
     }
 }
 
-/// Returns the links of a page that the robot may follow.
+/// Returns the links of a page that the site robot may follow.
 pub(super) fn take(
     settings: &Settings,
     known: &KnownLinks,
@@ -84,21 +84,21 @@ pub(super) fn take(
     taken
 }
 
-/// Returns the URL of a link, if it may be visited as far as scope and traps go.
+/// Returns the URL of a link, if scope and trap limits allow a visit.
 pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<String> {
     let url = to_canonical_form(settings, resolve(base, link)?);
     check(settings, &url).ok()?;
     Some(url.into())
 }
 
-/// Returns the URL of a sitemap that another one names; it may lie anywhere on hosts in scope.
+/// Returns the URL of a sitemap listed by another one, anywhere on hosts in scope.
 pub(super) fn to_sitemap(settings: &Settings, base: &Url, link: &str) -> Option<String> {
     let url = to_canonical_form(settings, resolve(base, link)?);
     settings.scope.check_host(&url).ok()?;
     (url.as_str().len() <= MAX_URL_BYTES).then(|| url.into())
 }
 
-/// Returns a URL without its session's number, and on the host that stands for its like.
+/// Returns a URL without session id and tracking parameters, on the canonical host.
 pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     let is_alias = |alias: &&(Url, Url)| is_same_site(&url, &alias.0);
     if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
@@ -116,9 +116,9 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     url
 }
 
-/// Moves a URL to the site of another one; path and query stay.
+/// Moves a URL to the site of another URL, keeping path and query.
 pub fn move_to_site(url: &mut Url, site: &Url) {
-    // All are HTTP URLs, which have each of these.
+    // Both are HTTP URLs, so the setters cannot fail.
     let _ = url.set_scheme(site.scheme());
     let _ = url.set_host(site.host_str());
     let _ = url.set_port(site.port());
@@ -130,7 +130,7 @@ fn is_same_site(url: &Url, other: &Url) -> bool {
         && url.scheme() == other.scheme()
 }
 
-/// Turns `www123.example.com` into `www.example.com` (Sun 7.1 `smart-host-heuristics`).
+/// Replaces `www123.example.com` with `www.example.com` (Sun 7.1 `smart-host-heuristics`).
 pub(super) fn unite_hosts(url: &mut Url) {
     let first_and_rest = url.host_str().and_then(|host| host.split_once('.'));
     let Some((first, rest)) = first_and_rest else {
@@ -140,7 +140,7 @@ pub(super) fn unite_hosts(url: &mut Url) {
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && rest.contains('.') {
         let host = format!("www.{rest}");
-        // It was a host before, and is shorter now.
+        // The shortened host is still valid.
         let _ = url.set_host(Some(&host));
     }
 }
@@ -149,18 +149,18 @@ pub(super) fn unite_hosts(url: &mut Url) {
 pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     let length = url.as_str().len();
     if length > MAX_URL_BYTES {
-        let reason = format!("it has {length} bytes, more than {MAX_URL_BYTES}");
+        let reason = format!("the URL has {length} bytes, more than {MAX_URL_BYTES}");
         return Err(Rejection::new(Step::Url, reason));
     }
     settings.scope.check(url)?;
-    // Somebody asked for a starting point by its whole URL: it is no trap, whatever it looks like.
+    // A starting point was configured explicitly, so it is never treated as a trap.
     let is_start = settings.starts.iter().any(|start| start.url == *url);
     if is_start {
         return Ok(());
     }
-    // What a page links to is not read from this machine, whoever wrote the page.
+    // Links in pages must not make the site robot read local files.
     if url.scheme() == "file" {
-        let reason = "a file is read as a starting point only";
+        let reason = "files are read only as starting points";
         return Err(Rejection::new(Step::Scope, reason));
     }
     if let Some(effect) = effect(url) {
@@ -173,16 +173,16 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     }
 }
 
-/// Returns the year, to the day but for leap days.
+/// Returns the current year, accurate except around leap days.
 fn this_year(now_ms: i64) -> i32 {
     const YEAR_MS: i64 = 31_556_952_000;
     i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)
 }
 
-/// Returns the URLs of a page for the frontier; those that are too deep are left out.
+/// Returns the URLs of a page for the frontier, without those beyond the maximum depth.
 pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
-    // Most links stay on their host, whose name need not be parsed out of each.
+    // Most links stay on the same host, whose name is then known without parsing.
     let here = origin(&claimed.url);
     let host = |url: &str| match here {
         Some(here) if url.strip_prefix(here).is_some_and(is_path) => Some(claimed.host.clone()),
@@ -207,14 +207,14 @@ pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUr
     all
 }
 
-/// Returns each URL once, with the fewest steps.
+/// Removes duplicate URLs, keeping the smallest number of steps.
 pub(super) fn unique(mut taken: Vec<AcceptedLink>) -> Vec<AcceptedLink> {
     let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
     for link in &taken {
         let steps = nearest.entry(&link.url).or_insert(link.steps);
         *steps = link.steps.min(*steps);
     }
-    // The first of a URL is told of; the others find nothing left.
+    // The first occurrence of each URL is kept; later ones find no entry.
     let steps: Vec<Option<u32>> = taken.iter().map(|it| nearest.remove(&*it.url)).collect();
     let mut steps = steps.into_iter();
     taken.retain_mut(|link| {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_put_on_another_site() {
+    fn url_is_moved_to_another_site() {
         for (url, site, expected) in [
             (
                 "http://127.0.0.1:3000/a?b#c",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_take_turns_are_one() {
+    fn numbered_hosts_are_united() {
         for (host, expected) in [
             ("www123.example.com", "www.example.com"),
             ("www1.example.com:81", "www.example.com:81"),

@@ -1,4 +1,4 @@
-//! Sitemaps and feeds, whose entries are found.
+//! Sitemaps and feeds as sources of URLs.
 
 use time::{
     OffsetDateTime, UtcOffset,
@@ -16,13 +16,13 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Bytes of a sitemap after decompression.
+/// Maximum size of a decompressed sitemap, in bytes.
 const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
 
 impl FilteredUrl {
-    /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
+    /// Returns the entries of a sitemap or feed that is a starting point or was announced.
     ///
-    /// They come with whether they are sitemaps themselves.
+    /// The flag is `true` if the entries are sitemaps themselves.
     pub(super) fn list(
         &self,
         visitor: &PageVisitor,
@@ -33,13 +33,13 @@ impl FilteredUrl {
         if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
             return None;
         }
-        // The protocol allows 50 MB before compression (sitemaps.org); more may be an attempt to
-        // fill memory.
+        // The protocol allows 50 MB uncompressed (sitemaps.org); more may be an attempt to exhaust
+        // memory.
         let unzipped = is_gzip(&answer.body)
             .then(|| gunzip(&answer.body, MAX_SITEMAP_BYTES).ok())
             .flatten();
         let bytes = unzipped.as_deref().unwrap_or(&answer.body);
-        // Text with URLs in it is a list only where robots.txt calls it a sitemap.
+        // Plain text with URLs is a sitemap only if listed in robots.txt.
         let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
         let text = String::from_utf8_lossy(bytes);
         let (entries, are_sitemaps): (Vec<(String, ListedDates)>, _) = match Sitemap::read(&text) {
@@ -78,14 +78,14 @@ fn of_feed(entry: FeedEntry) -> (String, ListedDates) {
     let published = entry.published.as_deref().and_then(date);
     let modified = entry.last_modified.as_deref().and_then(date);
     let dates = ListedDates {
-        // Where a feed knows one date only, nobody has said that the page was changed.
+        // If the feed has a single date, the page was not necessarily modified.
         modified: modified.filter(|it| Some(it) != published.as_ref()),
         published,
     };
     (entry.url, dates)
 }
 
-/// Returns a date as pages write it; feeds write others too.
+/// Returns a date in the format used by pages, converting the format of RSS.
 fn date(text: &str) -> Option<String> {
     let text = text.trim();
     if Moment::read(text).is_some() {

@@ -1,68 +1,68 @@
-//! What a page without a description of this run means for heaven.
+//! Consequences for heaven of pages that a run did not describe.
 
 use url::Url;
 
 use robot_detection_store::store::{Loss, LostDescription};
 
-/// Fate of a description that a run has not made again.
+/// Fate of a description that a run has not renewed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// It stays as it is.
+    /// The description stays unchanged.
     Stays,
-    /// The page says that it is not to be shown.
+    /// The page requests not to be shown.
     Hidden,
-    /// It is removed; where there are many such, a person is asked first.
+    /// The description is removed; if there are many, the administrator must confirm.
     Goes,
-    /// It is removed, since another description stands for it.
+    /// The description is removed because another one represents the page.
     Replaced,
-    /// It is removed, and was hidden before.
+    /// The description is removed after having been hidden.
     Forgotten,
-    /// It stays, though the page does not answer.
+    /// The description stays although the page does not respond.
     Missing,
-    /// It stays, since a login may stand in the page's place.
+    /// The description stays because a login may have replaced the page.
     Doubtful,
 }
 
-/// Context that the fate of a page depends on.
+/// Context that determines the fate of a description.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossContext {
-    /// Run that has ended.
+    /// Id of the run that has ended.
     pub(super) run_id: i64,
-    /// Whether other pages of its host answer.
+    /// Whether other pages on the host respond.
     pub(super) host_answers: bool,
-    /// Whether it is deeper than the run went.
+    /// Whether the page is deeper than the depth limit of the run.
     pub(super) is_too_deep: bool,
-    /// Trust in the content that came in its place.
+    /// Trust in the content that replaced the page.
     pub(super) trust: ContentTrust,
 }
 
-/// Trust in the content that came in place of a page.
+/// Trust in content that replaced a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ContentTrust {
-    /// It is what it says, unless it asks for a password.
+    /// The content is trusted unless it asks for a password.
     AsSaid,
-    /// It is not trusted: it came in place of many pages.
+    /// The content is not trusted because it replaced many pages.
     InPlaceOfMany,
-    /// It is what it says: a person has accepted the run.
+    /// The content is trusted because an administrator accepted the run.
     Accepted,
 }
 
-/// New location of a page that moved, or is out of scope.
+/// New location of a page that moved or is out of scope.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NewLocation {
-    /// At a URL that the run has described.
+    /// A URL that the run has described.
     Described,
-    /// At one that asks for a login, did not answer, or may not be asked.
+    /// A URL that requires a login, did not respond, or must not be requested.
     Behind,
-    /// At one that has nothing to describe.
+    /// A URL without content to describe.
     Nowhere,
-    /// On a host that was not asked for, for the time being or by another name of the site.
+    /// A host out of scope, temporarily or under another name of the site.
     Away,
-    /// On a host that was not asked for, for good.
+    /// A host out of scope, permanently.
     AwayForGood,
 }
 
-/// Returns the fate of a lost description; `None` where it depends on its [`NewLocation`].
+/// Returns the fate of a lost description; `None` if it depends on the [`NewLocation`].
 pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate> {
     let is_met = lost.run_id == Some(beside.run_id);
     if !lost.is_shown {
@@ -85,8 +85,8 @@ pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate>
     }
     Some(match lost.loss? {
         Loss::Told => Fate::Hidden,
-        // One page that is refused was closed on purpose; a host that refuses all of them may
-        // refuse us.
+        // A single forbidden page was closed deliberately; a host that forbids all pages may be
+        // blocking the site robot.
         Loss::Forbidden if beside.host_answers => Fate::Hidden,
         Loss::Gone if beside.host_answers => Fate::Goes,
         Loss::Forbidden | Loss::Gone | Loss::Missing => Fate::Missing,
@@ -98,7 +98,7 @@ pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate>
     })
 }
 
-/// Returns the fate of a description whose page moved or is excluded by our own settings.
+/// Returns the fate of a description whose page moved or is excluded by our settings.
 pub(super) fn fate_of_moved(loss: Loss, elsewhere: NewLocation) -> Fate {
     match (loss, elsewhere) {
         (_, NewLocation::Described) => Fate::Replaced,
@@ -107,24 +107,24 @@ pub(super) fn fate_of_moved(loss: Loss, elsewhere: NewLocation) -> Fate {
     }
 }
 
-/// Returns why a run has not described a page, for people.
+/// Returns a human-readable reason why a run has not described a page.
 pub(super) fn reason<'l>(lost: &'l LostDescription, beside: &LossContext) -> &'l str {
     if lost.run_id == Some(beside.run_id) {
         let rest = lost.outcome.strip_prefix("not described: ");
         rest.unwrap_or(&lost.outcome)
     } else if beside.is_too_deep {
-        "it is deeper than the run goes"
+        "the page is beyond the depth limit"
     } else {
-        "nothing leads to it, and its server does not answer"
+        "no page links to it, and its server does not respond"
     }
 }
 
-/// Returns where a redirect led, as its outcome tells it.
+/// Returns the redirect target from an outcome text.
 pub(super) fn moved_to(outcome: &str) -> Option<&str> {
     Some(outcome.split_once(", moved to ")?.1)
 }
 
-/// Returns `true` if two URLs are of one site under two schemes, or with and without `www.`.
+/// Returns `true` if two URLs differ only in the scheme or the prefix `www.`.
 pub(super) fn are_one_site(one: &Url, other: &Url) -> bool {
     let name = |url: &Url| {
         let host = url.host_str().unwrap_or_default();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_says_of_itself_hides_it_and_what_is_silent_stays() {
+    fn explicit_refusals_hide_a_page_and_silence_keeps_it() {
         for (loss, alone, among_others) in [
             (Loss::Told, Fate::Hidden, Fate::Hidden),
             (Loss::Forbidden, Fate::Missing, Fate::Hidden),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_met_is_missing_unless_our_settings_leave_it_out() {
+    fn unvisited_page_is_missing_unless_excluded_by_settings() {
         let other = LossContext {
             run_id: 8,
             ..beside()
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn one_page_for_many_says_nothing_until_it_is_accepted() {
+    fn one_content_for_many_urls_is_doubtful_until_accepted() {
         let alike = LossContext {
             trust: ContentTrust::InPlaceOfMany,
             ..beside()
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_forgotten_only_when_it_is_gone() {
+    fn hidden_page_is_forgotten_only_when_gone() {
         let mut lost = lost(Some(Loss::Gone));
         lost.is_shown = false;
         assert_eq!(fate(&lost, &beside()), Some(Fate::Forgotten));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_goes_when_it_is_found_elsewhere_or_nowhere() {
+    fn moved_page_is_removed_if_found_elsewhere_or_nowhere() {
         use NewLocation::{Away, AwayForGood, Behind, Described, Nowhere};
         for (elsewhere, moved, excluded) in [
             (Described, Fate::Replaced, Fate::Replaced),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_has_two_schemes_and_may_have_www_before_it() {
+    fn scheme_and_www_do_not_distinguish_sites() {
         let are_one =
             |one: &str, other: &str| are_one_site(&one.parse().unwrap(), &other.parse().unwrap());
         assert!(are_one("http://example.com/a", "https://www.example.com/b"));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_tells_where_a_redirect_led() {
+    fn redirect_target_is_read_from_the_outcome() {
         let outcome = "not described: answer: status 301, moved to https://b.example/";
         assert_eq!(moved_to(outcome), Some("https://b.example/"));
         assert_eq!(moved_to("not described: answer: status 404"), None);

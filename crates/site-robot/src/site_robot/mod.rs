@@ -1,14 +1,13 @@
-//! Our own polite robot: enumerates a site and generates resource descriptions.
+//! The site robot: crawls a site politely and generates resource descriptions.
 //!
-//! A [`SiteRobot`] begins at its starting points and follows links, as deep as
-//! it is told, within the hosts and paths that were asked for. What it may visit
-//! is decided by scope, robots.txt and filters; what it describes by the
-//! generation filter, `X-Robots-Tag` and META tags. Its frontier is in the
-//! database: a run that was cut off goes on where it was, several instances share
-//! one, and the next run asks only for what has changed. What it brings is in force
-//! when it has ended. A page that says so (`noindex`, robots.txt, 410) is hidden then, one
-//! that is seen to be gone loses its description, one that does not answer keeps it;
-//! where much would go, or a login answers, the results are held back.
+//! A [`SiteRobot`] starts at its starting points and follows links up to a depth, within the
+//! configured hosts and paths. Scope, robots.txt and filters determine which pages it visits. The
+//! generation filter, `X-Robots-Tag` and META tags determine which pages it describes. Its frontier
+//! is in the database: an interrupted run resumes, several instances share one run, and the next
+//! run requests only changes. The results are published at the end of a run. A page that opts out
+//! (`noindex`, robots.txt, 410) is then hidden, a missing page loses its description, and a page
+//! that does not respond keeps it. If many pages would be removed, or a login responds, the results
+//! are held for review.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! The new location of pages that moved, or that our settings exclude.
+//! Search for the new location of pages that moved or are excluded by our settings.
 
 use url::Url;
 
@@ -13,7 +13,7 @@ use super::{
 };
 
 impl RunEnd<'_> {
-    /// Finds a page that moved by following its redirects.
+    /// Finds the new location of a moved page by following its redirects.
     pub(super) async fn follow_redirects(
         &self,
         lost: &LostDescription,
@@ -30,7 +30,7 @@ impl RunEnd<'_> {
         Ok(match end {
             RedirectEnd::Unmet(to) => {
                 let urls = (Url::parse(&lost.url), Url::parse(&to));
-                // Only these say that the page will not come back (RFC 9110 §15.4.2 and §15.4.9).
+                // Only these statuses are permanent (RFC 9110 §15.4.2 and §15.4.9).
                 let is_lasting = matches!(lost.status, Some(301 | 308));
                 let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
                 match urls {
@@ -58,8 +58,8 @@ impl RunEnd<'_> {
         })
     }
 
-    /// Looks for a page that our settings exclude below a starting point: the site may have
-    /// another scheme, another name, or be asked at another place now.
+    /// Looks for an excluded page below a starting point, because the scheme, name or address of
+    /// the site may have changed.
     pub(super) async fn find_at_starting_point(
         &self,
         lost: &LostDescription,

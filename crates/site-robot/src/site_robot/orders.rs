@@ -7,7 +7,7 @@ use robot_detection_store::store::RunCommand;
 use super::{RobotState, SiteRobotError, has_ended, run_loop::RunLoop};
 
 impl RunLoop {
-    /// Obeys a command of the handle, and passes it on to the other instances.
+    /// Executes a command from the handle and passes it on to the other instances.
     pub(super) async fn order(
         &mut self,
         changed: Result<(), watch::error::RecvError>,
@@ -36,7 +36,7 @@ impl RunLoop {
         });
     }
 
-    /// Renews the lease of this instance, and reads the command of others.
+    /// Renews the lease of this instance and reads commands from other instances.
     pub(super) async fn heartbeat(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
         let (frontier, site, run_id) = (settings.frontier(), &settings.site, self.run.run_id);
@@ -44,7 +44,7 @@ impl RunLoop {
         frontier
             .heartbeat(site, run_id, &settings.instance, now_ms)
             .await?;
-        // Who was killed has given nothing back, and its lease goes on for a while.
+        // A killed process released nothing, and its lease has not expired yet.
         for other in frontier
             .other_holders(site, run_id, &settings.instance)
             .await?
@@ -63,7 +63,7 @@ impl RunLoop {
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
             Some(_) => self.tell(|_| {}),
-            // Another instance has ended the run, or somebody gave it up.
+            // Another instance has ended the run, or the run was abandoned.
             None => self.is_over = true,
         }
         Ok(())

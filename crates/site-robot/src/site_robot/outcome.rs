@@ -1,4 +1,4 @@
-//! The meaning of an answer, before its body is read.
+//! Meaning of a response, determined before its body is read.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,59 +6,59 @@ use robot_detection_store::store::{ClaimedUrl, Loss};
 
 use super::source::{PageResponse, SourceError};
 
-/// Longest time that a server may ask us to wait.
+/// Maximum pause that a server may request.
 const MAX_HOLD: Duration = Duration::from_mins(10);
 
-/// Meaning of an answer.
+/// Meaning of a server's response for the visited URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum AnswerMeaning {
-    /// A page, to be read.
+    /// A page to be processed.
     Page,
-    /// The page is as it was.
+    /// The page is unchanged.
     Unmodified,
-    /// The page is elsewhere.
+    /// The page has moved.
     Moved(String),
-    /// There is nothing to describe.
+    /// The URL has no page to describe.
     Gone {
-        /// Reason.
+        /// Reason why there is nothing to describe.
         reason: String,
-        /// Loss of the description that follows.
+        /// Consequence for an existing description of the page.
         loss: Loss,
     },
-    /// There may be something later.
+    /// The URL has no page now, but may have one later.
     Passing {
-        /// Reason why there is nothing now.
+        /// Reason why there is no page now.
         reason: String,
-        /// Time that the server asks us to wait.
+        /// Pause that the server requests before the next attempt.
         hold: Option<Duration>,
     },
 }
 
-/// Returns the meaning of an answer, by its status.
+/// Returns the meaning of a response by its status.
 pub(super) fn meaning(answer: &PageResponse, was_conditional: bool, now_ms: i64) -> AnswerMeaning {
     let status = answer.status;
     match status {
         200 | 203 => match unknown_coding(answer) {
             None => AnswerMeaning::Page,
             Some(coding) => gone(
-                format!("nobody asked for the coding {coding}"),
+                format!("unsupported content coding {coding}"),
                 Loss::Missing,
             ),
         },
-        // A 304 that was not asked for brings no page: it counts as any other status.
+        // A 304 to an unconditional request contains no page and counts as any other status.
         304 if was_conditional => AnswerMeaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {
             Some(location) => AnswerMeaning::Moved(location),
             None => gone(
-                format!("the answer {status} names no place to go to"),
+                format!("status {status} without a redirect target"),
                 Loss::Missing,
             ),
         },
-        // Statuses that say of themselves that they pass: too early (RFC 8470 §5.2), too many
-        // requests (RFC 6585 §4), and faults of the server.
+        // Temporary statuses: too early (RFC 8470 §5.2), too many requests (RFC 6585 §4), and
+        // server errors.
         408 | 425 | 429 | 500..=599 => AnswerMeaning::Passing {
             reason: format!("status {status}"),
-            // A run has to end, whatever a server asks for.
+            // A run must end, regardless of the pause that a server requests.
             hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
         },
         _ => gone(format!("status {status}"), loss_of(status)),
@@ -69,39 +69,39 @@ fn gone(reason: String, loss: Loss) -> AnswerMeaning {
     AnswerMeaning::Gone { reason, loss }
 }
 
-/// Returns the loss that follows from a status without a page.
+/// Returns the loss that results from a status without a page.
 fn loss_of(status: u16) -> Loss {
     match status {
         401 | 407 => Loss::Locked,
         403 => Loss::Forbidden,
-        // 451 too is said of the page itself (RFC 7725).
+        // 451 also refers to the page itself (RFC 7725).
         410 | 451 => Loss::Told,
         _ => Loss::Gone,
     }
 }
 
-/// Returns the coding of a body that was not decompressed.
+/// Returns the content coding of a body that was not decompressed.
 fn unknown_coding(answer: &PageResponse) -> Option<String> {
     let coding = answer.text(&http::header::CONTENT_ENCODING)?;
     let shown: String = coding.chars().take(50).collect();
     (!coding.eq_ignore_ascii_case("identity")).then(|| shown.escape_debug().to_string())
 }
 
-/// Returns the meaning of a request without an answer.
+/// Returns the meaning of a request without a response.
 pub(super) fn meaning_of_error(error: &SourceError) -> AnswerMeaning {
     let reason = error.to_string();
     if error.is_temporary() {
         return AnswerMeaning::Passing { reason, hold: None };
     }
     match error {
-        // Our own limit leaves it out.
+        // The page is excluded by our own limit.
         SourceError::TooLarge { .. } => gone(reason, Loss::Excluded),
         SourceError::Login { .. } | SourceError::Locked { .. } => gone(reason, Loss::Locked),
         _ => gone(reason, Loss::Missing),
     }
 }
 
-/// Returns when a page that failed is tried again; nothing when it has had its chances.
+/// Returns the time of the next attempt for a failed page, or `None` if no attempts are left.
 pub(super) fn retry_ms(
     claimed: &ClaimedUrl,
     (retries, delay): (u32, Duration),
@@ -111,14 +111,14 @@ pub(super) fn retry_ms(
     if claimed.attempts >= retries {
         return None;
     }
-    // Each pause is four times the last, so that a server in trouble is left alone for longer.
+    // Each pause is four times the previous one, to relieve a server in trouble.
     let factor = 4_u32.saturating_pow(claimed.attempts);
     let pause = delay.saturating_mul(factor);
     let pause = pause.max(hold.unwrap_or_default()).min(MAX_HOLD);
     Some(now_ms.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)))
 }
 
-/// Returns a moment as others take it.
+/// Converts milliseconds since 1970 to a system time.
 pub(super) fn time(now_ms: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(now_ms).unwrap_or(0))
 }
@@ -130,7 +130,7 @@ mod tests {
     const DELAY: Duration = Duration::from_secs(5);
 
     #[test]
-    fn each_pause_is_four_times_the_last() {
+    fn each_pause_is_four_times_the_previous_one() {
         let mut claimed = ClaimedUrl::new("http://a/", "a:80");
         let mut pauses = Vec::new();
         while let Some(due_ms) = retry_ms(&claimed, (5, DELAY), None, 1_000) {

@@ -1,4 +1,4 @@
-//! What comes of a page.
+//! Result of processing a page.
 
 use crate::document::Page;
 use crate::filter::Resource;
@@ -6,26 +6,26 @@ use robot_detection_store::store::{ClaimedUrl, DescriptionChange, PageRecord};
 
 use super::{Rejection, Step, links::AcceptedLink};
 
-/// How the reason begins of a page that has no words to describe it by.
-pub(super) const WITHOUT_WORDS: &str = "it has no words: ";
+/// Start of the reason for pages without text.
+pub(super) const WITHOUT_WORDS: &str = "the page has no text: ";
 
-/// Why a page has none, where no program failed.
+/// Reason why a page has no text if no program failed.
 pub(super) const MADE_LATER: &str =
-    "scripts may make them, which are not run (site_robot.render = \"empty\" runs them)";
+    "scripts may generate it, but are not run (set site_robot.render = \"empty\")";
 
-/// Why a page has none whose scripts were run.
-pub(super) const NOT_MADE: &str = "its scripts made none";
+/// Reason why a page has no text after running its scripts.
+pub(super) const NOT_MADE: &str = "its scripts generated none";
 
-/// Result of a page.
+/// Result of processing a page.
 #[derive(Debug)]
 pub(super) struct PageResult {
     pub(super) record: PageRecord,
     pub(super) taken: Vec<AcceptedLink>,
-    /// Whether those are sitemaps, which an index names as robots.txt would.
+    /// Whether the links are sitemaps listed in a sitemap index.
     pub(super) are_sitemaps: bool,
-    /// Whether it is a sitemap or a feed, which nobody wants described.
+    /// Whether the page is a sitemap or a feed, which needs no description.
     pub(super) is_list: bool,
-    /// Fingerprint of its appearance, if others may look the same.
+    /// Fingerprint of the page's appearance, if other pages may look the same.
     pub(super) look: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl PageResult {
         }
     }
 
-    /// A page without a description; the one that it has is withdrawn when the run is published.
+    /// Creates the result of a rejected page; an existing description is withdrawn on publication.
     pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
         let mut record = PageRecord::new(claimed, format!("not described: {rejection}"));
         record.description = DescriptionChange::Withdraw;
@@ -52,15 +52,15 @@ impl PageResult {
         Self::new(record)
     }
 
-    /// A page that has no words to describe it by, for this reason.
+    /// Creates the result of a page without text, with the reason.
     pub(super) fn without_words(claimed: ClaimedUrl, why: &str) -> Self {
         let rejection = Rejection::new(Step::Generate, format!("{WITHOUT_WORDS}{why}"));
         Self::rejected(claimed, &rejection)
     }
 }
 
-/// Returns `true` if a page has no words where there should be some: it was made of a document, or
-/// scripts are to write it.
+/// Returns `true` if a page lacks text that it should have: it was converted from a document or
+/// contains scripts.
 pub(super) fn lacks_words(page: &Page, resource: &Resource) -> bool {
     let says_something = page
         .blocks

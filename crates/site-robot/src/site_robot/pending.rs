@@ -1,4 +1,4 @@
-//! Visits that have ended and wait to be recorded, many in one transaction.
+//! Queue of finished visits, recorded in batches.
 
 use std::sync::Arc;
 
@@ -6,50 +6,48 @@ use robot_detection_store::store::{PageRecord, RunCommand, RunCounts, RunKey};
 
 use super::run_loop::{LOW, RunLoop, TaskResult};
 
-/// Pages that are recorded at once, where they come within [`PAUSE_MS`].
+/// Number of pages recorded in one transaction, if they finish within [`PAUSE_MS`].
 const BATCH: usize = 32;
 
-/// Pages that have been visited and are not recorded, at most: so many come while a disk takes in the
-/// database's log. Who goes on where we were killed fetches them again.
+/// Maximum number of visited but unrecorded pages: enough for the time of a disk sync. After a
+/// crash, these pages are fetched again.
 pub(super) const MAX_UNRECORDED: usize = 8 * BATCH;
 
-/// Bytes of pages that wait at most: what is described of large ones takes memory.
+/// Maximum total size of waiting pages, in bytes, to limit the memory of their descriptions.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Longest time for which a page waits for others to be recorded with it.
+/// Maximum time for which a page waits to be recorded with others.
 const PAUSE_MS: i64 = 50;
 
-/// Visits that have ended and wait to be recorded.
+/// Finished visits that wait to be recorded.
 ///
-/// What a transaction costs is shared by the pages in it. So they wait for each other, though not for
-/// long.
+/// Pages wait briefly for each other to share the cost of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pages: Vec<PageRecord>,
     counts: RunCounts,
-    /// When the first of the pages came.
+    /// Time at which the first of the pages arrived.
     since_ms: Option<i64>,
 }
 
 impl Pending {
-    /// Adds a page.
+    /// Adds a page that is still to be stored.
     pub(super) fn push(&mut self, page: PageRecord, counts: &RunCounts, now_ms: i64) {
         self.pages.push(page);
         self.counts.add(counts);
         self.since_ms.get_or_insert(now_ms);
     }
 
-    /// Makes the pages due: the time has passed, whatever a clock that was set says.
+    /// Makes the pages due regardless of the clock, which may have been set back.
     pub(super) fn hurry(&mut self) {
         self.since_ms = self.since_ms.map(|_| i64::MIN);
     }
 
-    /// Adds to the counts.
     pub(super) fn count(&mut self, counts: &RunCounts) {
         self.counts.add(counts);
     }
 
-    /// Returns all that waits, and starts anew.
+    /// Returns everything that waits and resets the queue.
     pub(super) fn take(&mut self) -> (Vec<PageRecord>, RunCounts) {
         self.since_ms = None;
         (
@@ -62,7 +60,7 @@ impl Pending {
         self.pages.is_empty() && self.counts == RunCounts::default()
     }
 
-    /// Returns `true` if there is no room for more.
+    /// Returns `true` if there is no room for more pages.
     pub(super) fn is_full(&self) -> bool {
         self.counts.bytes >= MAX_BYTES
     }
@@ -73,14 +71,14 @@ impl Pending {
         self.pages.len() >= BATCH || self.is_full() || is_late()
     }
 
-    /// Returns when the first page will have waited for long enough.
+    /// Returns the time at which the first page becomes due.
     pub(super) fn due_ms(&self) -> Option<i64> {
         Some(self.since_ms?.saturating_add(PAUSE_MS))
     }
 }
 
 impl RunLoop {
-    /// Records what has come since the last time, while nothing else is being recorded.
+    /// Records the waiting pages, unless a recording is in progress.
     pub(super) fn record(&mut self) {
         if self.is_recording || self.pending.is_empty() || !self.is_record_due() {
             return;
@@ -110,9 +108,9 @@ impl RunLoop {
         self.work_beside(recording);
     }
 
-    /// Returns `true` if what has come is to be recorded, or more may come to be recorded with it.
+    /// Returns `true` if the waiting pages should be recorded now instead of waiting for more.
     fn is_record_due(&self) -> bool {
-        // What was found is wanted where little waits; nobody knows what comes of a pause.
+        // A short queue needs new links, and nothing may be lost before a pause or stop.
         let is_short = self.hosts.queued() < LOW && !self.is_taking;
         let is_wanted = is_short || self.wanted != RunCommand::Run || self.is_over;
         is_wanted || self.active == 0 || self.pending.is_due(self.now_ms())
@@ -130,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_wait_for_each_other_and_not_for_long() {
+    fn pages_wait_briefly_for_each_other() {
         let (mut pending, counts) = (Pending::default(), RunCounts::default());
         assert!(pending.is_empty() && !pending.is_due(i64::MAX));
         pending.push(page(0), &counts, 1_000);
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_counted_is_recorded_too() {
+    fn counts_without_pages_are_recorded() {
         let mut pending = Pending::default();
         let counts = RunCounts {
             found: 3,

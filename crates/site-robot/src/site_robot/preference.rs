@@ -1,15 +1,15 @@
-//! Which of the URLs of one page stands for it.
+//! Selection of the URL that represents a page with several URLs.
 
 use url::Url;
 
 use crate::document::{Page, resolve};
 
-/// Parameters that name a language.
+/// Query parameters that specify a language.
 const LANGUAGE_PARAMETERS: [&str; 4] = ["hl", "lang", "language", "locale"];
 
-/// Returns the URL that a page, or a `Link` header of its answer, names as its canonical one.
+/// Returns the canonical URL of a page, from the page or a `Link` header.
 ///
-/// One that sends a page to the start of its site is a slip that many sites make, and none.
+/// A canonical URL of `/` on any other page is a common mistake and is ignored.
 pub fn canonical(page: Option<&Page>, header: Option<&str>, own: &Url) -> Option<Url> {
     let of_page = || {
         let page = page?;
@@ -24,8 +24,8 @@ pub fn canonical(page: Option<&Page>, header: Option<&str>, own: &Url) -> Option
 
 /// Returns the rank of a URL among those with the same content; the lowest is the best.
 ///
-/// What the page names as canonical goes first, then what `hreflang` or the URL says is in the
-/// page's language, what says nothing, and what says another one; of each, what a sitemap lists.
+/// The canonical URL comes first, then URLs marked with the page's language, unmarked URLs, and
+/// those of other languages. Within each class, URLs listed in a sitemap come first.
 pub(super) fn preference(
     page: Option<&Page>,
     canonical: Option<&Url>,
@@ -41,7 +41,7 @@ pub(super) fn preference(
     class * 2 + u8::from(!is_listed)
 }
 
-/// Returns -1 for a URL that says it is in the page's language, 1 for another one, else 0.
+/// Returns -1 if the URL is marked with the page's language, 1 for another language, or else 0.
 fn by_language(page: &Page, own: &Url) -> i8 {
     let Some(language) = page.language.as_deref().map(primary) else {
         return 0;
@@ -79,7 +79,7 @@ fn marks(url: &Url) -> Vec<String> {
         .collect()
 }
 
-/// Returns `true` for two letters, with or without a region behind them.
+/// Returns `true` for two letters with an optional region.
 fn is_language(part: &str) -> bool {
     let is_short = |part: &str, longest: usize| {
         (2..=longest).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_canonical_url_goes_first_then_that_of_the_language() {
+    fn canonical_url_ranks_first_then_the_language() {
         let html = "<html lang=en-GB><link rel=canonical href=/p>";
         assert_eq!(rank(html, "https://a.example/p"), 0);
         assert_eq!(rank(html, "https://a.example/en/p"), 4);
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sitemap_lists_goes_before_the_rest_of_its_like() {
+    fn listed_url_ranks_before_unlisted_url() {
         let own: Url = "https://a.example/p".parse().unwrap();
         assert!(preference(None, None, &own, true) < preference(None, None, &own, false));
     }
 
     #[test]
-    fn a_canonical_url_that_is_the_start_of_the_site_is_a_slip() {
+    fn canonical_url_of_the_front_page_is_ignored() {
         let page = Page::read("<link rel=canonical href=/>");
         let at = |url: &str| canonical(Some(&page), None, &url.parse().unwrap());
         assert_eq!(at("https://a.example/p"), None);

@@ -1,4 +1,4 @@
-//! Servers that describe their own pages (Sun 7.1 `enable-rdm-probe`).
+//! Probing of servers for their own descriptions (Sun 7.1 `enable-rdm-probe`).
 
 use std::collections::HashMap;
 
@@ -19,14 +19,14 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Where a server may have its descriptions: as a resource description server, or as robot heaven.
+/// Paths of descriptions on a server: resource description server, or robot heaven.
 const PLACES: [&str; 2] = ["/rd.soif", "/robot-heaven/rd.soif"];
 
-/// Descriptions of one server that are taken.
+/// Maximum number of descriptions accepted from one server.
 const MAX_DESCRIPTIONS: usize = 50_000;
 
 impl PageVisitor {
-    /// Asks a server for its descriptions; returns the URLs that they are of.
+    /// Requests a server's descriptions; returns the URLs of the described pages.
     pub(super) async fn probe(&self, host: &Url, rules: &HostRules) -> Vec<FoundUrl> {
         for place in PLACES {
             let Ok(url) = host.join(place) else {
@@ -50,7 +50,7 @@ impl PageVisitor {
         Vec::new()
     }
 
-    /// Returns the result of a URL whose server describes its pages itself; nothing for others.
+    /// Returns the result for a URL on a server with its own descriptions; `None` on other servers.
     pub(super) fn described_by_server(&self, claimed: &ClaimedUrl) -> Option<FinishedVisit> {
         let mut hosts = self.described.hosts();
         let of_host = hosts.get_mut(&claimed.host)?;
@@ -69,15 +69,15 @@ impl PageVisitor {
         } else {
             rejected(
                 claimed,
-                "its server describes its pages itself, and not this one",
+                "its server provides descriptions, but not of this page",
             )
         };
-        // The server has answered, if not for this URL.
+        // The server has responded, although not for this URL.
         visited.record.status = Some(200);
         Some(visited)
     }
 
-    /// Reads descriptions of pages that a run may visit on that host.
+    /// Reads descriptions of pages on the host that the run may visit.
     fn descriptions_of(
         &self,
         host: &Url,

@@ -1,8 +1,7 @@
-//! Identity of processes, to find out whether a holder was killed and cannot release.
+//! Identity of processes, to detect holders that were killed without releasing their claims.
 //!
-//! A process is known by the machine that it runs on, its number there, and when
-//! it began, as Linux tells them. Elsewhere nothing is known of other processes,
-//! and leases end by their time alone.
+//! A process is identified by its machine, process id and start time, available on Linux. On other
+//! systems nothing is known about other processes, and leases end by expiry only.
 
 use std::{
     fmt, fs,
@@ -11,20 +10,20 @@ use std::{
 
 use md5::{Digest as _, Md5};
 
-/// Bytes of a digest that stand for a machine.
+/// Number of bytes of a machine's digest.
 const PLACE_BYTES: usize = 8;
 
 /// Process on a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Process {
-    /// Place that a process must share with us, so that we can see whether it has ended.
+    /// Place shared by processes that can see each other.
     place: String,
     pid: u32,
-    /// When it began, in ticks since the machine did.
+    /// Start time in ticks since boot.
     began: u64,
 }
 
-/// Returns a name for a holder in this process; no other holder has it.
+/// Returns a unique name for a holder in this process.
 pub fn holder_name() -> String {
     let random = RandomState::new().hash_one(std::process::id());
     match place() {
@@ -35,8 +34,7 @@ pub fn holder_name() -> String {
 
 /// Returns `true` if the process of a holder is known to have ended.
 ///
-/// Of one on another machine, in another container or of another user nothing
-/// is known.
+/// Nothing is known about processes on another machine, in another container or of another user.
 pub fn has_ended(holder: &str) -> bool {
     let (Some(process), Some(place)) = (Process::of(holder), place()) else {
         return false;
@@ -51,19 +49,18 @@ fn named(place: String, pid: u32, random: u64) -> String {
     }
 }
 
-/// Returns a digest that processes share if they see each other: boot, name space, user.
+/// Returns a digest shared by processes that see each other: boot, PID namespace, user.
 fn place() -> Option<String> {
     let pid = fs::read_link("/proc/self").ok()?;
     if pid.to_str()? != std::process::id().to_string() {
         return None;
     }
     let mut digest = Md5::new();
-    // Numbers of processes are those of one boot and one name space: elsewhere they mean
-    // others.
+    // Process ids are only valid within one boot and one PID namespace.
     digest.update(fs::read("/proc/sys/kernel/random/boot_id").ok()?);
     let space = fs::read_link("/proc/self/ns/pid").ok()?;
     digest.update(space.as_os_str().as_encoded_bytes());
-    // Processes of others may be hidden, which is not to have ended.
+    // Processes of other users may be hidden, which does not mean that they have ended.
     digest.update(user(&fs::read_to_string("/proc/self/status").ok()?)?);
     let digest = digest.finalize();
     Some(hex::encode(digest.get(..PLACE_BYTES)?))
@@ -73,17 +70,17 @@ fn user(status: &str) -> Option<&str> {
     status.lines().find(|line| line.starts_with("Uid:"))
 }
 
-/// Returns when a process began, unless it has ended.
+/// Returns the start time of a process, unless it has ended.
 fn began(pid: u32) -> Option<u64> {
     began_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads `/proc/PID/stat`: behind the name come the state and, 19 fields on, the beginning.
+/// Parses `/proc/PID/stat`: the name is followed by the state and, 19 fields later, the start time.
 fn began_in(stat: &str) -> Option<u64> {
-    // The name of a program may hold parentheses and spaces: the last one ends it (proc(5)).
+    // The program name may contain parentheses and spaces; the last parenthesis ends it (proc(5)).
     let (_, behind) = stat.rsplit_once(')')?;
     let mut fields = behind.split_ascii_whitespace();
-    // One that nobody has asked for its end is over all the same.
+    // A zombie has ended even if its parent has not reaped it.
     let is_over = matches!(fields.next()?, "Z" | "X" | "x");
     let began = fields.nth(18)?.parse().ok()?;
     (!is_over).then_some(began)
@@ -112,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_of_which_nothing_is_known_may_go_on() {
+    fn unknown_process_counts_as_running() {
         assert!(!has_ended(&holder_name()));
         assert_ne!(holder_name(), holder_name());
         for holder in [
@@ -129,7 +126,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_process_that_was_killed_has_ended() {
+    fn killed_process_has_ended() {
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()
@@ -143,12 +140,12 @@ mod tests {
         other.place.insert(0, 'x');
         assert!(
             !has_ended(&format!("{other}-1")),
-            "it is on another machine"
+            "the holder is on another machine"
         );
     }
 
     #[test]
-    fn another_process_may_have_its_number_by_now() {
+    fn reused_process_id_is_detected() {
         let stat = |state: &str, began: u64| {
             let zeros = "0 ".repeat(18);
             format!("7 (a (b) c) {state} {zeros}{began} 1 2 3\n")

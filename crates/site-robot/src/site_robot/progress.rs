@@ -1,4 +1,4 @@
-//! Progress of a run, and its summary.
+//! Progress and summary of a run.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,96 +6,96 @@ use serde::{Deserialize, Serialize};
 
 use robot_detection_store::store::{RunCounts, RunState, StoredRun};
 
-/// Hosts whose progress is reported.
+/// Maximum number of hosts with progress data.
 const MAX_HOSTS: usize = 100;
 
 robot_detection_layer::words! {
-    /// State of the robot.
+    /// State of the site robot.
     #[derive(Default, Deserialize, Serialize)]
     #[non_exhaustive]
     pub enum RobotState {
-        /// Nothing.
+        /// The robot is not running.
         #[default]
         Idle = "idle",
-        /// It visits pages.
+        /// The robot is visiting pages.
         Running = "running",
-        /// It waits to be resumed.
+        /// The robot is paused until resumed.
         Paused = "paused",
-        /// It finishes what it has begun.
+        /// The robot is finishing its current visits.
         Stopping = "stopping",
     }
 }
 
-/// Progress of a run; the counts are those of this instance since it began or resumed.
+/// Progress of a run; the counts are those of this instance since it started or resumed.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
     /// State of the robot.
     pub state: RobotState,
-    /// Number of the run; 0 before the first.
+    /// Id of the run; 0 before the first run.
     pub run_id: i64,
-    /// Whether the run goes on that was cut off.
+    /// Whether the run resumes an interrupted one.
     pub is_resumed: bool,
-    /// When this instance began.
+    /// Time at which this instance started.
     pub started_ms: i64,
-    /// When this was reported.
+    /// Time of this report, in milliseconds since 1970.
     pub now_ms: i64,
-    /// Counts.
+    /// Counts of URLs, bytes and resource descriptions in the run.
     pub counts: RunCounts,
-    /// URLs that wait in memory; more may in the database.
+    /// Number of URLs waiting in memory; more may be in the database.
     pub waiting: usize,
-    /// Pages that are being fetched or worked on.
+    /// Number of pages being fetched or processed.
     pub active: usize,
-    /// The last URL that was visited.
+    /// URL of the last visit.
     pub last_url: String,
-    /// Its outcome.
+    /// Outcome of the last visit.
     pub last_outcome: String,
-    /// Hosts, the first 100.
+    /// Progress by host, for the first 100 hosts.
     pub hosts: BTreeMap<String, HostProgress>,
 }
 
-/// Progress on one host.
+/// Progress of the run on one host.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostProgress {
-    /// Answers received.
+    /// Number of responses received from the host.
     pub fetched: u64,
-    /// URLs that failed in the end.
+    /// Number of URLs that finally failed.
     pub failed: u64,
-    /// Bytes of bodies.
+    /// Total size of the bodies in bytes.
     pub bytes: u64,
 }
 
-/// Summary of a run.
+/// Summary of a finished run of the site robot.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// Name of the site.
     pub site: String,
-    /// Number of the run.
+    /// Id of the run.
     pub run_id: i64,
-    /// Finished; or running, when this instance was stopped before the end.
+    /// State of the run: finished, or running if this instance was stopped before the end.
     pub state: RunState,
-    /// Whether the run goes on that was cut off.
+    /// Whether the run resumed an interrupted one.
     pub is_resumed: bool,
-    /// Counts of the run, by all instances and since it began.
+    /// Counts of the complete run, across all instances.
     pub counts: RunCounts,
-    /// Time that this instance took.
+    /// Time that this instance spent on the run.
     pub elapsed: Duration,
-    /// Starting points with their outcomes, where none of them brought anything, and those
-    /// whose server did not answer.
+    /// Starting points with their outcomes: all if none succeeded, or else those that did not
+    /// respond.
     pub failed_starts: Vec<(String, String)>,
-    /// Other starting points that are not described, each with the reason.
+    /// Other starting points without a description, each with the reason.
     #[serde(default)]
     pub undescribed_starts: Vec<(String, String)>,
-    /// Why its results are held back, where they are.
+    /// Reason why the results are held for review, if they are.
     pub held: Option<String>,
-    /// Pages without words, the first 1,000, which are not described, each with the reason.
+    /// Pages without text, which are not described, each with the reason; the first 1,000.
     #[serde(default)]
     pub without_words: Vec<(String, String)>,
-    /// Pages of heaven that do not answer, and stay.
+    /// Number of pages in heaven that do not respond but stay.
     pub missing: u64,
-    /// Pages of heaven.
+    /// Number of pages in robot heaven.
     pub shown: u64,
 }
 
@@ -117,21 +117,21 @@ impl Summary {
         }
     }
 
-    /// Returns `true` if the run came to its end, its results are in force, and the site answered.
+    /// Returns `true` if the run finished, its results are published, and the site responded.
     pub fn is_good(&self) -> bool {
         let is_finished = self.state == RunState::Finished;
         is_finished && self.failed_starts.is_empty() && !is_large_share(self.missing, self.shown)
     }
 }
 
-/// Returns `true` for more than ten of a heaven's pages that are more than a fifth of them.
+/// Returns `true` for more than ten pages that are also more than a fifth of the total.
 pub fn is_large_share(pages: u64, of: u64) -> bool {
-    // Of a small site a few pages are a large share, and go on any day.
+    // On a small site a few pages are a large share and may disappear on any day.
     pages > 10 && pages.saturating_mul(5) > of
 }
 
 impl Progress {
-    /// Returns answers a second since this instance began.
+    /// Returns the number of responses per second since this instance started.
     pub fn rate(&self) -> f64 {
         let elapsed_ms = u32::try_from(self.now_ms - self.started_ms).unwrap_or(0);
         if elapsed_ms == 0 {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_answers_a_second() {
+    fn rate_is_responses_per_second() {
         let mut progress = Progress {
             started_ms: 1_000,
             now_ms: 1_000,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_told_in_bounded_number() {
+    fn number_of_reported_hosts_is_limited() {
         let mut progress = Progress::default();
         let counts = RunCounts {
             fetched: 1,

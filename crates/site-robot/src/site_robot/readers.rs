@@ -1,4 +1,4 @@
-//! Threads that read large pages.
+//! Threads that process large pages.
 
 use std::{
     collections::VecDeque,
@@ -17,20 +17,19 @@ use super::SiteRobotError;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads that read large pages, for the time of a run; a small one is read at once
-/// where it came.
+/// Thread pool that processes large pages during a run; small pages are processed immediately.
 ///
-/// There are as many as processors, but for one, which asks servers and records
-/// meanwhile: more read nothing faster, and each takes memory of its own. What a
-/// program converts or summarizes is read elsewhere, since it waits for that program.
+/// There is one thread less than there are processors, which is left for requests and recording:
+/// more would not be faster, and each needs memory. Resources that an external program converts or
+/// summarizes are processed elsewhere, because they wait for the program.
 #[derive(Debug)]
 pub(super) struct Readers {
     waiting: Arc<WorkQueue>,
-    /// So many programs run at once.
+    /// Limits the number of programs that run in parallel.
     converters: Semaphore,
 }
 
-/// Work that waits for a thread; a piece of it wakes one thread, and no other.
+/// Work queue for the threads; each piece of work wakes exactly one thread.
 #[derive(Default)]
 struct WorkQueue {
     state: Mutex<State>,
@@ -44,7 +43,7 @@ struct State {
 }
 
 impl Readers {
-    /// Starts the threads, which end with this.
+    /// Starts the threads, which stop on drop.
     pub(super) fn new(converters: usize) -> Self {
         let waiting = Arc::new(WorkQueue::default());
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
@@ -62,25 +61,25 @@ impl Readers {
         }
     }
 
-    /// Reads a page that is read at once.
+    /// Runs CPU-bound work on the thread pool.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SiteRobotError> {
         let (done, result) = oneshot::channel();
-        // Nobody waits for it where the run was broken off.
+        // The receiver is gone if the run was aborted.
         self.waiting.push(Box::new(move || drop(done.send(read()))));
         result.await.map_err(|error| SiteRobotError::Worker {
             reason: error.to_string(),
         })
     }
 
-    /// Reads something that a program may have to help with.
+    /// Runs work that may wait for an external program.
     pub(super) async fn convert<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SiteRobotError> {
-        // Nobody closes the semaphore: there is no error to answer.
+        // The semaphore is never closed, so the error is ignored.
         let _turn = self.converters.acquire().await;
         let done = spawn_blocking(read).await;
         done.map_err(|error| SiteRobotError::Worker {
@@ -102,7 +101,7 @@ impl WorkQueue {
         self.came.notify_one();
     }
 
-    /// Waits for work; none comes any more once the run has ended.
+    /// Waits for work; returns `None` after the end of the run.
     fn next(&self) -> Option<Work> {
         let is_idle = |state: &mut State| state.work.is_empty() && !state.has_ended;
         let waited = self.came.wait_while(self.state(), is_idle);
@@ -113,7 +112,7 @@ impl WorkQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_read_comes_back_and_a_panic_is_an_error() {
+    async fn result_is_returned_and_panic_is_an_error() {
         let readers = Readers::new(1);
         for number in 0..100 {
             assert_eq!(readers.read(move || number).await.unwrap(), number);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_converted_does_not_hold_up_who_is_read() {
+    async fn conversion_does_not_block_reading() {
         let readers = Readers::new(1);
         let (go, wait) = mpsc::channel::<()>();
         let converted = readers.convert(move || wait.recv().is_ok());

@@ -1,4 +1,4 @@
-//! Before a run ends, pages of heaven that nothing links to any more are visited themselves.
+//! Visits to described pages without links, before a run ends.
 
 use url::Url;
 
@@ -12,17 +12,17 @@ use super::{
     starts::{doubt_of_starts, max_depth},
 };
 
-/// Value of `found_on` for a page that is described and that nothing links to.
+/// Value of `found_on` for a described page to which no page links.
 const HEAVEN: &str = "robot heaven";
 
-/// Descriptions that are read together.
+/// Number of descriptions read per batch.
 const PIECE: u32 = 1_000;
 
 impl RunLoop {
-    /// Enters pages that are described and were not met, once; returns whether there are any.
+    /// Enters described pages that were not visited, once per run; returns whether there are any.
     ///
-    /// Servers that answered nothing in this run are left alone, and so is a site that answers
-    /// with a login: nothing is learned there.
+    /// Servers that did not respond in this run are skipped, and so are sites that respond with a
+    /// login.
     pub(super) async fn recheck(&mut self) -> Result<bool, SiteRobotError> {
         if self.has_rechecked {
             return Ok(false);
@@ -47,7 +47,7 @@ impl RunLoop {
             after.clone_from(&last.url);
             let urls = piece.iter().filter_map(|it| {
                 let found = found_url(settings, it)?;
-                // What may not be asked is given up without a question.
+                // Pages that must not be requested are decided without a request.
                 let is_decided = || self.visitor.is_refused(&found);
                 (hosts.contains(&found.host) || is_decided()).then_some(found)
             });
@@ -67,7 +67,7 @@ impl RunLoop {
     }
 }
 
-/// Returns how a page is entered, unless it is too deep; its links are not followed.
+/// Returns the frontier entry of a page unless it is too deep; its links are not followed.
 fn found_url(settings: &Settings, unmet: &UnreachedDescription) -> Option<FoundUrl> {
     let url = Url::parse(&unmet.url).ok()?;
     let depth = unmet.depth.unwrap_or(0);

@@ -1,49 +1,49 @@
-//! Reasons why a URL is not visited, or not described.
+//! Reasons why a URL is not visited or not described.
 
 use std::fmt;
 
 use robot_detection_store::store::Loss;
 
 robot_detection_layer::words! {
-    /// Step at which a URL or its page is judged.
+    /// Step at which a URL or its page is evaluated.
     #[derive(Hash)]
     #[non_exhaustive]
     pub enum Step {
-        /// The URL itself: can it be fetched?
+        /// Check whether the URL can be fetched.
         Url = "url",
-        /// Hosts and paths that were asked for.
+        /// Check of hosts and paths in scope.
         Scope = "scope",
-        /// Links from a starting point.
+        /// Check of the link depth from a starting point.
         Depth = "depth",
-        /// Endless paths, and links that change something.
+        /// Check for endless paths and links with side effects.
         Trap = "trap",
-        /// The site's robots.txt.
+        /// Check of the site's robots.txt.
         RobotsTxt = "robots.txt",
-        /// Filters, before it is fetched.
+        /// Filters before the page is fetched.
         MetaData = "metadata",
-        /// The server's answer.
+        /// Evaluation of the server's response.
         Answer = "answer",
-        /// `X-Robots-Tag` and META tags.
+        /// Evaluation of `X-Robots-Tag` and META tags.
         RobotsMeta = "robots meta",
-        /// Filters, after it is fetched.
+        /// Filters after the page is fetched.
         Data = "data",
-        /// Filters, as it is described.
+        /// Filters while the page is described.
         Generate = "generate",
     }
 }
 
-/// Step at which a URL was rejected, and the reason.
+/// Step at which a URL was rejected, with the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Rejection {
-    /// The step.
+    /// Check that rejected the URL.
     pub step: Step,
-    /// The reason, for people.
+    /// Human-readable reason for the rejection.
     pub reason: String,
 }
 
 impl Step {
-    /// Returns the loss that a rejection at this step means, where nothing else is known.
+    /// Returns the loss that a rejection at this step means by default.
     pub(super) fn loss(self) -> Loss {
         match self {
             Self::RobotsTxt | Self::RobotsMeta => Loss::Told,

@@ -1,4 +1,4 @@
-//! Pages that scripts make are rendered before they are read.
+//! Rendering of pages with scripts before they are processed.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -18,8 +18,8 @@ use super::{
 };
 
 impl PageVisitor {
-    /// Replaces what the server sent by the page as scripts make it, where that is wanted;
-    /// where that fails it stays, and the reason is noted.
+    /// Replaces a response with the rendered page, if configured; on failure, the response stays
+    /// and the reason is recorded.
     pub(super) async fn render(self: &Arc<Self>, came: &mut FetchedPage) {
         let Some(renderer) = &self.renderer else {
             return;
@@ -38,17 +38,17 @@ impl PageVisitor {
             Ok(rendered) => {
                 if !rendered.is_whole {
                     let url = came.judging.url.as_str();
-                    tracing::warn!(url, "a rendered page is too large, and its end is not read");
+                    tracing::warn!(url, "a rendered page is too large and was truncated");
                 }
                 replace(answer, rendered.html);
             }
             Err(error) => {
                 let url = came.judging.url.as_str();
                 if !matches!(error, RenderError::Refused { .. }) {
-                    tracing::warn!(url, "a page was not rendered: {error}");
+                    tracing::warn!(url, "cannot render a page: {error}");
                 }
                 came.judging
-                    .note_unrendered(format!("it was not rendered: {error}"));
+                    .note_unrendered(format!("the page was not rendered: {error}"));
             }
         }
     }
@@ -67,7 +67,7 @@ impl PageVisitor {
         }
     }
 
-    /// Asks a server for what a page is made with, unless that would change something.
+    /// Requests a resource of a page from a server, unless the request may have side effects.
     async fn resource(&self, url: Url, is_head: bool) -> Option<Answer> {
         self.settings().scope.check_host(&url).ok()?;
         if effect(&url).is_some() {
@@ -106,11 +106,11 @@ impl Resources for PageVisitor {
     }
 }
 
-/// Replaces a body by rendered HTML.
+/// Replaces a body with rendered HTML.
 fn replace(answer: &mut PageResponse, html: Bytes) {
     answer.body = html;
     let headers = &mut answer.headers;
-    // They tell of what the server sent: what scripts make of it changes without them.
+    // These headers belong to the original response; the output of scripts can change anyway.
     for name in [header::ETAG, header::LAST_MODIFIED, header::CONTENT_LENGTH] {
         headers.remove(name);
     }

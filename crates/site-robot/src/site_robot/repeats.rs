@@ -1,4 +1,4 @@
-//! Pages that say the same under ever new numbers: sessions in paths, and their like.
+//! Detection of pages repeated under ever new numbers, such as session ids in paths.
 
 use std::{
     collections::HashMap,
@@ -7,10 +7,10 @@ use std::{
 
 use url::Url;
 
-/// Appearances that are counted at once; beyond, counting begins anew.
+/// Maximum number of appearances counted; beyond, all counts are reset.
 const MAX_LOOKS: usize = 100_000;
 
-/// Counts pages that look alike: same title, same text, URLs that differ by numbers only.
+/// Counter of pages that look alike: same title and text, URLs that differ only in numbers.
 #[derive(Debug)]
 pub(super) struct RepeatCounter {
     max_pages: u32,
@@ -18,7 +18,7 @@ pub(super) struct RepeatCounter {
 }
 
 impl RepeatCounter {
-    /// Creates a counter that lets so many pages of one appearance lead on.
+    /// Creates a counter that allows a number of pages with the same appearance.
     pub(super) fn new(max_pages: u32) -> Self {
         Self {
             max_pages,
@@ -26,10 +26,9 @@ impl RepeatCounter {
         }
     }
 
-    /// Counts a page; returns `true` if so many looked like it that its links lead nowhere new.
+    /// Counts a page; returns `true` if too many pages looked the same to follow its links.
     pub(super) fn is_repeated(&mut self, look: u64) -> bool {
-        // Counting anew lets some pages of a trap through, and bounds memory whatever a site
-        // sends.
+        // A reset lets some pages of a trap through, but limits memory for any site.
         if self.counts.len() >= MAX_LOOKS && !self.counts.contains_key(&look) {
             self.counts.clear();
         }
@@ -39,7 +38,7 @@ impl RepeatCounter {
     }
 }
 
-/// Returns a fingerprint of a page's appearance, if its URL holds a number at all.
+/// Returns a fingerprint of a page's appearance if its URL contains a digit.
 pub(super) fn look<'t>(
     hasher: &RandomState,
     url: &Url,
@@ -58,7 +57,7 @@ pub(super) fn look<'t>(
     })
 }
 
-/// Returns a path with a `*` for each word that holds a digit.
+/// Returns a path with `*` in place of each word that contains a digit.
 fn shape(path: &str) -> String {
     let mut shape = String::with_capacity(path.len());
     let mut word = String::new();
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_the_like_make_no_difference() {
+    fn words_with_digits_are_ignored() {
         for (path, expected) in [
             ("/", "/"),
             ("/a/b.html", "/a/b.html"),
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_too_many_and_memory_is_bounded() {
+    fn repetitions_and_memory_are_limited() {
         let mut repeats = RepeatCounter::new(1_000);
         assert!((0..1_000).all(|_| !repeats.is_repeated(7)));
         assert!(repeats.is_repeated(7));

@@ -1,4 +1,4 @@
-//! The robots.txt files of the hosts that are visited.
+//! robots.txt files of visited hosts.
 
 use std::{borrow::Cow, net::IpAddr, time::Duration};
 
@@ -18,29 +18,29 @@ use super::{
     source::{PageRequest, SourceError},
 };
 
-/// Redirects of a robots.txt that are followed (RFC 9309 §2.3.1.2).
+/// Maximum number of redirects followed for a robots.txt (RFC 9309 §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
-/// Sitemaps of one robots.txt that are visited.
+/// Maximum number of sitemaps visited per robots.txt.
 const MAX_SITEMAPS: usize = 100;
 
-/// Rules of a host.
+/// robots.txt rules of a host.
 #[derive(Debug)]
 pub(super) struct HostRules {
     rules: ForRobot,
-    /// Why nothing may be visited for now.
+    /// Reason why no page may be visited for now.
     unreachable: Option<String>,
     pub(super) sitemaps: Vec<String>,
     pub(super) ip: Option<IpAddr>,
-    /// The file, where it says which of several hosts is the main one.
+    /// robots.txt file, if it specifies the main host.
     main_host: Option<RobotsTxt>,
 }
 
-/// Permission of a URL.
+/// Permission to visit a URL, according to robots.txt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Permission {
     Allowed,
-    /// The host could not be asked: what is known stays.
+    /// The robots.txt could not be requested; existing descriptions stay.
     Unknown(String),
     Refused(Rejection),
 }
@@ -48,7 +48,7 @@ pub(super) enum Permission {
 impl HostRules {
     /// Fetches the robots.txt of a URL's host, unless it is unchanged.
     ///
-    /// A server that has none now is asked again, as often as for a page.
+    /// A failing server is retried as often as for a page.
     pub(super) async fn read(settings: &Settings, url: &Url) -> Self {
         let Some(file) = robots_txt_url(settings, url) else {
             return Self::new(settings, url.as_str(), Access::AllowAll, b"", None);
@@ -60,8 +60,8 @@ impl HostRules {
             let (answer, reason) = ask(settings, &file, copy.as_ref()).await;
             let is_last = attempt >= retries;
             match answer.access {
-                // RFC 9309 §2.3.1.4: while a server fails, all of it is disallowed. It may not fail
-                // for long.
+                // RFC 9309 §2.3.1.4: while a server fails, everything is disallowed. The failure
+                // may be short.
                 Access::DenyAll { retry: true } if !is_last => {
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(4);
@@ -79,7 +79,7 @@ impl HostRules {
         }
     }
 
-    /// Judges a URL of the host.
+    /// Returns the permission for a URL on the host.
     pub(super) fn permission(&self, url: &str) -> Permission {
         let verdict = self.rules.check(url);
         if verdict.allowed() {
@@ -90,19 +90,19 @@ impl HostRules {
         }
         let reason = match verdict.rule() {
             Some(rule) => format!("line {}, {}", rule.line(), shown(&rule.to_string())),
-            None => "it refuses everything".to_owned(),
+            None => "all paths are disallowed".to_owned(),
         };
         Permission::Refused(Rejection::new(Step::RobotsTxt, reason))
     }
 
-    /// Returns a URL as it is on the host that a `Host` line names, where that is another one.
+    /// Returns a URL on the main host specified by a `Host` line, if different.
     pub(super) fn on_main_host(&self, url: &Url) -> Option<Url> {
         let file = self.main_host.as_ref()?;
         let main = Url::parse(&file.effective_url(url.as_str())).ok()?;
         (host_key(&main) != host_key(url) || main.scheme() != url.scheme()).then_some(main)
     }
 
-    /// Returns the pause that it asks for between two visits.
+    /// Returns the pause that robots.txt requests between two visits.
     pub(super) fn delay(&self) -> Option<Duration> {
         let rate = self.rules.request_rate().filter(|rate| rate.requests > 0);
         let by_rate = rate.map(|rate| rate.period / rate.requests);
@@ -128,14 +128,14 @@ impl HostRules {
     }
 }
 
-/// Returns the dialect of RFC 9309 with `Host` as Geoportal's robot obeys it.
+/// Returns the RFC 9309 dialect with `Host` support as in Geoportal's robot.
 fn own_dialect() -> Dialect {
     let mut dialect = Dialect::rfc9309();
     dialect.host = HostUse::RewriteByLast;
     dialect
 }
 
-/// Answer to the request for a robots.txt.
+/// Response to the request for a robots.txt.
 struct RobotsTxtAnswer {
     access: Access,
     body: bytes::Bytes,
@@ -143,7 +143,7 @@ struct RobotsTxtAnswer {
     news: CopyChange,
 }
 
-/// Fetches a file, following redirects that stay in scope; the text says how it went.
+/// Fetches a file, following redirects within the scope; the text describes the outcome.
 async fn ask(
     settings: &Settings,
     file: &Url,
@@ -152,7 +152,7 @@ async fn ask(
     let mut url = file.clone();
     let mut redirects = 0;
     loop {
-        // What is known of the file says nothing of what it may lead to.
+        // Validators apply to the original URL only, not to redirect targets.
         let copy = copy.filter(|_| redirects == 0);
         let request = request(&url).unless(conditions(copy));
         let answer = match settings.source.ask(&request).await {
@@ -168,12 +168,11 @@ async fn ask(
                 peer: answer.peer,
                 news: CopyChange::None,
             };
-            return (asked, format!("{url} is as it was"));
+            return (asked, format!("{url} is unmodified"));
         }
         let target = answer.is_redirect().then(|| answer.location()).flatten();
         let target = target.and_then(|location| resolve(&url, &location));
-        // RFC 9309 lets redirects lead to other hosts; here they lead to none that nobody asked
-        // for.
+        // RFC 9309 allows redirects to other hosts; here only those in scope are followed.
         let target = target.filter(|target| settings.scope.check_host(target).is_ok());
         if let Some(target) = target
             && redirects < MAX_REDIRECTS
@@ -194,16 +193,16 @@ async fn ask(
             peer: answer.peer,
             news,
         };
-        return (asked, format!("{url} answered {}", answer.status));
+        return (asked, format!("{url} returned status {}", answer.status));
     }
 }
 
-/// Of a file without end, the beginning counts.
+/// Only the first part of an overlong file counts.
 fn request(url: &Url) -> PageRequest<'_> {
     PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
 }
 
-/// No answer is as good as a server's fault; one that nobody can decompress as none.
+/// No response counts as a server error, and a permanent error as a missing file.
 fn failed(error: &SourceError) -> RobotsTxtAnswer {
     let status = if error.is_temporary() { 0 } else { 404 };
     RobotsTxtAnswer {
@@ -226,7 +225,7 @@ fn robots_txt_url(settings: &Settings, url: &Url) -> Option<Url> {
     Some(file)
 }
 
-/// A rule comes from outside: it is cut, and escaped.
+/// The rule comes from an untrusted file, so it is truncated and escaped.
 fn shown(rule: &str) -> String {
     let short: String = rule.chars().take(100).collect();
     short.escape_debug().to_string()

@@ -1,7 +1,7 @@
-//! Copies of robots.txt files, so that the next run asks for another version only.
+//! Stored copies of robots.txt files, for conditional requests in the next run.
 //!
-//! They save requests and nothing else: where one cannot be read or kept, the
-//! file is asked for whole.
+//! Copies only save requests: if a copy cannot be read or stored, the file is requested
+//! unconditionally.
 
 use url::Url;
 
@@ -11,19 +11,19 @@ use robot_detection_store::store::{RobotsTxtCopy, StoreError};
 
 use super::{settings::Settings, source::PageResponse};
 
-/// Change of the copy that follows from an answer.
+/// Change of the stored copy that results from a response.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum CopyChange {
-    /// It stays: it is the file of now, or nobody can tell.
+    /// The copy stays: it is current, or its state is unknown.
     None,
-    /// The file of now takes its place.
+    /// The copy is replaced with the current file.
     Copy(RobotsTxtCopy),
-    /// There is no such file any more, or none that can be kept.
+    /// The file no longer exists or cannot be stored.
     Gone,
 }
 
 impl CopyChange {
-    /// Returns the change that follows from an answer of the file's own URL.
+    /// Returns the change that results from a response of the file's own URL.
     pub(super) fn of(file: &Url, access: Access, answer: &PageResponse) -> Self {
         if let Access::DenyAll { retry: true } = access {
             return Self::None;
@@ -37,7 +37,7 @@ impl CopyChange {
             last_modified,
         } = answer.conditions();
         let has_version = etag.is_some() || last_modified.is_some();
-        // `PostgreSQL` takes no NUL, and without it the copy would be of another file.
+        // `PostgreSQL` does not accept NUL, and without it the copy would differ from the file.
         if access != Access::Rules || !has_version || answer.body.contains(&0) {
             return None;
         }
@@ -49,7 +49,7 @@ impl CopyChange {
         })
     }
 
-    /// Does to the copy what is to be done.
+    /// Applies the change to the stored copy.
     pub(super) async fn apply(self, settings: &Settings, copy: Option<&RobotsTxtCopy>) {
         let Settings { store, site, .. } = settings;
         let done = match (self, copy) {
@@ -61,7 +61,7 @@ impl CopyChange {
     }
 }
 
-/// Returns the copy of a file, if there is one.
+/// Returns the stored copy of a file, if there is one.
 pub(super) async fn copy_of(settings: &Settings, file: &Url) -> Option<RobotsTxtCopy> {
     let Settings { store, site, .. } = settings;
     let copy = store.frontier().robots_txt_copy(site, file.as_str()).await;
@@ -71,7 +71,7 @@ pub(super) async fn copy_of(settings: &Settings, file: &Url) -> Option<RobotsTxt
     })
 }
 
-/// Returns what to ask with, to get another version only.
+/// Returns the conditions for requesting only a newer version.
 pub(super) fn conditions(copy: Option<&RobotsTxtCopy>) -> Conditions {
     copy.map_or_else(Conditions::default, |copy| Conditions {
         etag: copy.etag.clone(),
@@ -80,5 +80,5 @@ pub(super) fn conditions(copy: Option<&RobotsTxtCopy>) -> Conditions {
 }
 
 fn tell(error: &StoreError) {
-    tracing::warn!("{error}; robots.txt is asked for whole");
+    tracing::warn!("{error}; requesting the complete robots.txt");
 }

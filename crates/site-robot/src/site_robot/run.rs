@@ -1,4 +1,4 @@
-//! A run: begun or resumed, carried out, ended.
+//! Start, execution and end of a run.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,16 +17,16 @@ use super::{
     visitor::{AllRules, KeptFiles, PageVisitor, ServerDescriptions, Shared},
 };
 
-/// Descriptions whose checksums are read at once.
+/// Number of descriptions whose checksums are read per batch.
 const PIECE: u32 = 5_000;
 
-/// Returns what renders pages, where any are to be.
+/// Returns the renderer, if rendering is enabled.
 fn renderer(settings: &Settings) -> Option<Renderer> {
     let (which, limits) = &settings.render;
     (*which != Rendering::Never).then(|| Renderer::new(limits.clone()))
 }
 
-/// Runs until everything is visited, or until it is stopped.
+/// Runs until everything is visited or the run is stopped.
 pub(super) async fn run(
     shared: &Arc<Shared>,
     terms: &PublishTerms<'_>,
@@ -44,7 +44,7 @@ pub(super) async fn run(
         .publications()
         .withdrawn_urls(&settings.site)
         .await?;
-    // A run that is resumed has used up some of what `filter-by-max` allows.
+    // A resumed run has already used part of the `filter-by-max` limits.
     let counted = FilterRunState {
         objects: run.counts.fetched,
         ..FilterRunState::default()
@@ -71,7 +71,7 @@ pub(super) async fn run(
     let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
     let ended = course.go().await;
-    // After an error too: other instances go on with what was claimed here.
+    // Also after an error: other instances continue with the URLs claimed here.
     course.leave().await;
     let has_finished = ended?;
     course.end(has_finished, terms).await
@@ -89,12 +89,12 @@ fn starting_urls(settings: &Settings) -> Vec<FoundUrl> {
     found.collect()
 }
 
-/// Returns the pages that are asked for again, as near as they are known to be.
+/// Returns the single pages to request again, with their known depth.
 async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
     let mut urls = Vec::new();
     for url in &settings.only {
         let known = settings.frontier().known_url(&settings.site, url.as_str());
-        // One that nobody has met is as near as what a starting point links to.
+        // An unknown page gets the depth of a link from a starting point.
         let depth = known.await?.map_or(1, |known| known.depth);
         urls.push(FoundUrl {
             url: url.as_str().to_owned(),
@@ -107,7 +107,7 @@ async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
     Ok(urls)
 }
 
-/// Restores the contents that the generation filter has seen before the run was cut off.
+/// Restores the contents seen by the generation filter before the run was interrupted.
 async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError> {
     let Settings { store, site, .. } = visitor.settings();
     let mut after = String::new();
@@ -140,7 +140,7 @@ impl RunLoop {
         self.position += 1;
         let (site, run_id) = (&settings.site, self.run.run_id);
         if self.is_resumed {
-            // The URLs that this instance claimed before an outage of the database are still claimed.
+            // URLs that this instance claimed before a database outage are still claimed.
             let released = settings
                 .frontier()
                 .release_urls(site, run_id, &settings.instance);
@@ -155,7 +155,7 @@ impl RunLoop {
             ..RunCounts::default()
         });
         for (filter, run) in self.visitor.filters() {
-            // A Setup that denies has nobody to deny.
+            // A denial at `Setup` has no resource to deny.
             let _ = filter.setup(&self.visitor.around(run));
         }
         self.tell(|progress| {
@@ -165,7 +165,7 @@ impl RunLoop {
         Ok(())
     }
 
-    /// Releases what was claimed; fetches under way are broken off.
+    /// Releases the claimed URLs and aborts fetches in progress.
     pub(super) async fn leave(&mut self) {
         self.work.shutdown().await;
         let settings = self.visitor.settings();
@@ -174,7 +174,7 @@ impl RunLoop {
             .frontier()
             .release_urls(site, run_id, &settings.instance);
         if let Err(error) = left.await {
-            tracing::warn!("{error}; others take over when the lease ends");
+            tracing::warn!("{error}; other instances take over when the lease expires");
         }
         for (filter, run) in self.visitor.filters() {
             let _ = filter.shutdown(&self.visitor.around(run));

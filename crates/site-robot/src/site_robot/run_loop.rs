@@ -1,4 +1,4 @@
-//! The loop of a run: claims URLs, begins visits as hosts allow, records the results.
+//! Main loop of a run: claims URLs, starts visits as hosts allow, and records the results.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -27,18 +27,15 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Interval of heartbeats, and at which commands are read.
+/// Interval of heartbeats and command checks.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Queued URLs of a host below which more are claimed: so many are visited while a claim waits for a
-/// disk.
+/// Number of queued URLs of a host below which more are claimed: enough for the time of a disk
+/// sync.
 pub(super) const LOW: usize = 128;
 
-/// One instance's part of a run.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is true for a while of its own"
-)]
+/// Part of a run that one instance executes.
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub(super) struct RunLoop {
     pub(super) visitor: Arc<PageVisitor>,
     pub(super) run: StoredRun,
@@ -51,40 +48,39 @@ pub(super) struct RunLoop {
     pub(super) chains: Chains,
     pub(super) repeats: RepeatCounter,
     pub(super) work: JoinSet<Result<TaskResult, SiteRobotError>>,
-    /// Visits that have begun and not ended.
+    /// Number of visits in progress.
     pub(super) active: usize,
-    /// Visits that have ended and are not recorded.
+    /// Number of finished visits not yet recorded.
     pub(super) unrecorded: usize,
     pub(super) pending: Pending,
     pub(super) is_recording: bool,
-    /// `true` while URLs are being claimed from the database.
+    /// Whether URLs are being claimed from the database.
     pub(super) is_taking: bool,
-    /// Whether hosts may wait in the database that are not known here.
+    /// Whether the database may contain waiting hosts that are unknown here.
     pub(super) is_look_due: bool,
-    /// Whether the database may have more to visit than was taken.
+    /// Whether the database may have more URLs to visit.
     pub(super) may_have_more: bool,
     pub(super) wanted: RunCommand,
-    /// Whether somebody else has ended the run.
+    /// Whether the run was ended by another instance or an administrator.
     pub(super) is_over: bool,
-    /// Whether pages were entered that are described and that nothing leads to any more.
+    /// Whether described pages without links have been entered.
     pub(super) has_rechecked: bool,
 }
 
-/// Result of a task.
 pub(super) enum TaskResult {
     Rules {
         host: Arc<str>,
         rules: Option<Arc<HostRules>>,
         sitemaps: Vec<FoundUrl>,
     },
-    /// A page was fetched: its connection is free, and it is to be read.
+    /// A page was fetched: its connection is free, and the page must be processed.
     FetchedPage(Box<FetchedPage>),
     FinishedVisit(Box<FinishedVisit>),
     RecordSummary {
         pages: usize,
         recorded: RecordSummary,
     },
-    /// Hosts have waiting URLs in the database.
+    /// Hosts with waiting URLs in the database.
     WaitingHosts(Vec<String>),
     Claimed(Vec<ClaimedUrl>),
 }
@@ -107,7 +103,7 @@ impl RunLoop {
             run,
             is_resumed,
             began_ms,
-            // Grows from one start to the next, and leaves room for a million batches a
+            // Grows from one start to the next, and leaves room for a million batches per
             // millisecond.
             position: began_ms.saturating_mul(1_000_000),
             seen: SeenUrls::default(),
@@ -128,13 +124,13 @@ impl RunLoop {
         }
     }
 
-    /// Works until nothing is left; returns `true` if the run has ended.
+    /// Runs until nothing is left to visit; returns `true` if the run is complete.
     pub(super) async fn go(&mut self) -> Result<bool, SiteRobotError> {
         let mut orders = self.visitor.shared.wanted.subscribe();
-        // An order may have been given before there was anybody to hear it.
+        // A command may have been sent before this subscription.
         orders.mark_changed();
         let mut tick = tokio::time::interval(TICK);
-        // A process that was frozen has one heartbeat to make up for, not each that it missed.
+        // A process that was frozen sends one heartbeat instead of all missed ones.
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tick.tick().await;
         self.heartbeat().await?;
@@ -148,7 +144,7 @@ impl RunLoop {
                 }
                 let has_nothing = self.hosts.queued() == 0 && !self.may_have_more;
                 if self.wanted == RunCommand::Run && has_nothing && self.is_done().await? {
-                    // Another instance may have entered some of them.
+                    // Another instance may have entered some of the pages.
                     if !self.recheck().await? && self.is_done().await? {
                         return Ok(true);
                     }
@@ -156,7 +152,7 @@ impl RunLoop {
                 }
             }
             let pause = self.pause();
-            // Each of these may be dropped while it waits: the branches that lose lose nothing.
+            // Each branch is cancel-safe.
             tokio::select! {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,
@@ -166,7 +162,7 @@ impl RunLoop {
         }
     }
 
-    /// Begins visits as connections and the hosts' pauses allow.
+    /// Starts visits as connections and the pauses of hosts allow.
     fn begin_visits(&mut self) {
         let max_connections = self.visitor.settings().conf.max_connections;
         while self.wanted == RunCommand::Run
@@ -204,10 +200,10 @@ impl RunLoop {
         }
     }
 
-    /// Begins work with the database on a thread of its own.
+    /// Starts database work on a separate thread.
     ///
-    /// Rows are made and read there too: the thread that asks servers and reads their pages has most
-    /// to do, and a run is as fast as that one is. It is done even if the run is broken off.
+    /// Rows are converted there as well, because the thread that sends requests and processes pages
+    /// is the bottleneck of a run. The work completes even if the run is aborted.
     pub(super) fn work_beside(
         &mut self,
         work: impl Future<Output = Result<TaskResult, SiteRobotError>> + Send + 'static,
@@ -242,7 +238,7 @@ impl RunLoop {
         }
     }
 
-    /// Reads a page in a task; the next one of its host may be fetched meanwhile.
+    /// Processes a page in a task; the next page of its host may be fetched in the meantime.
     fn read(&mut self, came: FetchedPage, now_ms: i64) {
         self.hosts.finished(came.host(), true, now_ms);
         let visitor = Arc::clone(&self.visitor);
@@ -275,7 +271,7 @@ impl RunLoop {
         if holds_host {
             self.hosts.finished(&host, was_asked, now_ms);
         }
-        // The page may be described, but its links only lead deeper into the same.
+        // The page may be described, but its links only lead deeper into the repetition.
         if look.is_some_and(|look| self.repeats.is_repeated(look)) {
             record.found.clear();
             record.links = Some(Vec::new());
@@ -308,7 +304,7 @@ impl RunLoop {
         }
     }
 
-    /// Removes links that were found already, and endless ones.
+    /// Removes links that are already known, and endless ones.
     fn keep_new_links(&mut self, record: &mut PageRecord, is_list: bool) {
         let length = self.chains.length(&record.claimed.url);
         let depth = record.claimed.depth;
@@ -319,7 +315,7 @@ impl RunLoop {
                 return false;
             }
             let is_new = seen.is_new(&found.url, found.depth)
-                // Only queries are counted.
+                // Only URLs with a query are counted.
                 && (!found.url.contains('?')
                     || Url::parse(&found.url).is_ok_and(|url| queries.admits(&url)));
             if is_step && is_new {
@@ -329,7 +325,7 @@ impl RunLoop {
         });
     }
 
-    /// Enters sitemaps as links of a page, for which the host's first URL stands.
+    /// Enters sitemaps as if the host's first URL linked to them.
     fn enter_sitemaps(&mut self, sitemaps: Vec<FoundUrl>) {
         if sitemaps.is_empty() {
             return;
@@ -354,7 +350,7 @@ impl RunLoop {
         self.active == 0 && self.unrecorded == 0 && !is_busy && self.pending.is_empty()
     }
 
-    /// Returns how long no visit can begin.
+    /// Returns the time until a visit can start or a page is due for recording.
     fn pause(&self) -> Duration {
         let next_ms = self
             .hosts
@@ -362,7 +358,7 @@ impl RunLoop {
             .filter(|_| self.wanted == RunCommand::Run);
         let pause_ms = next_ms.map_or(i64::MAX, |next_ms| next_ms.saturating_sub(self.now_ms()));
         let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
-        // Something is due and cannot begin: a task has to end first.
+        // A job is due but cannot start until another task ends.
         let pause = if pause.is_zero() { TICK } else { pause };
         let due_ms = self.pending.due_ms().filter(|_| !self.is_recording);
         let wait_ms = due_ms.map(|due_ms| due_ms.saturating_sub(self.now_ms()));

@@ -1,4 +1,4 @@
-//! How far the robot may go: hosts, paths, and what is never asked for.
+//! Scope of the site robot: hosts and paths that it may visit.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use url::Url;
 
 use super::{Rejection, Step};
 
-/// Ports that stand for the same site, HTTP without and with TLS.
+/// Ports of the same site, HTTP without and with TLS.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// Hosts and paths that a run may visit.
 ///
-/// A host is a name and a port; 80 and 443 are the same site.
+/// A host is a name and a port; ports 80 and 443 count as the same site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     hosts: Vec<(String, u16)>,
@@ -23,7 +23,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Lets the host of a URL in; returns whether it has one.
+    /// Adds the host of a URL to the scope; returns whether the URL has a host.
     pub(super) fn add_host_of(&mut self, url: &Url) -> bool {
         let Some(host) = host_of(url) else {
             self.has_files |= url.scheme() == "file";
@@ -35,28 +35,28 @@ impl Scope {
         true
     }
 
-    /// Restricts paths to those that begin so; without any, all are in.
+    /// Restricts the scope to paths with a prefix; without any prefix, all paths are in scope.
     pub(super) fn add_prefix(&mut self, prefix: &str) {
         self.prefixes.push(prefix.to_owned());
     }
 
-    /// Keeps paths out that begin so.
+    /// Excludes all paths that start with a prefix.
     pub(super) fn exclude(&mut self, prefix: &str) {
         self.excluded.push(prefix.to_owned());
     }
 
-    /// Judges a URL.
+    /// Checks whether a URL is in scope.
     pub(super) fn check(&self, url: &Url) -> Result<(), Rejection> {
         self.check_host(url)?;
         let path = url.path();
         let served = as_served(path);
-        // A server that ignores case, or decodes first, has heaven under many spellings: all are
-        // out.
+        // A server that ignores case or decodes twice serves heaven under many spellings: all are
+        // excluded.
         let is_out = |prefix: &&String| begins(path, prefix) || begins_in_any_case(&served, prefix);
         if let Some(prefix) = self.excluded.iter().find(is_out) {
             return Err(reject(format!("paths below {prefix} are never visited")));
         }
-        // Below as it is written and as a server may read it: `/members/..%2Fadmin` is not.
+        // Must match as written and as a server may decode it: `/members/..%2Fadmin` fails.
         let is_below = |prefix: &String| {
             begins(path, prefix) && (path == served || begins(&served, &as_served(prefix)))
         };
@@ -70,7 +70,7 @@ impl Scope {
         )))
     }
 
-    /// Judges only whether the host was asked for.
+    /// Checks only whether the host of a URL is in scope.
     pub(super) fn check_host(&self, url: &Url) -> Result<(), Rejection> {
         let host = host_of(url);
         let is_same = |known: &(String, u16), host: &(String, u16)| {
@@ -80,14 +80,14 @@ impl Scope {
         };
         match host {
             Some(host) if self.hosts.iter().any(|known| is_same(known, &host)) => Ok(()),
-            Some((host, port)) => Err(reject(format!("the host {host}:{port} was not asked for"))),
+            Some((host, port)) => Err(reject(format!("the host {host}:{port} is not in scope"))),
             None if url.scheme() == "file" && self.has_files => Ok(()),
-            None => Err(reject("the URL names no host".to_owned())),
+            None => Err(reject("the URL has no host".to_owned())),
         }
     }
 }
 
-/// Returns the name under which a URL's host is scheduled.
+/// Returns the scheduling key of a URL's host.
 pub(super) fn host_key(url: &Url) -> String {
     host_of(url).map_or_else(
         || format!("{}:", url.scheme()),
@@ -99,7 +99,7 @@ fn host_of(url: &Url) -> Option<(String, u16)> {
     Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
 }
 
-/// A prefix that ends with `/` stands for the directory without it too.
+/// A prefix that ends with `/` also matches the directory without the slash.
 fn begins(path: &str, prefix: &str) -> bool {
     path.starts_with(prefix) || prefix.strip_suffix('/') == Some(path)
 }
@@ -113,10 +113,10 @@ fn begins_in_any_case(path: &str, prefix: &str) -> bool {
     is_prefix(prefix) || directory.is_some_and(|it| path.len() == it.len() && is_prefix(it))
 }
 
-/// Returns a path as a server may take it that decodes first and looks then.
+/// Returns a path as interpreted by a server that decodes first.
 ///
-/// What `%2F`, `%5C` and doubled slashes hide does not lead out of what was
-/// asked for, nor into what is never visited.
+/// This prevents `%2F`, `%5C` and doubled slashes from leaving the scope or reaching excluded
+/// paths.
 fn as_served(path: &str) -> Cow<'_, str> {
     if !path.contains('%') && !path.contains("//") {
         return Cow::Borrowed(path);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_were_not_asked_for_are_out() {
+    fn other_hosts_are_out_of_scope() {
         let scope = scope(&[]);
         for url in [
             "http://www.example.com/b?c",
@@ -178,7 +178,7 @@ mod tests {
             "http://www.example.com@evil.example/",
         ] {
             assert!(
-                reason(&scope, url).unwrap().contains("not asked for"),
+                reason(&scope, url).unwrap().contains("not in scope"),
                 "{url}"
             );
         }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_in_by_their_prefix() {
+    fn paths_are_in_scope_by_prefix() {
         let scope = scope(&["/docs/", "/img"]);
         for (path, is_in) in [
             ("docs", true),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn no_spelling_leads_into_heaven_or_out_of_the_prefix() {
+    fn no_spelling_reaches_heaven_or_leaves_the_prefix() {
         let all = scope(&[]);
         for path in [
             "//robot-heaven/a",

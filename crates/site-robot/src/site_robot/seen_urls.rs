@@ -1,28 +1,28 @@
-//! URLs that this process remembers, in bounded memory.
+//! Bounded memory of URLs in this process.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher as _, RandomState},
 };
 
-/// URLs that are remembered in each of two generations.
+/// Maximum number of seen URLs in each of two generations.
 const MAX_SEEN: usize = 200_000;
 
-/// URLs that are remembered in each of two generations.
+/// Maximum number of chained URLs in each of two generations.
 const MAX_CHAINS: usize = 50_000;
 
-/// Redirects, frames and entries of lists that are followed one behind the other.
+/// Maximum number of redirects, frames and list entries followed in a chain.
 const MAX_LENGTH: u8 = 10;
 
-/// How far from a link a sitemap or feed may be whose entries are taken.
+/// Maximum chain length of a sitemap or feed whose entries are followed.
 const MAX_LENGTH_OF_LISTS: u8 = 3;
 
-/// A value for each URL.
+/// Map from URLs to values, with bounded size.
 ///
-/// Two generations bound memory without a time for each URL: the older one is dropped as a whole.
+/// Two generations bound the size without timestamps: the older generation is dropped as a whole.
 #[derive(Debug)]
 struct UrlMemory<V> {
-    /// Keyed at random: no site can make two URLs that share a hash.
+    /// Randomly keyed, so that a site cannot produce hash collisions.
     hasher: RandomState,
     new: HashMap<u64, V>,
     old: HashMap<u64, V>,
@@ -53,10 +53,10 @@ impl<V: Copy> UrlMemory<V> {
     }
 }
 
-/// Memory of URLs, with the least depth that they were found at.
+/// Memory of URLs with the smallest depth at which they were found.
 ///
-/// It is bounded: of more than 200,000 URLs, the oldest may be forgotten, which
-/// costs a question to the database. Of a URL it keeps a keyed hash of 64 bits.
+/// The size is bounded: beyond 200,000 URLs the oldest may be dropped, which only costs a database
+/// query. For each URL, a keyed 64-bit hash is stored.
 #[derive(Debug)]
 pub(super) struct SeenUrls(UrlMemory<u32>);
 
@@ -67,9 +67,9 @@ impl Default for SeenUrls {
 }
 
 impl SeenUrls {
-    /// Notes a URL; returns `true` if it is new, or was found at a greater depth before.
+    /// Records a URL; returns `true` if it is new or was only found at a greater depth before.
     pub(super) fn is_new(&mut self, url: &str, depth: u32) -> bool {
-        // Nearer than before is new: links that were too deep may be within reach now.
+        // A smaller depth counts as new: links that were too deep may be within reach now.
         let is_new = self.0.get(url).is_none_or(|known| depth < known);
         if is_new {
             self.0.set(url, depth);
@@ -78,10 +78,10 @@ impl SeenUrls {
     }
 }
 
-/// Memory of URLs that were found at the cost of no link, and how many steps away.
+/// Memory of URLs found without a link (redirects, frames, list entries), with chain length.
 ///
-/// It is bounded: what is forgotten counts as found by a link. Of a URL it keeps
-/// a keyed hash of 64 bits.
+/// The size is bounded: a dropped URL counts as found by a link. Stores a keyed 64-bit hash per
+/// URL.
 #[derive(Debug)]
 pub(super) struct Chains(UrlMemory<u8>);
 
@@ -92,17 +92,17 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Returns the number of steps from a link at which a URL was found.
+    /// Returns the number of steps since the last link for a URL.
     pub(super) fn length(&self, url: &str) -> u8 {
         self.0.get(url).unwrap_or(0)
     }
 
-    /// Notes a URL that was found one step behind another of this length.
+    /// Records a URL found one step after a URL with this chain length.
     pub(super) fn note(&mut self, url: &str, length: u8) {
         self.0.set(url, length.saturating_add(1));
     }
 
-    /// Returns `true` if anything is followed one step behind a URL of this length.
+    /// Returns `true` if a chain of this length may be followed further.
     pub(super) fn goes_on(length: u8, is_list: bool) -> bool {
         length < MAX_LENGTH && (!is_list || length <= MAX_LENGTH_OF_LISTS)
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_news_once_for_each_lesser_depth() {
+    fn url_is_new_once_for_each_smaller_depth() {
         let mut seen = SeenUrls::default();
         assert!(seen.is_new("http://a/", 3));
         assert!(!seen.is_new("http://a/", 3) && !seen.is_new("http://a/", 4));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_ends_and_what_is_linked_begins_another() {
+    fn chain_is_limited_and_restarts_at_a_link() {
         let mut chains = Chains::default();
         let mut followed = 0;
         for number in 0..1_000 {

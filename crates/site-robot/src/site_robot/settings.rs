@@ -1,4 +1,4 @@
-//! Settings of a site robot, checked.
+//! Validated settings of a site robot.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,34 +9,33 @@ use robot_detection_store::store::{Frontier, Publications, Store};
 
 use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 
-/// Name of a robot whose User-Agent has none.
+/// Robot name used if the User-Agent is empty.
 const USER_AGENT: &str = "robot-detection";
 
 robot_detection_layer::words! {
-    /// Which pages are read as scripts make them.
+    /// Pages that are rendered with scripts.
     #[derive(Default)]
     pub enum Rendering {
-        /// None.
+        /// No pages are rendered.
         #[default]
         Never = "never",
-        /// Those that have scripts and no words.
+        /// Pages with scripts but without text.
         Empty = "empty",
-        /// All that are HTML.
+        /// All HTML pages are rendered.
         Always = "always",
     }
 }
 
-/// Starting point.
+/// Starting point of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Start {
     pub(super) url: url::Url,
     pub(super) max_depth: Option<u32>,
 }
 
-/// Settings of a robot; see the builder for what they mean.
+/// Settings of a site robot; see the builder for their meaning.
 #[derive(Clone)]
 pub(super) struct Settings {
-    /// Keys of robot.conf.
     pub(super) conf: RobotConf,
     pub(super) site: String,
     pub(super) instance: String,
@@ -48,26 +47,26 @@ pub(super) struct Settings {
     pub(super) commands: Arc<dyn Commands>,
     pub(super) names: Arc<RunNames>,
     pub(super) starts: Vec<Start>,
-    /// Pages that are asked for again, and nothing else; none: all are visited.
+    /// Single pages to request again; empty to visit all pages.
     pub(super) only: Vec<url::Url>,
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
-    /// Pages that are requested in one run; none: all.
+    /// Maximum number of pages requested per run; `None` for no limit.
     pub(super) requests_per_run: Option<u64>,
-    /// Further attempts at a page that fails, and the pause before the first.
+    /// Number of retries for a failed page, and the pause before the first.
     pub(super) retries: (u32, Duration),
-    /// Which pages are rendered, and within which limits.
+    /// Pages to render, and the limits of the browser.
     pub(super) render: (Rendering, RenderLimits),
     pub(super) traps: TrapLimits,
-    /// Queries of one path that are visited.
+    /// Maximum number of queries visited per path.
     pub(super) max_queries: u32,
-    /// Hosts whose robots.txt counts whatever the others' do.
+    /// Hosts with their own setting for obeying robots.txt.
     pub(super) robots_of_hosts: Vec<(String, bool)>,
-    /// Sites that stand for another one, and that one.
+    /// Pairs of alias sites and the sites that they stand for.
     pub(super) aliases: Vec<(url::Url, url::Url)>,
-    /// Parameters that URLs are known without.
+    /// Tracking parameters that are removed from URLs.
     pub(super) tracking: crate::document::TrackingParameters,
-    /// Reason to hold back new and changed pages even if the run is accepted.
+    /// Reason to hold new and changed pages for review even if the run is accepted.
     pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }
@@ -81,7 +80,7 @@ impl Settings {
         self.store.publications()
     }
 
-    /// Returns `true` if what is logged from this `loglevel` on is to be seen.
+    /// Returns `true` if messages of a `loglevel` are logged.
     pub(super) fn tells(&self, level: u8) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel >= level
     }
@@ -91,7 +90,7 @@ impl Settings {
         self.conf.has_own("loglevel") && self.conf.loglevel == 0
     }
 
-    /// Returns the name that robots.txt and META tags are asked for: `robot/1.0 (…)` is `robot`.
+    /// Returns the robot name for robots.txt and META tags: `robot` for `robot/1.0 (…)`.
     pub(super) fn user_agent(&self) -> &str {
         product_token(&self.conf.user_agent).unwrap_or(USER_AGENT)
     }
@@ -116,17 +115,17 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Returns the name in a User-Agent: `robot/1.0 (…)` is `robot`.
+/// Returns the product name in a User-Agent: `robot` for `robot/1.0 (…)`.
 fn product_token(user_agent: &str) -> Option<&str> {
     let is_end = |c: char| c == '/' || c.is_whitespace() || c == '(';
     let token = user_agent.split(is_end).next()?;
     (!token.is_empty()).then_some(token)
 }
 
-/// Number of the rules by which pages are read: with others, whole pages are asked for again.
+/// Version of the page processing rules; a new version makes the next run request all pages again.
 const READ_BY: u32 = 2;
 
-/// Returns a text that tells runs apart that cannot go on as each other.
+/// Returns a text that identifies runs with compatible settings, which may resume each other.
 pub(super) fn run_settings(settings: &Settings) -> String {
     let pages = if settings.only.is_empty() {
         ""
@@ -136,7 +135,7 @@ pub(super) fn run_settings(settings: &Settings) -> String {
     format!("{}{pages}", fingerprint(settings))
 }
 
-/// Returns a text that changes when pages would be judged otherwise.
+/// Returns a text that changes when pages would be evaluated differently.
 pub(super) fn fingerprint(settings: &Settings) -> String {
     use md5::{Digest as _, Md5};
     let judged_by = format!(
@@ -145,7 +144,7 @@ pub(super) fn fingerprint(settings: &Settings) -> String {
         settings.enumeration.name(),
         settings.generation.name(),
         settings.user_agent(),
-        // Without a browser it is the text that it was before there was one.
+        // Without rendering, the text is the same as before rendering was introduced.
         match settings.render.0 {
             Rendering::Never => String::new(),
             some => format!("\nrender {}", some.as_str()),
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_product_token_is_the_start_of_the_name() {
+    fn product_token_is_the_start_of_the_user_agent() {
         let token = product_token("robot-detection/0.1");
         assert_eq!(token, Some("robot-detection"));
         assert_eq!(product_token("Ours (a@b.example)"), Some("Ours"));

@@ -1,4 +1,4 @@
-//! The robot, and the handle that others hold.
+//! The site robot and its control handle.
 
 use std::{
     sync::{
@@ -23,18 +23,18 @@ use super::{
     visitor::Shared,
 };
 
-/// Hook that is called with the summary of a run.
+/// Function called with the summary of a run.
 pub type OnEnd = dyn Fn(&Summary) + Send + Sync;
 
-/// Robot of one site.
+/// Site robot of one site.
 ///
-/// See the [room](crate::site_robot) for an example. Clones are the same robot.
+/// See the [module](crate::site_robot) for an example. Clones are the same robot.
 #[derive(Clone, Debug)]
 pub struct SiteRobot {
     pub(super) shared: Arc<Shared>,
 }
 
-/// Control of a robot: pause, resume, stop, and its progress.
+/// Control handle of a site robot: pause, resume, stop, and progress.
 #[derive(Clone, Debug)]
 pub struct Handle {
     wanted: watch::Sender<RunCommand>,
@@ -42,7 +42,7 @@ pub struct Handle {
 }
 
 impl SiteRobot {
-    /// Creates a builder: the name of the site, where descriptions go, where pages come from.
+    /// Creates a builder from the name of the site, the database, and the source of pages.
     pub fn builder(
         site: impl Into<String>,
         store: Store,
@@ -64,26 +64,26 @@ impl SiteRobot {
         }
     }
 
-    /// Runs until everything is visited, or until it is stopped; then publishes what it brought.
+    /// Runs until everything is visited or the run is stopped, then publishes the results.
     ///
-    /// What a run brings is in force when it has ended, and only where it saw the site: where
-    /// a login answers, a starting point has moved, or much would go, its results are held back
-    /// until [`Self::accept`]. A run that was stopped or cut off is resumed. Dropping the future ends
-    /// what is being fetched; the next run resumes it.
+    /// The results are published at the end, unless they are doubtful: if a login responds, a
+    /// starting point has moved, or many pages would be removed, the results are held for review
+    /// until [`Self::accept`]. A stopped or interrupted run is resumed. Dropping the future aborts
+    /// fetches in progress; the next run resumes it.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and when this robot runs already. Pages
-    /// that cannot be fetched are counted, not errors.
+    /// Fails if the database fails, or if this site robot is already running. Pages that cannot be
+    /// fetched are counted, not errors.
     pub async fn run(&self) -> Result<Summary, SiteRobotError> {
         self.run_on(&PublishTerms::default()).await
     }
 
-    /// Runs, and publishes on these terms.
+    /// Runs the site robot and publishes the results under the given conditions.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// Same as for [`run`](Self::run).
     pub async fn run_on(&self, terms: &PublishTerms<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
         let mut summary = None;
@@ -91,7 +91,7 @@ impl SiteRobot {
             summary = Some(run::run(&whole, terms).await?);
         }
         let summary = match summary.filter(|whole| whole.state != RunState::Finished) {
-            // Somebody has stopped it, or has to look at what it found.
+            // The run was stopped, or an administrator must review the results.
             Some(whole) => whole,
             None => run::run(&self.shared, terms).await?,
         };
@@ -101,9 +101,9 @@ impl SiteRobot {
         Ok(summary)
     }
 
-    /// Returns the robot of a run that was cut off, where this one asks for single pages only.
+    /// Returns the robot of an interrupted run if this robot only requests single pages.
     ///
-    /// That run comes to its end first: it would lose what it has, or end as one of single pages.
+    /// The interrupted run is completed first, because its results would otherwise be lost.
     async fn cut_off(&self) -> Result<Option<Arc<Shared>>, SiteRobotError> {
         let Shared {
             settings,
@@ -131,53 +131,52 @@ impl SiteRobot {
         }))
     }
 
-    /// Returns a robot with the same settings that asks for single pages again.
+    /// Returns a site robot with the same settings that only requests single pages again.
     ///
-    /// It follows no link, and what is known of all other pages stays.
+    /// The robot follows no links, and all other pages stay unchanged.
     ///
     /// # Errors
     ///
-    /// Fails with the first page that is outside of what the robot visits.
+    /// Fails with the first page that is outside the scope.
     pub fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         let mut settings = self.shared.settings.clone();
         settings.take_pages(urls)?;
         Ok(Self::new(settings))
     }
 
-    /// Publishes the results of the last run, if they are held back; sends no request to the site.
+    /// Publishes the results of the last run if they are held for review; sends no requests.
     ///
-    /// Returns nothing where no results are held back.
+    /// Returns `None` if no results are held for review.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and when this robot runs.
+    /// Fails if the database fails, or if this site robot is running.
     pub async fn accept(&self) -> Result<Option<Summary>, SiteRobotError> {
         let _running = self.occupy()?;
         ending::accept(&self.shared.settings).await
     }
 
-    /// Publishes the results of a run so far, and withdraws nothing yet.
+    /// Publishes the results of a run so far, without withdrawing any page.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database fails.
     pub async fn publish_so_far(&self) -> Result<(), SiteRobotError> {
         ending::publish_so_far(&self.shared.settings).await
     }
 
-    /// Explains, step by step, what the robot would do with a URL, and what it did.
+    /// Explains step by step how the site robot would handle a URL, and the last outcome.
     ///
-    /// The robots.txt of its host is asked for; the URL itself is not.
+    /// The robots.txt of the URL's host is requested, but not the URL itself.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database fails.
     pub async fn explain(&self, url: &str) -> Result<Explanation, SiteRobotError> {
         explain::explain(&self.shared.settings, url).await
     }
 
-    /// Returns the pause that it makes between two visits of a URL's host, whose robots.txt is asked
-    /// for.
+    /// Returns the pause between two visits to a URL's host; requests the host's robots.txt.
     #[doc(hidden)]
     pub async fn pause_of(&self, url: &Url) -> Duration {
         let settings = &self.shared.settings;
@@ -189,7 +188,7 @@ impl SiteRobot {
             .unwrap_or_default()
     }
 
-    /// Returns a handle, which may be held by others.
+    /// Returns a handle that controls the site robot.
     pub fn handle(&self) -> Handle {
         Handle {
             wanted: self.shared.wanted.clone(),
@@ -202,12 +201,12 @@ impl SiteRobot {
         &self.shared.settings.site
     }
 
-    /// Returns why new and changed pages are held back, also where a run is accepted.
+    /// Returns the reason to hold new pages for review even if a run is accepted.
     pub fn hold(&self) -> Option<&str> {
         self.shared.settings.hold.as_deref()
     }
 
-    /// Returns how many runs have ended, in whatever way.
+    /// Returns the number of ended runs, whatever their outcome.
     pub fn runs_ended(&self) -> u64 {
         self.shared.runs_ended.load(Ordering::Acquire)
     }
@@ -217,40 +216,40 @@ impl SiteRobot {
             let site = self.site().to_owned();
             return Err(SiteRobotError::RunsAlready { site });
         }
-        // An order to an earlier run is none to this one.
+        // A command to an earlier run does not apply to this one.
         self.shared.wanted.send_replace(RunCommand::Run);
         Ok(RunGuard(&self.shared))
     }
 }
 
 impl Handle {
-    /// Has the robot begin no more visits until it is resumed.
+    /// Stops starting new visits until resumed.
     pub fn pause(&self) {
         self.wanted.send_replace(RunCommand::Pause);
     }
 
-    /// Has the robot go on.
+    /// Resumes a paused run.
     pub fn resume(&self) {
         self.wanted.send_replace(RunCommand::Run);
     }
 
-    /// Has the robot finish what it has begun, and end; the next run resumes it.
+    /// Finishes current visits and ends the run; the next run resumes it.
     pub fn stop(&self) {
         self.wanted.send_replace(RunCommand::Stop);
     }
 
-    /// Returns the progress as it is now.
+    /// Returns the current progress of the run.
     pub fn progress(&self) -> Progress {
         self.progress.borrow().clone()
     }
 
-    /// Returns a receiver that hears of each change.
+    /// Returns a receiver that is notified of each change.
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }
 }
 
-/// Frees the robot when a run ends, however it ends.
+/// Guard that marks the site robot as idle when a run ends in any way.
 struct RunGuard<'r>(&'r Shared);
 
 impl Drop for RunGuard<'_> {
@@ -259,7 +258,7 @@ impl Drop for RunGuard<'_> {
         self.0
             .progress
             .send_modify(|progress| progress.state = idle);
-        // Counted before the robot is free: who runs it next knows that this one has ended.
+        // Counted before the robot is free, so that the next caller knows that this run has ended.
         self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
         self.0.is_running.store(false, Ordering::Release);
     }

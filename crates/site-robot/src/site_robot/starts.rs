@@ -1,4 +1,4 @@
-//! Did the starting points answer as themselves?
+//! Check whether the starting points responded as expected.
 
 use url::Url;
 
@@ -7,21 +7,21 @@ use robot_detection_store::store::{KnownUrl, Loss, StoreError};
 
 use super::{links::AcceptedLink, losses::moved_to, settings::Settings};
 
-/// Redirects that are followed from a starting point.
+/// Maximum number of redirects followed from a starting point.
 const MAX_STEPS: usize = 10;
 
 /// End of a chain of redirects.
 #[derive(Clone, Debug)]
 pub(super) enum RedirectEnd {
-    /// A URL that the run has met.
+    /// URL that the run has visited.
     Met(String, KnownUrl),
-    /// A URL that it has not met: out of scope, too far, or not there.
+    /// URL that the run has not visited: out of scope, too deep, or missing.
     Unmet(String),
 }
 
-/// Returns why the starting points did not answer as themselves, where one did not.
+/// Returns the reason if a starting point did not respond as expected.
 ///
-/// One that is down or gone is none of these: what it leads to stays.
+/// Starting points that are down or missing are ignored: pages linked from there stay.
 pub(super) async fn doubt_of_starts(
     settings: &Settings,
     run_id: i64,
@@ -50,8 +50,8 @@ async fn doubt_of(
         Some(Loss::Locked) => {
             let outcome = known.outcome.unwrap_or_default();
             return Ok(Some(match known.status {
-                Some(status) => login(settings, start, &format!("answers {status}")),
-                // Nobody answered: the form login says itself what it lacks.
+                Some(status) => login(settings, start, &format!("returned status {status}")),
+                // Without a response, the error of the form login contains the reason.
                 None => format!(
                     "the starting point {start} was not visited: {}",
                     said(&outcome)
@@ -69,7 +69,7 @@ async fn doubt_of(
                 known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
             let is_new = store.descriptions().find(site, &to).await?.is_none();
             if asks && (was_shown || is_new) {
-                let how = format!("leads to {to}, which asks for a login");
+                let how = format!("redirects to {to}, which requires a login");
                 Some(login(settings, start, &how))
             } else {
                 let is_nothing = was_shown && !is_described(&known);
@@ -77,7 +77,7 @@ async fn doubt_of(
                     login(
                         settings,
                         start,
-                        &format!("leads to {to}, which has no page"),
+                        &format!("redirects to {to}, which has no page"),
                     )
                 })
             }
@@ -85,7 +85,7 @@ async fn doubt_of(
     })
 }
 
-/// Follows the redirects of a URL as the run has met them.
+/// Follows the redirects of a URL as recorded by the run.
 pub(super) async fn end_of(
     settings: &Settings,
     run_id: i64,
@@ -100,7 +100,7 @@ pub(super) async fn end_of(
         }
         let links = store.frontier().links(site, &url).await?;
         let next = links.first().and_then(|line| AcceptedLink::of_line(line));
-        // A target out of scope was never entered as a link: the outcome of the visit tells it.
+        // A target out of scope was not stored as a link, but is part of the outcome text.
         let Some(next) = next.map(|next| next.url) else {
             let to = known.outcome.as_deref().and_then(moved_to);
             return Ok(RedirectEnd::Unmet(absolute(&url, to.unwrap_or_default())));
@@ -114,12 +114,12 @@ pub(super) async fn end_of(
     Ok(RedirectEnd::Unmet(url))
 }
 
-/// Returns `true` if a run that met a URL has described it.
+/// Returns `true` if the run that visited a URL has described it.
 pub(super) fn is_described(known: &KnownUrl) -> bool {
     known.is_described && known.loss.is_none()
 }
 
-/// Returns how many links from a starting point are followed at most; nothing for any number.
+/// Returns the maximum depth of all starting points; `None` for no limit.
 pub(super) fn max_depth(settings: &Settings) -> Option<u32> {
     let depths = settings.starts.iter().map(|start| start.max_depth);
     depths.collect::<Option<Vec<_>>>()?.into_iter().max()
@@ -130,13 +130,13 @@ fn absolute(base: &str, location: &str) -> String {
     joined.map_or_else(|_| location.to_owned(), String::from)
 }
 
-/// Returns why a page was not described, without the words around it.
+/// Returns the reason in an outcome text.
 fn said(outcome: &str) -> &str {
     let reason = outcome.strip_prefix("not described: answer: ");
     reason.unwrap_or(outcome)
 }
 
-/// Returns the advice for a login page that the server sends instead of a page.
+/// Returns advice for a site that sends a login page instead of the requested page.
 pub(super) fn login_advice(settings: &Settings, page: &str) -> String {
     let page = Url::parse(page).ok();
     let foreign = page
@@ -144,7 +144,7 @@ pub(super) fn login_advice(settings: &Settings, page: &str) -> String {
         .and_then(|page| Some((settings.source.foreign_login(page)?, page)));
     match foreign {
         Some((form, page)) => format!(
-            "site_robot.login_form is at {}, whose cookies are not sent to {}: name the form by its \
+            "site_robot.login_form is at {}, whose cookies are not sent to {}: use the form's \
              URL there and run again",
             shown_url(&form.origin().ascii_serialization()),
             shown_url(&page.origin().ascii_serialization()),
@@ -166,12 +166,12 @@ fn moved(settings: &Settings, start: &str, to: &str) -> String {
         return login(
             settings,
             start,
-            &format!("leads to {to}, which may not be visited"),
+            &format!("redirects to {to}, which may not be visited"),
         );
     }
     format!(
-        "the starting point {start} has moved to {to}: where that is the site, put it into \
-         site_robot.starting_points and run again; where it is a login, {}",
+        "the starting point {start} has moved to {to}: if that is the site, add it to \
+         site_robot.starting_points and run again; if it is a login, {}",
         login_advice(settings, start)
     )
 }

@@ -1,30 +1,30 @@
-//! Count of what a run would remove from heaven, and whether a person is asked first.
+//! Count of pages that a run would remove from heaven, to decide whether to ask first.
 
 use std::collections::HashMap;
 
 use super::{losses::Fate, progress::is_large_share, settings::Settings, starts::login_advice};
 
-/// Places that redirects lead to whose number is counted.
+/// Maximum number of redirect targets counted.
 const MAX_TARGETS: usize = 10_000;
 
-/// Count of what a run would remove from heaven.
+/// Count of pages that a run would remove from heaven.
 #[derive(Debug, Default)]
 pub(super) struct LossTally {
-    /// Pages that go for another reason than that they say so, and the first of them.
+    /// Number of pages to be removed without having opted out, and the first of them.
     pub(super) going: u64,
     pub(super) first: Option<String>,
-    /// Pages in whose place a login stands.
+    /// Number of pages replaced by a login.
     pub(super) locked: u64,
-    /// How many redirects lead to each place.
+    /// Number of redirects to each target.
     pub(super) targets: HashMap<String, u64>,
-    /// Contents that came in place of several pages, and how many.
+    /// Contents that replaced several pages, with their number of pages.
     pub(super) alike: Vec<(String, u64)>,
-    /// Why the starting points did not answer as themselves.
+    /// Reason why the starting points did not respond as expected.
     pub(super) start: Option<String>,
 }
 
 impl LossTally {
-    /// Returns `true` for a content that came in place of several pages.
+    /// Returns `true` for a content that replaced several pages.
     pub(super) fn is_alike(&self, hash: Option<&str>) -> bool {
         hash.is_some_and(|hash| self.alike.iter().any(|(it, _)| it == hash))
     }
@@ -42,14 +42,14 @@ impl LossTally {
     }
 
     pub(super) fn count_target(&mut self, to: &str) {
-        // A login's query says where to return to, and so is another one for each page.
+        // The query of a login contains the return address, so it differs for each page.
         let place = to.split(['?', '#']).next().unwrap_or(to);
         if self.targets.len() < MAX_TARGETS || self.targets.contains_key(place) {
             *self.targets.entry(place.to_owned()).or_default() += 1;
         }
     }
 
-    /// Returns why the results are held back, where they are.
+    /// Returns the reason to hold the results for review, if there is one.
     pub(super) fn doubt(&self, shown: u64, settings: &Settings) -> Option<String> {
         if let Some(start) = &self.start {
             return Some(start.clone());
@@ -60,14 +60,14 @@ impl LossTally {
         if is_large_share(self.locked, shown) {
             let locked = self.locked;
             return Some(format!(
-                "{locked} of {shown} pages answer with a login, or with one page for many URLs: \
+                "{locked} of {shown} pages return a login, or the same page for many URLs: \
                  {advice}"
             ));
         }
         let most = self.targets.iter().max_by_key(|(_, count)| **count);
         if let Some((place, count)) = most.filter(|(_, count)| is_large_share(**count, shown)) {
             return Some(format!(
-                "{count} of {shown} pages lead to {place}: {advice}"
+                "{count} of {shown} pages redirect to {place}: {advice}"
             ));
         }
         if let Some((_, count)) = self
@@ -76,8 +76,8 @@ impl LossTally {
             .filter(|(_, count)| is_large_share(*count, shown))
         {
             return Some(format!(
-                "{count} of {shown} pages that said different things say the same now, as where \
-                 a site is closed for a while: look at {start} and run again"
+                "{count} of {shown} pages had different content and now have the same, as on \
+                 a site under maintenance: check {start} and run again"
             ));
         }
         let first = self
@@ -86,7 +86,7 @@ impl LossTally {
             .filter(|_| is_large_share(self.going, shown))?;
         let going = self.going;
         Some(format!(
-            "{going} of {shown} pages would go from heaven, the first being {first}"
+            "{going} of {shown} pages would be removed from heaven, the first is {first}"
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! URLs that lead nowhere: paths and calendars without end, and their like.
+//! Detection of URL traps: endless paths, calendars and the like.
 
 use std::{collections::HashMap, fmt};
 
@@ -9,26 +9,26 @@ use crate::document::has_session;
 /// Limits beyond which a URL counts as a trap.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrapLimits {
-    /// Longest path and query, in bytes; 1,024 by default.
+    /// Maximum length of path and query, in bytes; default 1,024.
     pub max_bytes: usize,
-    /// Most segments of a path; 20 by default.
+    /// Maximum number of path segments; default 20.
     pub max_segments: usize,
-    /// Most times that one segment, or a run of them, may stand in a path; 3 by default.
+    /// Maximum number of repetitions of a segment, or a sequence of segments; default 3.
     pub max_repeats: usize,
-    /// Most parameters of a query; 12 by default.
+    /// Maximum number of query parameters; default 12.
     pub max_parameters: usize,
-    /// Years that a calendar is followed ahead; 1 by default.
+    /// Number of years that a calendar is followed into the future; default 1.
     pub years_ahead: i32,
-    /// Years that a calendar is followed back; 20 by default.
+    /// Number of years that a calendar is followed into the past; default 20.
     pub years_back: i32,
-    /// Whether URLs with a session's number are passed over; they are by default.
+    /// Whether URLs with a session id are skipped; default true.
     pub refuses_sessions: bool,
-    /// Pages of the same title and text, under URLs that differ by numbers only, whose
-    /// links are followed; 1,000 by default.
+    /// Maximum number of pages with the same title and text, under URLs that differ only in
+    /// numbers, whose links are followed; default 1,000.
     pub max_alike: u32,
 }
 
-/// Why a URL is taken for a trap.
+/// Reason why a URL counts as a trap.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Trap {
@@ -36,17 +36,17 @@ pub enum Trap {
     TooLong,
     /// The path has too many segments.
     TooDeep,
-    /// The path goes in circles.
+    /// The path of the URL repeats its segments.
     Repeats,
     /// The query has too many parameters.
     TooManyParameters,
-    /// A calendar goes on to this year.
+    /// A calendar extends to this year.
     Calendar(i32),
-    /// It holds a session's number.
+    /// The URL contains a session id.
     Session,
 }
 
-/// Returns the kind of trap that a URL seems to be, if any; this year bounds calendars.
+/// Returns the kind of trap that a URL appears to be, if any; `this_year` limits calendars.
 ///
 /// # Example
 ///
@@ -78,13 +78,13 @@ pub fn trap(url: &Url, limits: &TrapLimits, this_year: i32) -> Option<Trap> {
     (limits.refuses_sessions && has_session(url)).then_some(Trap::Session)
 }
 
-/// Returns the parameters of a query, decoded.
+/// Returns the decoded parameters of a query.
 pub(super) fn parameters(url: &Url) -> impl Iterator<Item = (String, String)> {
     let pairs = url.query_pairs();
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-/// Returns `true` if a segment, or a run of segments, stands in a path too often.
+/// Returns `true` if a segment, or a sequence of segments, is repeated too often.
 fn repeats(segments: &[&str], max: usize) -> bool {
     let times = max.saturating_add(1);
     let is_run = |length: usize| {
@@ -94,16 +94,16 @@ fn repeats(segments: &[&str], max: usize) -> bool {
         })
     };
     let often = |segment: &&str| {
-        // Numbers repeat in dates: only a run of them counts.
+        // Numbers repeat in dates, so only sequences of numbers count.
         let is_name = !segment.bytes().all(|byte| byte.is_ascii_digit());
         is_name && segments.iter().filter(|it| *it == segment).count() > max
     };
-    // A longer run cannot stand in the path often enough.
+    // A longer sequence cannot be repeated often enough.
     let longest = segments.len() / times;
     (1..=longest).any(is_run) || segments.iter().any(often)
 }
 
-/// Returns the year of a calendar that is too far from this one.
+/// Returns the year of a calendar that is too far from the current year.
 fn far_year(url: &Url, segments: &[&str], limits: &TrapLimits, this_year: i32) -> Option<i32> {
     let ahead = this_year.saturating_add(limits.years_ahead);
     let back = this_year.saturating_sub(limits.years_back);
@@ -111,7 +111,7 @@ fn far_year(url: &Url, segments: &[&str], limits: &TrapLimits, this_year: i32) -
     if let Some(year) = of_query.find(|year| *year > ahead || *year < back) {
         return Some(year);
     }
-    // An archive by year and month may go back as far as it likes.
+    // Archives with year and month may go back to any year.
     let of_path = segments.windows(2).filter_map(|pair| match pair {
         [year, month] => year_and_month(year, month),
         _ => None,
@@ -152,7 +152,7 @@ fn number(text: &str, digits: usize) -> Option<i32> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Counts the queries under which each path was taken, and bounds them.
+/// Counter that limits the number of queries per path.
 #[derive(Clone, Debug)]
 pub struct QueryVariants {
     max_per_path: u32,
@@ -161,9 +161,9 @@ pub struct QueryVariants {
 }
 
 impl QueryVariants {
-    /// Creates a counter that admits so many queries a path.
+    /// Creates a counter that admits a number of queries per path.
     ///
-    /// It remembers 100,000 paths; for more, it admits all.
+    /// The counter remembers 100,000 paths; for further paths, all queries are admitted.
     pub fn new(max_per_path: u32) -> Self {
         Self {
             max_per_path,
@@ -172,9 +172,9 @@ impl QueryVariants {
         }
     }
 
-    /// Returns `true` if a URL is still to be taken, and counts it if it has a query.
+    /// Returns `true` if a URL is admitted, and counts it if it has a query.
     ///
-    /// Each URL is to be shown once.
+    /// Call this only once per URL.
     pub fn admits(&mut self, url: &Url) -> bool {
         if url.query().is_none() {
             return true;
@@ -209,10 +209,10 @@ impl fmt::Display for Trap {
         match self {
             Self::TooLong => f.write_str("path and query are too long"),
             Self::TooDeep => f.write_str("the path has too many segments"),
-            Self::Repeats => f.write_str("the path goes in circles"),
+            Self::Repeats => f.write_str("the path repeats its segments"),
             Self::TooManyParameters => f.write_str("the query has too many parameters"),
-            Self::Calendar(year) => write!(f, "a calendar goes on to the year {year}"),
-            Self::Session => f.write_str("it holds a session's number"),
+            Self::Calendar(year) => write!(f, "a calendar extends to the year {year}"),
+            Self::Session => f.write_str("the URL contains a session id"),
         }
     }
 }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_without_end_are_traps() {
+    fn endless_paths_are_traps() {
         for (path, found) in [
             ("/", None),
             ("/a/b/a/b/a/b", None),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn calendars_end() {
+    fn calendars_are_limited() {
         for (path, year) in [
             ("/?month=5&year=2026", None),
             ("/?month=5&year=2027", None),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_of_a_path_are_counted() {
+    fn queries_per_path_are_limited() {
         let mut variants = QueryVariants::new(2);
         let mut admits = |url: &str| variants.admits(&url.parse().unwrap());
         assert!(admits("http://h/a?1") && admits("http://h/a?2"));
@@ -290,10 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn each_finding_says_why() {
+    fn each_trap_has_a_description() {
         assert_eq!(
             Trap::Calendar(2099).to_string(),
-            "a calendar goes on to the year 2099"
+            "a calendar extends to the year 2099"
         );
     }
 }

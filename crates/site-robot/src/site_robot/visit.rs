@@ -1,4 +1,4 @@
-//! One URL is visited: may it be asked for, what came, what becomes of it.
+//! Visit to one URL: permission, request, and evaluation of the response.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Outcome of a visit.
+/// Outcome of a visit of a URL.
 #[derive(Debug)]
 pub(super) enum Visit {
-    /// A page was fetched, which is to be read.
+    /// A page was fetched and must be processed.
     FetchedPage(Box<FetchedPage>),
     Ended(Box<FinishedVisit>),
 }
@@ -44,7 +44,7 @@ impl Visit {
 }
 
 impl PageVisitor {
-    /// Reads the rules of a host; returns them and what it lists itself, to be visited.
+    /// Reads the rules of a host; returns the rules and the sitemaps to visit.
     pub(super) async fn learn(
         &self,
         host: &str,
@@ -66,7 +66,7 @@ impl PageVisitor {
         (Some(rules), sitemaps)
     }
 
-    /// Visits a URL.
+    /// Requests a URL and processes the response.
     pub(super) async fn visit(
         self: &Arc<Self>,
         claimed: ClaimedUrl,
@@ -77,7 +77,7 @@ impl PageVisitor {
         let rejected =
             |claimed, rejection: &_| Ok(Visit::ended(FinishedVisit::rejected(claimed, rejection)));
         let Ok(url) = Url::parse(&claimed.url) else {
-            let rejection = Rejection::new(Step::Url, "it is no URL");
+            let rejection = Rejection::new(Step::Url, "not a valid URL");
             return rejected(claimed, &rejection);
         };
         if let Err(rejection) = self.may_visit(&claimed, &url) {
@@ -94,7 +94,7 @@ impl PageVisitor {
             }
         }
         if let Some(main) = self.main_host(&claimed, &url) {
-            let reason = format!("a Host line says it is {}", main.as_str().escape_debug());
+            let reason = format!("a Host line specifies {}", main.as_str().escape_debug());
             let rejection = Rejection::new(Step::RobotsTxt, reason);
             let target = Some(String::from(main));
             return Ok(Visit::ended(moved(claimed, target, &rejection)));
@@ -110,7 +110,7 @@ impl PageVisitor {
         self.ask_in_turn(judging).await
     }
 
-    /// Asks for a page, where it is its turn.
+    /// Requests a page if it is due in this run.
     pub(super) async fn ask_in_turn(
         self: &Arc<Self>,
         judging: FilteredUrl,
@@ -124,7 +124,7 @@ impl PageVisitor {
             Turn::Ask => self.ask(judging).await,
             Turn::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
             Turn::Wait => {
-                let outcome = "left for the next run: requests_per_run are used up";
+                let outcome = "left for the next run: requests_per_run is used up";
                 let record = PageRecord::new(judging.claimed, outcome);
                 let visited = FinishedVisit::new(record, RunCounts::default());
                 Ok(Visit::ended(visited))
@@ -132,7 +132,7 @@ impl PageVisitor {
         }
     }
 
-    /// Keeps what is known of a page that is not asked for in this run.
+    /// Keeps the description of a page that is not requested in this run.
     async fn not_due(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
         let record = self.kept(claimed, "unmodified").await?;
         if record.claimed.is_described {
@@ -173,14 +173,14 @@ impl PageVisitor {
                 Ok(gone(judging.claimed, reason, loss, answer.as_ref()))
             }
             (_, None) => Err(SiteRobotError::Worker {
-                reason: "an answer is missing".to_owned(),
+                reason: "a response is missing".to_owned(),
             }),
         }?;
         visited.was_asked = true;
         Ok(Visit::ended(visited))
     }
 
-    /// Keeps what is known of a page that is as it was, and follows its links.
+    /// Keeps the description of an unchanged page and follows its known links.
     pub(super) async fn unmodified(
         &self,
         judging: FilteredUrl,
@@ -207,12 +207,12 @@ impl PageVisitor {
         };
         (record.outcome, record.loss) = (refused.outcome, refused.loss);
         record.description = DescriptionChange::Withdraw;
-        // It is asked for as a whole next time, since it may be allowed again.
+        // Requested unconditionally next time, because the page may be allowed again.
         (record.etag, record.last_modified, record.content_hash) = (None, None, None);
         Ok(FinishedVisit::new(record, counts))
     }
 
-    /// Registers a content with the generation filter that it does not see in this run.
+    /// Registers the content of a page that the generation filter does not see in this run.
     pub(super) async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
         if let Some((md5, preference)) = store.frontier().md5(site, url).await? {
@@ -237,7 +237,7 @@ impl PageVisitor {
         visited
     }
 
-    /// Tries a page later, or keeps what is known of it.
+    /// Retries a page later, or keeps its description.
     async fn failed(
         &self,
         claimed: ClaimedUrl,
@@ -254,7 +254,7 @@ impl PageVisitor {
         Ok(visited)
     }
 
-    /// Keeps what is known of a page that cannot be had now.
+    /// Keeps the description of a page that is currently unavailable.
     async fn keep(
         &self,
         claimed: ClaimedUrl,
@@ -263,7 +263,7 @@ impl PageVisitor {
     ) -> Result<FinishedVisit, SiteRobotError> {
         let mut record = self.kept(claimed, &format!("failed: {reason}")).await?;
         (record.retry_ms, record.loss) = (retry_ms, Some(Loss::Missing));
-        // The page comes once more, and its links with it.
+        // The page will be visited again, with its links.
         if retry_ms.is_some() {
             record.found.clear();
         }
@@ -274,13 +274,13 @@ impl PageVisitor {
         Ok(FinishedVisit::new(record, counts))
     }
 
-    /// Follows the links of a page once more, which was found nearer than before.
+    /// Follows the known links of a page again after it was found at a smaller depth.
     async fn relink(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
         let record = self.kept(claimed, "").await?;
         Ok(FinishedVisit::new(record, RunCounts::default()))
     }
 
-    /// Returns a record that leaves everything as it is; links that were stored are found.
+    /// Returns a record that leaves the page unchanged, with its stored links.
     pub(super) async fn kept(
         &self,
         claimed: ClaimedUrl,
@@ -295,7 +295,7 @@ impl PageVisitor {
             .iter()
             .filter_map(|line| AcceptedLink::of_line(line))
             .collect();
-        // What was in scope then may be out of it now.
+        // Links that were in scope may be out of scope now.
         let is_in = |taken: &AcceptedLink| {
             let url = Url::parse(&taken.url);
             url.is_ok_and(|url| check(settings, &url).is_ok())
@@ -314,10 +314,10 @@ impl PageVisitor {
         Ok(record)
     }
 
-    /// Returns where a page is to be visited, as the robots.txt of its host names another one.
+    /// Returns the URL of a page on the main host that the robots.txt of its host specifies.
     ///
-    /// That has to be asked for too, and may name no other one itself, so that no page is sent on
-    /// for ever.
+    /// The main host must be in scope and must not specify another one, to prevent endless
+    /// redirects.
     fn main_host(&self, claimed: &ClaimedUrl, url: &Url) -> Option<Url> {
         let rules = |host: &str| self.all_rules().get(host).map(Arc::clone);
         let main = rules(&claimed.host)?.on_main_host(url)?;
@@ -329,7 +329,7 @@ impl PageVisitor {
         (!names_another).then_some(main)
     }
 
-    /// Sitemaps may lie anywhere on a host that is in scope.
+    /// Sitemaps may be anywhere on a host in scope.
     fn may_visit(&self, claimed: &ClaimedUrl, url: &Url) -> Result<(), Rejection> {
         if claimed.found_on == SITEMAP {
             return self.settings().scope.check_host(url);
@@ -337,7 +337,7 @@ impl PageVisitor {
         check(self.settings(), url)
     }
 
-    /// Returns `true` for a URL that is out of scope, or that robots.txt is known to disallow.
+    /// Returns `true` for a URL that is out of scope or known to be disallowed by robots.txt.
     pub(super) fn is_refused(&self, found: &FoundUrl) -> bool {
         let rules = self.all_rules().get(&found.host).map(Arc::clone);
         let is_disallowed = rules

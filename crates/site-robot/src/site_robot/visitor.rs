@@ -1,4 +1,4 @@
-//! What the visits of a run share.
+//! State shared by the visits of a run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) runs_ended: AtomicU64,
 }
 
-/// State that all visits of a run share.
+/// State shared by all visits of a run.
 #[derive(Debug)]
 pub(super) struct PageVisitor {
     pub(super) shared: Arc<Shared>,
@@ -44,28 +44,28 @@ pub(super) struct PageVisitor {
     pub(super) known_links: KnownLinks,
     pub(super) described: ServerDescriptions,
     pub(super) readers: Readers,
-    /// What renders pages, where any are to be.
+    /// Renderer, if rendering is enabled.
     pub(super) renderer: Option<crate::render::Renderer>,
     pub(super) kept_files: KeptFiles,
     pub(super) freshness: Freshness,
     pub(super) looks: RandomState,
-    /// URLs that are kept out of heaven for good.
+    /// URLs that are permanently excluded from heaven.
     pub(super) withdrawn: HashSet<String>,
 }
 
-/// Rules of hosts, shared by all visits.
+/// robots.txt rules of all hosts, shared by all visits.
 pub(super) type AllRules = Mutex<HashMap<String, Arc<HostRules>>>;
 
-/// Bytes of scripts and style sheets that are kept for the next pages of a run.
+/// Maximum size of cached scripts and style sheets in a run, in bytes.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
-/// Scripts and style sheets of a run: most stand on each page of a site.
+/// Cache of scripts and style sheets in a run, as most are used on every page of a site.
 #[derive(Debug, Default)]
 pub(super) struct KeptFiles {
     by_url: Mutex<(HashMap<Url, Answer>, usize)>,
 }
 
-/// Descriptions that servers have of their pages, by host and URL.
+/// Descriptions that servers provide of their pages, by host and URL.
 #[derive(Debug, Default)]
 pub(super) struct ServerDescriptions {
     by_host: Mutex<HashMap<String, HashMap<String, ResourceDescription>>>,
@@ -76,7 +76,7 @@ impl PageVisitor {
         &self.shared.settings
     }
 
-    /// Returns the filters, each with its run.
+    /// Returns the filters with their run states.
     pub(super) fn filters(&self) -> [(&Filter, &FilterRun); 2] {
         let settings = self.settings();
         [
@@ -85,7 +85,7 @@ impl PageVisitor {
         ]
     }
 
-    /// Returns the [`Surroundings`] of a filter's run.
+    /// Returns the [`Surroundings`] for a filter's run.
     pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
         Surroundings {
             run,
@@ -94,13 +94,13 @@ impl PageVisitor {
         }
     }
 
-    /// Returns `true` if a page was judged last time as it would be now.
+    /// Returns `true` if a page was last evaluated under the current settings.
     pub(super) fn is_current(&self, claimed: &ClaimedUrl) -> bool {
         claimed.settings.as_ref() == Some(&self.fingerprint)
     }
 
     pub(super) fn all_rules(&self) -> MutexGuard<'_, HashMap<String, Arc<HostRules>>> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -124,7 +124,7 @@ impl ServerDescriptions {
     pub(super) fn hosts(
         &self,
     ) -> MutexGuard<'_, HashMap<String, HashMap<String, ResourceDescription>>> {
-        // What the lock guards is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         self.by_host.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

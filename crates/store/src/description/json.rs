@@ -1,4 +1,4 @@
-//! Descriptions as JSON objects.
+//! Resource descriptions as JSON objects.
 
 use std::{borrow::Cow, fmt};
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::{Attribute, ResourceDescription, name};
 
-/// Name that stands for the resource itself.
+/// JSON name of the resource's URL.
 const URL: &str = "url";
 
-/// Attributes that the database keeps apart: long texts, which lists have no use for.
+/// Attributes that the database stores in separate columns: long texts, which lists do not need.
 pub(crate) const TEXTS: [&str; 4] = [
     name::PARTIAL_TEXT,
     name::FULL_TEXT,
@@ -22,9 +22,9 @@ pub(crate) const TEXTS: [&str; 4] = [
     name::MARKS,
 ];
 
-/// Writes an object: `url`, then each attribute as a string, in order.
+/// Serializes to an object: `url`, then each attribute as a string, in order.
 ///
-/// An attribute that is called `url` is left out.
+/// An attribute named `url` is left out.
 impl Serialize for ResourceDescription {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -37,7 +37,8 @@ impl Serialize for ResourceDescription {
     }
 }
 
-/// Reads an object with a `url`; what is no string is kept as JSON, `null` left out.
+/// Deserializes an object with a `url`; other values than strings are stored as JSON, `null` is
+/// ignored.
 impl<'de> Deserialize<'de> for ResourceDescription {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (url, description) = deserializer.deserialize_map(Object::default())?;
@@ -48,13 +49,13 @@ impl<'de> Deserialize<'de> for ResourceDescription {
     }
 }
 
-/// Returns the texts that the database keeps apart.
+/// Returns the texts that the database stores in separate columns.
 pub(crate) fn stored_texts(description: &ResourceDescription) -> [Option<&str>; TEXTS.len()] {
-    // A database may have no NUL, which JSON escapes.
+    // Some databases cannot store NUL characters, so such a text stays in the JSON column.
     TEXTS.map(|name| description.value(name).filter(|text| !text.contains('\0')))
 }
 
-/// Returns the attributes alone, as the database keeps them: `null` stands for a text kept apart.
+/// Returns the attributes as JSON for the database; `null` marks a text in a separate column.
 pub(crate) fn attributes_to_json(
     description: &ResourceDescription,
     texts: &[Option<&str>; TEXTS.len()],
@@ -70,13 +71,13 @@ pub(crate) fn attributes_to_json(
         (name, (!is_apart(name)).then(|| attribute.value()))
     });
     let written = serializer.collect_map(attributes);
-    written.expect("a map of strings always fits into JSON");
+    written.expect("a map of strings is valid JSON");
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// Returns the description of a URL, its attributes as the database keeps them.
+/// Creates the description of a URL from the attributes in the database.
 ///
-/// Of the texts that it keeps apart, those that are not given are left out.
+/// Texts in separate columns that are not passed are left out.
 pub(crate) fn attributes_from_json(
     url: String,
     json: &str,
@@ -92,16 +93,16 @@ pub(crate) fn attributes_from_json(
     Ok(description)
 }
 
-/// Where the URL is given, `url` is an attribute like any other.
+/// Deserializer of a JSON object; if `url` is set, a member `url` is an ordinary attribute.
 #[derive(Default)]
 struct Object {
     url: Option<String>,
-    /// Value that `null` is read as.
+    /// Values that replace `null` members.
     texts: [Option<String>; TEXTS.len()],
 }
 
 impl Object {
-    /// Returns the text of a name that the database keeps apart.
+    /// Removes and returns the separately stored text for a name.
     fn take(&mut self, name: &str) -> Option<String> {
         let mut all = TEXTS.iter().zip(&mut self.texts);
         all.find(|(known, _)| **known == name)?.1.take()
@@ -138,10 +139,10 @@ impl<'de> Visitor<'de> for Object {
     }
 }
 
-/// Name of an attribute, not copied where JSON holds it as it is.
+/// Name of an attribute, borrowed from the JSON text if possible.
 struct Name<'de>(Cow<'de, str>);
 
-// serde reads a bare `Cow` as an owned one; `#[serde(borrow)]` is for fields of derived types only.
+// serde deserializes a bare `Cow` as owned; `#[serde(borrow)]` only works in derived types.
 impl<'de> Deserialize<'de> for Name<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AsItIs;
@@ -150,7 +151,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
             type Value = Name<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of an attribute")
+                f.write_str("an attribute name")
             }
 
             fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
@@ -166,7 +167,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// The URL may stand behind the attributes.
+/// Sets the URL of a description, which may follow the attributes in JSON.
 fn renamed(description: &ResourceDescription, url: String) -> ResourceDescription {
     let mut renamed = ResourceDescription::new(url);
     for attribute in description.attributes() {

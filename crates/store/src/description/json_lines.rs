@@ -1,17 +1,18 @@
-//! Descriptions as lines of JSON are written and read.
+//! Resource descriptions as JSON Lines.
 
 use std::io::{self, BufRead, Read, Write};
 
 use super::{ReadError, ResourceDescription};
 
-/// Bytes of a line without its line feed; what a description may hold, each byte an escape of six.
+/// Maximum line length in bytes without the line feed, if all bytes of a maximum description are
+/// escaped.
 const MAX_LINE_BYTES: u64 = 100 * 1024 * 1024;
 
-/// Writes a description as one line: an object with `url` and its attributes.
+/// Writes a description as one line: a JSON object with `url` and the attributes.
 ///
 /// # Errors
 ///
-/// Fails when `out` does.
+/// Returns an error if writing to `out` fails.
 ///
 /// # Example
 ///
@@ -30,9 +31,9 @@ pub fn write_json_line(description: &ResourceDescription, out: &mut impl Write) 
     out.write_all(b"\n")
 }
 
-/// Reader of descriptions, a JSON object a line; empty lines are skipped.
+/// Reader of resource descriptions in JSON Lines format; empty lines are skipped.
 ///
-/// A line that is none is an error, and the next one is read.
+/// An invalid line yields an error, and reading continues with the next line.
 #[derive(Debug)]
 pub struct JsonLinesReader<R> {
     input: R,
@@ -42,7 +43,7 @@ pub struct JsonLinesReader<R> {
 }
 
 impl<R: BufRead> JsonLinesReader<R> {
-    /// Creates a reader.
+    /// Creates a reader for JSON Lines.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -52,12 +53,13 @@ impl<R: BufRead> JsonLinesReader<R> {
         }
     }
 
-    /// Reads a line; nothing at the end.
+    /// Reads the next description. Returns `None` at the end of the input.
     fn read(&mut self) -> Result<Option<ResourceDescription>, ReadError> {
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One byte more than the limit: the line feed, or what shows that the line is too long.
+            // One byte more than the limit: either the line feed, or proof that the line is too
+            // long.
             let most = self.max_line_bytes.saturating_add(1);
             let mut limited = self.input.by_ref().take(most);
             if limited.read_until(b'\n', &mut line)? == 0 {
@@ -92,17 +94,17 @@ impl<R: BufRead> Iterator for JsonLinesReader<R> {
             return None;
         }
         let read = self.read();
-        // A line that is wrong has others behind it; an input that fails may go on failing for
-        // ever.
+        // Reading can continue after an invalid line, but not after an I/O error, which may repeat
+        // forever.
         self.is_over = matches!(read, Ok(None) | Err(ReadError::Io(_)));
         read.transpose()
     }
 }
 
-/// Returns what is wrong, the place within the line as a column.
+/// Returns the parser's error message with the position as a column.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // The parser is handed one line at a time, and would call each of them line 1.
+    // The parser gets one line at a time, so it always reports line 1.
     let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
     format!("{what} at column {}", error.column())
 }
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_line_does_not_hide_the_next() {
+    fn invalid_line_does_not_stop_the_reader() {
         let lines =
             "\n{\"title\":\"x\"}\nnone\n\n{\"n\":1,\"list\":[\"a\"],\"no\":null,\"url\":\"u\"}";
         let all: Vec<_> = JsonLinesReader::new(lines.as_bytes()).collect();
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_feed_does_not_count_towards_the_limit_of_a_line() {
+    fn line_feed_does_not_count_towards_the_line_limit() {
         let fits = "{\"url\":\"1234567\"}";
         let long = "{\"url\":\"12345678\"}";
         for (lines, expected) in [
@@ -152,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(
+        fn written_descriptions_can_be_read_back(
             url in any::<String>(),
             attributes in prop::collection::vec(("[a-t]{1,12}", any::<String>()), 0..12),
         ) {

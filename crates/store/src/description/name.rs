@@ -1,54 +1,54 @@
-//! Names of attributes that rooms agree on.
+//! Names of attributes that several modules use.
 
 /// Title of the resource.
 pub const TITLE: &str = "title";
-/// Summary, by its author or cut from its text.
+/// Summary, written by the author or derived from the text.
 pub const DESCRIPTION: &str = "description";
-/// Words that describe the resource, with commas between them.
+/// Keywords of the resource, separated by commas.
 pub const KEYWORDS: &str = "keywords";
-/// Author.
+/// Author of the resource.
 pub const AUTHOR: &str = "author";
 /// Language tag (BCP 47).
 pub const LANGUAGE: &str = "language";
-/// Media type, without parameters.
+/// Media type without parameters.
 pub const CONTENT_TYPE: &str = "content-type";
-/// Bytes as received, decompressed.
+/// Size in bytes as received, after decompression.
 pub const CONTENT_LENGTH: &str = "content-length";
-/// Character set that the text was read in.
+/// Character set with which the text was decoded.
 pub const CONTENT_CHARSET: &str = "content-charset";
-/// When the resource was changed, as the server says (an HTTP date).
+/// Modification time reported by the server (HTTP date).
 pub const LAST_MODIFIED: &str = "last-modified";
-/// When the resource was published, as it says itself (RFC 3339, or a day).
+/// Publication time stated in the resource (RFC 3339, or a date).
 pub const PUBLISHED: &str = "published";
-/// When the resource was changed, as it says itself (RFC 3339, or a day).
+/// Modification time stated in the resource (RFC 3339, or a date).
 pub const MODIFIED: &str = "modified";
-/// When the resource ends, as the server says (an HTTP date).
+/// Expiry time reported by the server (HTTP date).
 pub const EXPIRES: &str = "expires";
-/// MD5 of the bytes, in hexadecimal.
+/// MD5 hash of the received bytes, in hexadecimal.
 pub const MD5: &str = "md5";
-/// First part of the text.
+/// Start of the text.
 pub const PARTIAL_TEXT: &str = "partial-text";
-/// All of the text.
+/// Complete text.
 pub const FULL_TEXT: &str = "full-text";
-/// Headings: a line each, with two spaces before it for each level below the first.
+/// Headings, one per line, indented by two spaces per level below the first.
 pub const TABLE_OF_CONTENTS: &str = "table-of-contents";
-/// What stands in the full text: lists, tables, links; only with that text they mean anything.
+/// Structure of the full text: lists, tables and links; only usable together with that text.
 pub const MARKS: &str = "full-text-marks";
-/// Class, with `:` between the parts of its path.
+/// Class of the resource, with `:` between the parts of its path.
 pub const CLASSIFICATION: &str = "classification";
-/// Links followed from a starting point.
+/// Number of links from a starting point to the resource.
 pub const DEPTH: &str = "depth";
-/// When the description ends (an HTTP date).
+/// Expiry time of the description (HTTP date).
 pub const RD_EXPIRES: &str = "rd-expires";
-/// When the description was made (an HTTP date).
+/// Creation time of the description (HTTP date).
 pub const RD_LAST_MODIFIED: &str = "rd-last-modified";
-/// URLs that the resource links to, a line each.
+/// URLs that the resource links to, one per line.
 pub const LINKS: &str = "links";
-/// URL that the resource calls its own.
+/// Canonical URL stated in the resource.
 pub const CANONICAL: &str = "canonical";
-/// What robots may do with it: directives of META tags and `X-Robots-Tag` that hold for all.
+/// Directives for all robots from META tags and `X-Robots-Tag`.
 pub const ROBOTS: &str = "robots";
-/// Address of the server.
+/// IP address of the server.
 pub const IP: &str = "ip";
-/// Version that the server names.
+/// Entity tag of the resource.
 pub const ETAG: &str = "etag";

@@ -1,24 +1,23 @@
-//! A URL and what is said about it.
+//! Resource descriptions and their attributes.
 
 use std::borrow::Cow;
 
 use super::name;
 
-/// Attributes that a description has at most; more are ignored.
+/// Maximum number of attributes of a description; further attributes are ignored.
 pub const MAX_ATTRIBUTES: usize = 1024;
 
-/// Bytes that all values of a description have at most: 16 MiB.
+/// Maximum size of all values of a description: 16 MiB.
 pub const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of a name that are kept.
+/// Maximum length of an attribute name; longer names are truncated.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Description of one resource (an RD).
+/// Description of one resource (RD): a URL and attributes.
 ///
-/// Each name has one value; attributes keep the order in which they were set.
-/// A name is in lower case; what SOIF cannot hold in it is `-`. Beyond
-/// [`MAX_ATTRIBUTES`] an attribute is ignored, and beyond [`MAX_VALUE_BYTES`]
-/// a value is cut.
+/// Each attribute name has one value; attributes keep the order in which they were set. Names are
+/// in lower case; characters that SOIF does not allow in names become `-`. An attribute beyond
+/// [`MAX_ATTRIBUTES`] is ignored, and values beyond [`MAX_VALUE_BYTES`] are truncated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ResourceDescription {
     url: String,
@@ -34,7 +33,7 @@ pub struct Attribute {
 }
 
 impl ResourceDescription {
-    /// Creates a description that says nothing yet.
+    /// Creates a description without attributes.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -43,9 +42,9 @@ impl ResourceDescription {
         }
     }
 
-    /// Sets an attribute; one of the same name is replaced in its place.
+    /// Sets an attribute; an existing attribute of the same name is replaced in place.
     ///
-    /// A name without a character is ignored.
+    /// An empty name is ignored.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         let name = usual_name(name);
         let known = self.position(&name);
@@ -77,23 +76,23 @@ impl ResourceDescription {
         &self.url
     }
 
-    /// Returns an attribute's value; upper and lower case are the same.
+    /// Returns the value of an attribute; names are case-insensitive.
     pub fn value(&self, name: &str) -> Option<&str> {
         let at = self.position(&usual_name(name))?;
         self.attributes.get(at).map(Attribute::value)
     }
 
-    /// Returns the title, empty where there is none.
+    /// Returns the title, or an empty string.
     pub fn title(&self) -> &str {
         self.value(name::TITLE).unwrap_or_default()
     }
 
-    /// Returns the bytes of all values.
+    /// Returns the size of all values in bytes.
     pub fn value_bytes(&self) -> usize {
         self.value_bytes
     }
 
-    /// Returns all attributes, in order.
+    /// Returns all attributes in order.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
@@ -105,18 +104,18 @@ impl ResourceDescription {
 }
 
 impl Attribute {
-    /// Attribute of a name in its usual form.
+    /// Creates an attribute from a normalized name.
     fn new(name: Cow<'_, str>, value: String) -> Self {
         let name = name.into_owned();
         Self { name, value }
     }
 
-    /// Returns the name, in lower case.
+    /// Returns the attribute's name in lower case.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the value.
+    /// Returns the attribute's value.
     pub fn value(&self) -> &str {
         &self.value
     }
@@ -130,14 +129,14 @@ impl Attribute {
     }
 }
 
-/// Returns a name in its usual form, such as SOIF can hold: lower case, `-` for odd characters.
+/// Returns a name in a form that SOIF allows: lower case, with `-` for other characters.
 ///
-/// Letters and digits of ASCII stay, and `-`, `_`, `.` and `:` do. The first
-/// 128 bytes count.
+/// ASCII letters and digits, `-`, `_`, `.` and `:` are kept. The name is truncated to 128
+/// characters.
 fn usual_name(name: &str) -> Cow<'_, str> {
     let name = name.trim();
     let is_usual = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_.:".contains(&c);
-    // Nearly all names are ours and usual already: looking one up copies nothing.
+    // Nearly all names are constants in normalized form, which need no copy.
     if name.len() <= MAX_NAME_BYTES && name.bytes().all(is_usual) {
         return Cow::Borrowed(name);
     }
@@ -148,7 +147,7 @@ fn usual_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().take(MAX_NAME_BYTES).map(usual).collect())
 }
 
-/// Cuts a text between two characters.
+/// Truncates a text at a character boundary.
 fn cut(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
         text.truncate(text.floor_char_boundary(max_bytes));
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn values_beyond_the_limit_are_cut_between_characters() {
+    fn values_beyond_the_limit_are_truncated_between_characters() {
         let mut description = ResourceDescription::new("http://www.example.com/");
         description.set("full-text", "ä".repeat(MAX_VALUE_BYTES));
         description.set("title", "cut away");

@@ -1,4 +1,4 @@
-//! Descriptions as SOIF objects are written and read (RFC 2655).
+//! Resource descriptions as SOIF objects (RFC 2655).
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -7,17 +7,17 @@ use super::{
     resource_description::{MAX_ATTRIBUTES, MAX_VALUE_BYTES},
 };
 
-/// Bytes of a URL, of a name, or of a size.
+/// Maximum length of a URL, a name or a size in bytes.
 const MAX_WORD_BYTES: usize = 8 * 1024;
 
-/// Writes a description as a SOIF object, an empty line behind it.
+/// Writes a description as a SOIF object, followed by an empty line.
 ///
-/// A value's size counts bytes, so that it may hold anything. Spaces and
-/// control characters of the URL are escaped, since a line ends it.
+/// Sizes of values are in bytes, so a value may contain any text. Spaces and control characters in
+/// the URL are escaped, since the URL ends at the line feed.
 ///
 /// # Errors
 ///
-/// Fails when `out` does.
+/// Returns an error if writing to `out` fails.
 ///
 /// # Example
 ///
@@ -43,12 +43,11 @@ pub fn write_soif(description: &ResourceDescription, out: &mut impl Write) -> io
     out.write_all(b"}\n\n")
 }
 
-/// Reader of SOIF objects, one at a time.
+/// Reader of SOIF objects.
 ///
-/// What stands between objects is skipped. Behind an object that breaks the
-/// rules, it goes on with the next line that begins with `@`. An object of more
-/// than 1,024 attributes or 16 MiB is refused; bytes that are not UTF-8 are
-/// replaced.
+/// Text between objects is skipped. After an invalid object, reading continues with the next line
+/// that begins with `@`. An object with more than 1,024 attributes or 16 MiB is rejected; invalid
+/// UTF-8 is replaced.
 ///
 /// # Example
 ///
@@ -66,13 +65,13 @@ pub fn write_soif(description: &ResourceDescription, out: &mut impl Write) -> io
 pub struct SoifReader<R> {
     input: R,
     at: u64,
-    /// Whether the last byte ended a line.
+    /// Whether the last byte was a line feed.
     is_line_start: bool,
     is_over: bool,
 }
 
 impl<R: BufRead> SoifReader<R> {
-    /// Creates a reader.
+    /// Creates a reader for SOIF.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -84,22 +83,22 @@ impl<R: BufRead> SoifReader<R> {
 
     fn object(&mut self) -> Result<ResourceDescription, ReadError> {
         let is_end = |byte| matches!(byte, b'{' | b'\n');
-        self.word(is_end, "an object's type is too long, or has no end")?;
+        self.word(is_end, "object type too long or not terminated")?;
         self.expect(b'{')?;
         self.skip(|byte| byte == b' ' || byte == b'\t')?;
         let is_line_end = |byte| byte == b'\n';
-        let url = self.word(is_line_end, "an object's URL is too long, or has no end")?;
+        let url = self.word(is_line_end, "object URL too long or not terminated")?;
         let url = url.trim();
         if url.is_empty() {
-            return Err(self.wrong("an object has no URL"));
+            return Err(self.wrong("missing URL of an object"));
         }
         let mut description = ResourceDescription::new(url);
         let mut bytes = 0;
-        // One turn more than there are attributes: the last one finds the `}`.
+        // One iteration more than the maximum number of attributes: the last one finds the `}`.
         for _ in 0..=MAX_ATTRIBUTES {
             self.skip(|byte| byte.is_ascii_whitespace())?;
             match self.peek()? {
-                None => return Err(self.wrong("an object does not end")),
+                None => return Err(self.wrong("missing } at the end of an object")),
                 Some(b'}') => {
                     self.take_byte()?;
                     return Ok(description);
@@ -116,21 +115,21 @@ impl<R: BufRead> SoifReader<R> {
         bytes: &mut usize,
     ) -> Result<(), ReadError> {
         let is_end = |byte| matches!(byte, b'{' | b'\n');
-        let name = self.word(is_end, "an attribute's name is too long, or has no end")?;
+        let name = self.word(is_end, "attribute name too long or not terminated")?;
         self.expect(b'{')?;
         let is_end = |byte: u8| !byte.is_ascii_digit();
-        let size = self.word(is_end, "an attribute's size is too long, or has no end")?;
+        let size = self.word(is_end, "attribute size too long or not terminated")?;
         for byte in *b"}:" {
             self.expect(byte)?;
         }
-        // SOIF has a tab behind the colon; a space is tolerated.
+        // SOIF requires a tab after the colon; a space is tolerated.
         if matches!(self.peek()?, Some(b'\t' | b' ')) {
             self.take_byte()?;
         }
         let size: usize = size
             .parse()
-            .map_err(|_| self.wrong("an attribute has no size"))?;
-        // What is announced is added up before it is read, so that a size that lies costs nothing.
+            .map_err(|_| self.wrong("missing size of an attribute"))?;
+        // Sizes are added up before the values are read, so that a false size costs nothing.
         *bytes = bytes.saturating_add(size);
         if *bytes > MAX_VALUE_BYTES {
             return Err(self.wrong("an object is larger than 16 MiB"));
@@ -140,7 +139,7 @@ impl<R: BufRead> SoifReader<R> {
         Ok(())
     }
 
-    /// Reads a value; memory grows with what is there, not with what is said.
+    /// Reads a value; memory grows with the data received, not with the stated size.
     fn value(&mut self, size: usize) -> Result<String, ReadError> {
         let mut value = Vec::new();
         let limit = size as u64;
@@ -150,14 +149,14 @@ impl<R: BufRead> SoifReader<R> {
             self.is_line_start = *last == b'\n';
         }
         if read < size {
-            return Err(self.wrong("the file ends within a value"));
+            return Err(self.wrong("unexpected end of file within a value"));
         }
-        // A byte that is not UTF-8 must not cost the whole description.
+        // Invalid UTF-8 does not invalidate the whole description.
         Ok(String::from_utf8(value)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// Goes to the next `@` at the start of a line, and takes it.
+    /// Skips to the next `@` at the start of a line and consumes it.
     fn find_object(&mut self) -> io::Result<bool> {
         while let Some(byte) = self.peek()? {
             let is_found = byte == b'@' && self.is_line_start;
@@ -169,7 +168,7 @@ impl<R: BufRead> SoifReader<R> {
         Ok(false)
     }
 
-    /// Reads up to a byte, which stays.
+    /// Reads up to a delimiter, which is not consumed.
     fn word(
         &mut self,
         is_end: impl Fn(u8) -> bool,
@@ -192,9 +191,9 @@ impl<R: BufRead> SoifReader<R> {
     fn expect(&mut self, expected: u8) -> Result<(), ReadError> {
         if self.peek()? != Some(expected) {
             return Err(self.wrong(match expected {
-                b'{' => "a { is missing",
-                b'}' => "a } is missing behind a size",
-                _ => "a : is missing behind a size",
+                b'{' => "missing {",
+                b'}' => "missing } after a size",
+                _ => "missing : after a size",
             }));
         }
         self.take_byte()?;
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_count_bytes_and_values_hold_anything() {
+    fn sizes_are_in_bytes_and_values_contain_any_text() {
         let soif = "junk\n@FILE { http://www.example.com/\n\
                     Time-to-Live{6}:\t345600\ntitle{9}:\t}\n@A { ü\nempty{0}:\t\n}\n";
         let all = read(soif.as_bytes());
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_object_does_not_hide_the_next() {
+    fn invalid_object_does_not_stop_the_reader() {
         let good = "@DOCUMENT { http://b.example/\n}\n";
         for (bad, at) in [
             ("@DOCUMENT { \n", 12),
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_end_anywhere() {
+    fn file_may_end_anywhere() {
         let whole = "@DOCUMENT { http://a.example/\ntitle{2}:\tab\n}";
         assert_eq!(read(whole.as_bytes()).len(), 1);
         for end in 1..whole.len() {
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_attributes_are_refused() {
+    fn too_many_attributes_are_rejected() {
         let attributes = "a{1}:\tx\n".repeat(MAX_ATTRIBUTES + 1);
         let all = read(format!("@DOCUMENT {{ http://a.example/\n{attributes}}}\n").as_bytes());
         assert!(all[0].as_ref().unwrap_err().contains("1,024"));
@@ -338,7 +337,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(
+        fn written_descriptions_can_be_read_back(
             url in "http://[a-z]{1,8}/[a-zé}{@:%]{0,20}",
             attributes in prop::collection::vec(("[ -~]{1,12}", any::<String>()), 0..12),
             junk in "[a-z \n]{0,20}",
@@ -357,7 +356,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_to_their_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_are_read_to_the_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let soif = [b"@D { u\na{3}:\t", bytes.as_slice()].concat();
             prop_assert!(SoifReader::new(soif.as_slice()).count() <= bytes.len() + 1);
         }

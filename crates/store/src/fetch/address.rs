@@ -1,22 +1,21 @@
-//! Kinds of addresses: those of the public Internet, and all the others.
+//! Kinds of IP addresses: public and special-purpose addresses.
 //!
-//! After the registries of special-purpose addresses
+//! Based on the IANA registries of special-purpose addresses
 //! (<https://www.iana.org/assignments/iana-ipv4-special-registry/> and
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry/>, RFC 6890).
-//! A kind says what an address *is*. The caller decides what follows from
-//! it: where somebody else names the host, we connect to public addresses only; a
-//! verdict hangs on public addresses alone; and networks of documentation, which
-//! nobody has and examples need, may stand in published lists and are looked up in
-//! the DNS.
+//!
+//! Callers decide what a kind implies: to hosts named by others we only connect at public
+//! addresses; only public addresses get a verdict; documentation networks, which have no owner but
+//! are needed for examples, may appear in published lists and are looked up in DNS.
 
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// Kind of an address, by whom it reaches.
+/// Kind of an IP address by its reachability.
 ///
-/// An IPv4 address within an IPv6 one (mapped, NAT64, 6to4) counts by itself.
+/// An IPv4 address embedded in an IPv6 address (mapped, NAT64, 6to4) keeps its kind.
 ///
 /// # Example
 ///
@@ -30,21 +29,21 @@ use std::{
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum AddressKind {
-    /// One of the public Internet.
+    /// Address of the public Internet.
     Public,
-    /// None: "this network" (RFC 791), and `::`.
+    /// Unspecified address: "this network" (RFC 791), or `::`.
     Unspecified,
-    /// The machine itself.
+    /// Loopback address of the machine itself.
     Loopback,
-    /// One that is valid on one link (RFC 3927, RFC 4291).
+    /// Address that is valid on one link (RFC 3927, RFC 4291).
     LinkLocal,
-    /// One of a private network, or of those that carriers share (RFC 1918, 4193, 6598).
+    /// Address of a private network or of carrier-grade NAT (RFC 1918, 4193, 6598).
     Private,
-    /// One for examples, which nobody has (RFC 5737, 3849, 9637).
+    /// Address reserved for documentation (RFC 5737, 3849, 9637).
     Documentation,
-    /// One of a group (RFC 5771, 4291).
+    /// Multicast address (RFC 5771, 4291).
     Multicast,
-    /// One that is reserved, or for protocols and benchmarks.
+    /// Reserved address, or an address for protocols or benchmarks.
     Reserved,
 }
 
@@ -52,7 +51,7 @@ use AddressKind::{
     Documentation, LinkLocal, Loopback, Multicast, Private, Public, Reserved, Unspecified,
 };
 
-/// Networks that are not of the public Internet, each by its first address and length.
+/// Special-purpose IPv4 networks by first address and prefix length.
 const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     ([0, 0, 0, 0], 8, Unspecified),
     ([10, 0, 0, 0], 8, Private),
@@ -64,7 +63,7 @@ const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     // Protocol assignments.
     ([192, 0, 0, 0], 24, Reserved),
     ([192, 0, 2, 0], 24, Documentation),
-    // Relays of 6to4 (RFC 7526).
+    // 6to4 relays (RFC 7526).
     ([192, 88, 99, 0], 24, Reserved),
     ([192, 168, 0, 0], 16, Private),
     // Benchmarks.
@@ -75,22 +74,22 @@ const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     ([240, 0, 0, 0], 4, Reserved),
 ];
 
-/// Networks of IPv6 that are not public; the first that contains an address decides its kind.
+/// Special-purpose IPv6 networks; the first network that contains an address determines its kind.
 const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
     ([0, 0, 0, 0, 0, 0, 0, 0], 128, Unspecified),
     ([0, 0, 0, 0, 0, 0, 0, 1], 128, Loopback),
     // Protocol assignments with Teredo.
     ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23, Reserved),
     ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32, Documentation),
-    // 6to4, where not all are within one network of IPv4.
+    // 6to4 ranges that are not within one IPv4 network.
     ([0x2002, 0, 0, 0, 0, 0, 0, 0], 16, Reserved),
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, Documentation),
     ([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7, Private),
     ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10, LinkLocal),
-    // Site-local, before there were others (RFC 3879).
+    // Site-local, the predecessor of unique local addresses (RFC 3879).
     ([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10, Private),
     ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8, Multicast),
-    // Whatever is not of 2000::/3, the part that is given to networks (RFC 4291 §2.4).
+    // Everything outside 2000::/3, the part allocated to networks (RFC 4291 §2.4).
     ([0, 0, 0, 0, 0, 0, 0, 0], 3, Reserved),
     ([0x4000, 0, 0, 0, 0, 0, 0, 0], 2, Reserved),
     ([0x8000, 0, 0, 0, 0, 0, 0, 0], 1, Reserved),
@@ -102,9 +101,9 @@ impl AddressKind {
         Self::specials(address, address).next().unwrap_or(Public)
     }
 
-    /// Returns the kind of each special network that has addresses from the first to the last.
+    /// Returns the kind of each special-purpose network that overlaps the given range of addresses.
     ///
-    /// There is none where all of them are public.
+    /// Returns no kind if all addresses are public.
     pub fn specials(first: IpAddr, last: IpAddr) -> impl Iterator<Item = Self> {
         let (v4, v6) = match Span::of(first, last) {
             Span::V4(first, last) => (Some((first, last)), None),
@@ -121,7 +120,7 @@ impl AddressKind {
         let v6 = v6.into_iter().flat_map(|span| {
             let networks = SPECIAL_V6.iter();
             networks.filter_map(move |&(start, length, kind)| {
-                // A shift by all 128 bits would overflow, and leaves no bits: such a network is one
+                // `checked_shr` returns `None` for a shift by 128 bits: the network is a single
                 // address.
                 let start = Ipv6Addr::from_segments(start).to_bits();
                 let end = start | u128::MAX.checked_shr(length).unwrap_or(0);
@@ -132,7 +131,7 @@ impl AddressKind {
     }
 }
 
-/// Returns `true` if an address is one of the public Internet.
+/// Returns `true` if an address belongs to the public Internet.
 ///
 /// # Example
 ///
@@ -146,7 +145,7 @@ pub fn is_public(address: IpAddr) -> bool {
     AddressKind::of(address) == Public
 }
 
-/// Addresses from one to another, of one version.
+/// Range of addresses of one IP version.
 enum Span {
     V4(u32, u32),
     V6(u128, u128),
@@ -161,8 +160,8 @@ impl Span {
             (first, last) => (v6(first), v6(last)),
         };
         match (within(first), within(last)) {
-            // Only if both ends are embedded in the same way: a range that leaves it holds more
-            // than IPv4.
+            // Only if both ends are embedded in the same way: other ranges also contain IPv6
+            // addresses.
             (Some((way, first)), Some((other, last))) if way == other => Self::V4(first, last),
             _ => Self::V6(first.to_bits(), last.to_bits()),
         }
@@ -176,7 +175,7 @@ fn v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Returns the IPv4 address within an IPv6 one, and the first segment of the way it stands there.
+/// Returns the IPv4 address embedded in an IPv6 address, and the first segment of the embedding.
 fn within(address: Ipv6Addr) -> Option<(u16, u32)> {
     let v4 = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
     match address.segments() {
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_address_is_of_the_kind_that_the_registries_say() {
+    fn address_kinds_match_the_iana_registries() {
         for (address, kind) in [
             ("0.0.0.0", Unspecified),
             ("0.1.2.3", Unspecified),
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_public_where_no_part_of_it_is_anything_else() {
+    fn network_is_public_only_if_all_its_parts_are() {
         for (first, last, kinds) in [
             ("8.0.0.0", "8.255.255.255", &[][..]),
             ("172.32.0.0", "172.63.255.255", &[]),

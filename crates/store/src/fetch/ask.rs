@@ -1,4 +1,4 @@
-//! Requests whose response is returned whatever its status.
+//! Requests that accept a response with any status.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -9,44 +9,44 @@ use reqwest::{
 
 use super::{Conditions, FetchError, FetchLimits, Fetcher, client};
 
-/// Request whose response is returned whatever its status.
+/// Request that accepts a response with any status.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyStatusRequest<'a> {
-    /// An `http:` or `https:` URL.
+    /// URL with the scheme `http:` or `https:`.
     pub url: &'a str,
-    /// `Host` to send in place of the URL's.
+    /// Value of `Host` that replaces the URL's host.
     pub host: Option<&'a str>,
     /// Validators of the last response.
     pub conditions: &'a Conditions,
 }
 
-/// Response of any status.
+/// Response with any status.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AnyStatusResponse {
-    /// Status code.
+    /// HTTP status code.
     pub status: u16,
-    /// `Location` as received.
+    /// `Location` header as received.
     pub location: Option<String>,
-    /// `Cache-Control` as received.
+    /// `Cache-Control` header as received.
     pub cache_control: Option<String>,
-    /// `ETag` and `Last-Modified`, for the next request.
+    /// `ETag` and `Last-Modified` for the next request.
     pub conditions: Conditions,
-    /// Body of a 200, decompressed; nothing otherwise.
+    /// Decompressed body of a 200 response; empty for other statuses.
     pub bytes: Vec<u8>,
-    /// `true` if the body was longer than the limit.
+    /// Whether the body was truncated at the limit.
     pub is_cut: bool,
 }
 
 impl Fetcher {
-    /// Sends a request directly: without a proxy, and without following redirects.
+    /// Sends a request directly, without a proxy and without following redirects.
     ///
-    /// A body beyond the limit is cut there and the rest not read. The time
-    /// limit is that of every fetch.
+    /// A body beyond the limit is truncated, and the rest is not read. The time limit of the
+    /// fetcher applies.
     ///
     /// # Errors
     ///
-    /// Fails when there is no answer, or not one in time, or it breaks off.
+    /// Returns an error if there is no complete response within the time limit.
     pub async fn ask(&self, ask: AnyStatusRequest<'_>) -> Result<AnyStatusResponse, FetchError> {
         let mut headers = ask.conditions.headers();
         if let Some(host) = ask.host.and_then(|host| HeaderValue::from_str(host).ok()) {
@@ -86,7 +86,7 @@ impl AnyStatusResponse {
     }
 }
 
-/// Reads a body as far as the limits allow; returns whether there is more.
+/// Reads a body up to the limits. Returns whether more data follows.
 async fn beginning(
     response: &mut reqwest::Response,
     limits: &FetchLimits,
@@ -103,10 +103,9 @@ async fn beginning(
     Ok((body, false))
 }
 
-/// Client that sends requests as they are, and returns answers of any status.
+/// HTTP client that sends requests unchanged and accepts responses with any status.
 ///
-/// It follows no redirect and uses no proxy. Of an answer's body no more is
-/// read than the limit.
+/// The client follows no redirects and uses no proxy. Response bodies are read up to the limit.
 #[derive(Clone, Debug)]
 pub struct Poster {
     client: Client,
@@ -114,21 +113,21 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Creates a client that keeps to the limits.
+    /// Creates a client with the given limits.
     ///
     /// # Errors
     ///
-    /// Fails where no client can be made.
+    /// Returns an error if the client cannot be created.
     pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
         let client = client::build_direct(&limits)?;
         Ok(Self { client, limits })
     }
 
-    /// Sends a request, and returns the response with its body.
+    /// Sends a request and returns the response with its body.
     ///
     /// # Errors
     ///
-    /// Fails when the server cannot be reached, and when the answer takes too long.
+    /// Returns an error if the server cannot be reached or takes too long.
     pub async fn send(&self, request: Request<Bytes>) -> reqwest::Result<Response<Bytes>> {
         let mut answer = self.client.execute(request.try_into()?).await?;
         let (body, _) = beginning(&mut answer, &self.limits).await?;

@@ -1,4 +1,4 @@
-//! The HTTP client: TLS, redirects, waits.
+//! Construction of HTTP clients: TLS, redirects, timeouts.
 
 use std::{
     env,
@@ -22,17 +22,17 @@ const USER_AGENT: &str = concat!(
     " (+https://crates.io/crates/robot-detection)"
 );
 
-/// Variables that name the proxy of this machine's programs; each in small letters too.
+/// Environment variables with the system's proxy; each also in lower case.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// Builds a client that obeys the limits, and leaves redirects to the fetcher.
+/// Builds a client with the given limits; the fetcher handles redirects.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
     finish(builder(limits).redirect(Policy::none()))
 }
 
-/// Builds such a client that connects to public addresses alone.
+/// Builds a client that only connects to public addresses.
 ///
-/// Where programs have to use a proxy, that one finds the addresses of names.
+/// If a proxy is configured, the proxy resolves host names instead.
 pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
     let is_set = |name: String| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut names = PROXY_VARIABLES.iter();
@@ -46,14 +46,13 @@ pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
     )
 }
 
-/// Builds a client that follows no redirect and uses no proxy.
+/// Builds a client that follows no redirects and uses no proxy.
 pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
-    // reqwest would take the proxy that the environment names, and this client asks servers beside
-    // us.
+    // reqwest would use the proxy from the environment, but this client talks to servers nearby.
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
-/// Builds a client that follows no redirect, and uses a proxy only if told to.
+/// Builds a client that follows no redirects, and uses a proxy only if configured.
 pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchError> {
     let mut builder = base()
         .timeout(settings.timeout)
@@ -68,8 +67,8 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
         builder = builder.proxy(proxy);
     }
     if settings.is_public_only {
-        // Checked as the connection is made, not before: a name whose addresses change in between
-        // (DNS rebinding) leads no further.
+        // Checked while connecting, not before, so that a name whose addresses change in between
+        // (DNS rebinding) is useless.
         builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)
@@ -85,8 +84,7 @@ fn builder(limits: &FetchLimits) -> ClientBuilder {
 fn base() -> ClientBuilder {
     // Another part of the program may have installed a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // On a redirect the `Referer` would tell the second server the query that the first was asked
-    // with.
+    // After a redirect, the `Referer` would disclose the original URL's query to the second server.
     Client::builder().user_agent(USER_AGENT).referer(false)
 }
 
@@ -96,29 +94,29 @@ fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     })
 }
 
-/// Returns why a redirect is not followed; `previous` begins with the first URL.
+/// Returns the reason why a redirect is not followed; `previous` begins with the first URL.
 pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
     if !matches!(next.scheme(), "http" | "https") {
-        return Some(format!("it leads to a {}: address", next.scheme()));
+        return Some(format!("the target is a {}: URL", next.scheme()));
     }
-    // Found at once, rather than after `max` fetches of the same pages.
+    // Detected immediately instead of after `max` fetches of the same pages.
     if previous.contains(next) {
-        return Some("it goes in a circle".to_owned());
+        return Some("the redirects form a circle".to_owned());
     }
     if previous.len() > max {
-        return Some(format!("there are more than {max}"));
+        return Some(format!("more than {max} redirects"));
     }
     let secure = previous.last().is_some_and(|last| last.scheme() == "https");
-    // Whoever is on the way could exchange what https protected so far.
-    (secure && next.scheme() == "http").then(|| "it leads from https to http".to_owned())
+    // An attacker on the network could replace content that https protected so far.
+    (secure && next.scheme() == "http").then(|| "the target changes from https to http".to_owned())
 }
 
-/// Error of a name or URL that leads to no public address.
+/// Error for a host without a public address.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("it has no public address")]
+#[error("the host has no public address")]
 pub(super) struct NotPublic;
 
-/// The system's resolver, without the addresses that are not public.
+/// The system's resolver, restricted to public addresses.
 #[derive(Clone, Copy, Debug)]
 struct PublicResolver;
 
@@ -135,34 +133,34 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Error of decompressing a file.
+/// Error of decompressing a gzip file.
 #[derive(Debug, thiserror::Error)]
 pub enum UnzipError {
-    /// The bytes are no gzip, or end too early.
-    #[error("the file cannot be decompressed: {0}: compress it anew with gzip")]
+    /// The bytes are not gzip, or are truncated.
+    #[error("cannot decompress the file: {0}; recompress it with gzip")]
     Broken(#[source] io::Error),
-    /// There is more in it than the limit.
-    #[error("the file holds more than {0} bytes: raise the limit, or split it")]
+    /// The content is larger than the limit.
+    #[error("the file contains more than {0} bytes; raise the limit, or split the file")]
     TooLarge(u64),
 }
 
-/// Returns `true` if bytes begin as a gzip file does (RFC 1952 §2.3.1).
+/// Returns `true` if bytes begin with the gzip signature (RFC 1952 §2.3.1).
 pub fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B, 8])
 }
 
-/// Decompresses a gzip file of at most so many bytes.
+/// Decompresses a gzip file with at most `max_bytes` of content.
 ///
 /// # Errors
 ///
-/// Fails when it is none, or broken, or when more than `max_bytes` are in it;
-/// no more than those are ever held.
+/// Returns an error if the bytes are not gzip, are damaged, or contain more than `max_bytes`;
+/// memory use is limited to `max_bytes`.
 pub fn gunzip(bytes: &[u8], max_bytes: u64) -> Result<Vec<u8>, UnzipError> {
     let mut text = Vec::new();
-    // A gzip file may have several members, one behind the other (RFC 1952 §2.2).
+    // A gzip file may have several consecutive members (RFC 1952 §2.2).
     let decoder = MultiGzDecoder::new(bytes);
     let limited = decoder
-        // One byte more than the limit tells a file that is too large from one that just fits.
+        // One more byte distinguishes a file that is too large from one that just fits.
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut text);
     limited.map_err(UnzipError::Broken)?;
@@ -181,10 +179,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_of_a_private_address_resolves_to_nothing() {
+    async fn name_with_a_private_address_does_not_resolve() {
         let name: Name = "localhost".parse().unwrap();
         let error = PublicResolver.resolve(name).await.err().unwrap();
-        assert_eq!(error.to_string(), "it has no public address");
+        assert_eq!(error.to_string(), "the host has no public address");
     }
 
     fn refused(previous: &[&str], next: &str) -> Option<String> {
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_stay_few_and_within_http_and_tls() {
+    fn redirects_are_limited_to_http_and_tls() {
         assert_eq!(refused(&["http://a/"], "http://a/b"), None);
         assert_eq!(refused(&["http://a/"], "https://a/"), None);
         assert_eq!(refused(&["https://a/", "https://b/"], "https://c/"), None);
@@ -201,19 +199,23 @@ mod tests {
             (
                 &["http://a/"][..],
                 "file:///etc/passwd",
-                "it leads to a file: address",
+                "the target is a file: URL",
             ),
-            (&["http://a/"], "ftp://a/", "it leads to a ftp: address"),
-            (&["https://a/"], "http://a/", "it leads from https to http"),
+            (&["http://a/"], "ftp://a/", "the target is a ftp: URL"),
+            (
+                &["https://a/"],
+                "http://a/",
+                "the target changes from https to http",
+            ),
             (
                 &["http://a/", "http://b/"],
                 "http://a/",
-                "it goes in a circle",
+                "the redirects form a circle",
             ),
             (
                 &["http://a/", "http://b/", "http://c/"],
                 "http://d/",
-                "there are more than 2",
+                "more than 2 redirects",
             ),
         ] {
             assert_eq!(refused(previous, next).as_deref(), Some(reason));
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_decompressed_within_its_limit() {
+    fn file_is_decompressed_within_the_limit() {
         let zipped = gzip(b"robots");
         assert!(is_gzip(&zipped) && !is_gzip(b"robots"));
         assert_eq!(gunzip(&zipped, 6).unwrap(), b"robots");
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_goes_off_at_the_limit() {
+    fn decompression_bomb_stops_at_the_limit() {
         let bomb = gzip(&vec![0; 10_000_000]);
         assert!(bomb.len() < 20_000);
         assert!(matches!(gunzip(&bomb, 1_000), Err(UnzipError::TooLarge(_))));

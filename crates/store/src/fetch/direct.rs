@@ -1,4 +1,4 @@
-//! Requests to servers whose every answer is wanted as it is.
+//! HTTP client that returns responses with any status unchanged.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -21,55 +21,55 @@ use super::{
     is_public, shown_url,
 };
 
-/// Most room that is made for a body before it comes.
+/// Maximum buffer size allocated before a body arrives.
 const MAX_ROOM: usize = 64 * 1024;
 
-/// Least that a body must bring on average, once the longest wait for a byte is over.
+/// Minimum average speed of a body, enforced after the idle timeout.
 const MIN_BYTES_A_SECOND: u64 = 1024;
 
-/// Limits and addresses of a [`DirectClient`].
+/// Limits and proxy of a [`DirectClient`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DirectSettings {
-    /// `User-Agent` that is sent; the fetcher's own by default.
+    /// `User-Agent` header; by default that of the fetcher.
     pub user_agent: Option<HeaderValue>,
-    /// Longest time for a connection; 120 seconds by default.
+    /// Timeout for connecting; 120 seconds by default.
     pub connect_timeout: Duration,
-    /// Longest time without a byte, or with less than 1 KiB a second; 30 seconds by default.
+    /// Maximum time without a byte, or with less than 1 KiB a second; 30 seconds by default.
     pub idle_timeout: Duration,
-    /// Longest time for all of an answer; 5 minutes by default.
+    /// Timeout for the whole response; 5 minutes by default.
     pub timeout: Duration,
-    /// Largest body, in bytes after decompression; 10 MiB by default.
+    /// Maximum size of a body after decompression, in bytes; 10 MiB by default.
     pub max_body_bytes: u64,
-    /// HTTP proxy that is asked in place of servers, but for those on this machine.
+    /// HTTP proxy for all servers except those on this machine.
     pub proxy: Option<Url>,
-    /// Whether only public addresses are connected to, see [`is_public`]; not by default.
+    /// Whether to connect to public addresses only, see [`is_public`]; off by default.
     ///
-    /// A name's addresses are looked at as they are connected to, so that a
-    /// name cannot change them in between. No proxy is used then.
+    /// Addresses are checked while connecting, so a host name cannot change its addresses in
+    /// between. No proxy is used then.
     pub is_public_only: bool,
 }
 
-/// HTTP client that follows no redirect, keeps no cookie, and takes any status.
+/// HTTP client that follows no redirects, stores no cookies, and accepts any status.
 ///
-/// It keeps connections, decompresses gzip, and uses a proxy only if told to.
-/// Clones share connections.
+/// Reuses connections, decompresses gzip, and uses a proxy only if configured. Clones share
+/// connections.
 #[derive(Clone, Debug)]
 pub struct DirectClient {
     client: Client,
     settings: Arc<DirectSettings>,
 }
 
-/// Answer of a server.
+/// Response of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DirectResponse {
-    /// Status code.
+    /// HTTP status code.
     pub status: u16,
-    /// Headers as received; of a body that was compressed, without its length.
+    /// Headers as received, except the length of a compressed body.
     pub headers: HeaderMap,
-    /// Address of the server, or of the proxy.
+    /// Address of the server or proxy.
     pub peer: Option<SocketAddr>,
-    /// Body, decompressed.
+    /// Decompressed body.
     pub body: Bytes,
 }
 
@@ -78,7 +78,7 @@ impl DirectClient {
     ///
     /// # Errors
     ///
-    /// Fails when a limit is zero, the proxy is none, or TLS cannot be set up.
+    /// Returns an error if a limit is zero, the proxy URL is invalid, or TLS cannot be set up.
     pub fn new(settings: DirectSettings) -> Result<Self, FetchError> {
         settings.check()?;
         let client = client::build_agent(&settings)?;
@@ -88,12 +88,11 @@ impl DirectClient {
 
     /// Sends a request without a body.
     ///
-    /// A body beyond the limit ends the transfer. Dropping the future ends it
-    /// too.
+    /// A response body beyond the limit ends the transfer, as does dropping the future.
     ///
     /// # Errors
     ///
-    /// Fails when no whole answer comes within the limits; no status is an error.
+    /// Returns an error if no complete response arrives within the limits; any status is accepted.
     pub async fn send(
         &self,
         method: Method,
@@ -104,11 +103,11 @@ impl DirectClient {
         self.execute(request, url, None).await
     }
 
-    /// Sends a request without a body, and takes so many bytes of an answer that has more.
+    /// Sends a request without a body, and truncates the response body to a number of bytes.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::send`] does, except for bodies that are too large.
+    /// Returns an error for the same reasons as [`Self::send`], except for large bodies.
     pub async fn send_beginning(
         &self,
         method: Method,
@@ -126,7 +125,7 @@ impl DirectClient {
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::send`] does.
+    /// Returns an error for the same reasons as [`Self::send`].
     pub async fn post_form(
         &self,
         url: &Url,
@@ -145,11 +144,11 @@ impl DirectClient {
         self.execute(request, url, None).await
     }
 
-    /// Posts a body, and takes so many bytes of the answer.
+    /// Posts a body, and truncates the response body to a number of bytes.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::send_beginning`] does.
+    /// Returns an error for the same reasons as [`Self::send_beginning`].
     pub async fn post(
         &self,
         url: &Url,
@@ -171,7 +170,7 @@ impl DirectClient {
     ) -> Result<DirectResponse, FetchError> {
         super::fetcher::check_scheme(url)?;
         if self.settings.is_public_only {
-            // A resolver is not asked about addresses, so that those in URLs are refused here.
+            // The resolver is not called for IP addresses, so addresses in URLs are checked here.
             check_public(url)?;
         }
         let sent = self.sent(request).await;
@@ -185,10 +184,9 @@ impl DirectClient {
         })
     }
 
-    /// Sends a request, and a safe one once more if its connection ends before an answer.
+    /// Sends a request; repeats a safe request once if the connection closes before the response.
     ///
-    /// A server may end a connection that it kept in the moment when it is
-    /// used again (RFC 9112, 9.3.1); that is no fault of either.
+    /// A server may close an idle connection at the moment of its reuse (RFC 9112 §9.3.1).
     async fn sent(&self, request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
         let request = request.build()?;
         let again = request.method().is_safe().then(|| request.try_clone());
@@ -211,11 +209,11 @@ impl DirectClient {
         }
         let began = Instant::now();
         let idle = self.settings.idle_timeout;
-        // What is told may never come.
+        // The announced length may be false.
         let room = usize::try_from(told).unwrap_or(usize::MAX).min(MAX_ROOM);
         let mut body = Vec::with_capacity(room);
         loop {
-            // What is compressed may come, and still make no byte.
+            // Compressed data may arrive without yielding a byte of content.
             let chunk = timeout(idle, response.chunk()).await;
             let chunk = chunk.map_err(|_| self.too_slow(url))?;
             let Some(chunk) = chunk.map_err(|error| self.classify(url, error))? else {
@@ -229,8 +227,8 @@ impl DirectClient {
             }
             self.check_size(url, length as u64)?;
             body.extend_from_slice(&chunk);
-            // A server that sends a byte before each time-out would hold the fetch for all of its
-            // time.
+            // A server that sends a byte before each timeout would otherwise use up the whole time
+            // limit.
             if is_too_slow(body.len(), began.elapsed(), idle) {
                 return Err(self.too_slow(url));
             }
@@ -267,7 +265,7 @@ impl DirectClient {
     }
 }
 
-/// Returns `true` if a body trickles: after a time without a byte, it should be beyond that.
+/// Returns `true` if a body arrives too slowly, measured after the idle timeout.
 fn is_too_slow(length: usize, elapsed: Duration, idle: Duration) -> bool {
     elapsed > idle && (length as u64) < elapsed.as_secs().saturating_mul(MIN_BYTES_A_SECOND)
 }
@@ -290,7 +288,7 @@ impl DirectSettings {
 
     /// Returns the proxy to use.
     pub(super) fn proxy(&self) -> Result<Option<Proxy>, FetchError> {
-        // A proxy would resolve the names itself, where we cannot check their addresses.
+        // A proxy would resolve host names itself, so their addresses could not be checked.
         let Some(url) = self.proxy.as_ref().filter(|_| !self.is_public_only) else {
             return Ok(None);
         };
@@ -317,7 +315,7 @@ impl Default for DirectSettings {
     }
 }
 
-/// Refuses a URL of an address that is not public; names are resolved later.
+/// Rejects a URL with an address that is not public; host names are checked when resolved.
 fn check_public(url: &Url) -> Result<(), FetchError> {
     let address = match url.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),

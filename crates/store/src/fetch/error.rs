@@ -1,123 +1,123 @@
-//! Why a fetch failed, and what to do about it.
+//! Errors of fetching, with advice.
 
 use std::{error::Error as StdError, io, time::Duration};
 
 use super::shown_url;
 
-/// Error of a fetch; the text tells the URL, the cause and the next step.
+/// Error of a fetch; the message contains the URL, the cause and advice.
 ///
-/// No variant holds a password that stood in the URL.
+/// No variant contains a password from the URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// A limit is zero, so that nothing could ever be fetched.
-    #[error("the fetch limit {0} is zero: set it higher, or leave it out for the default")]
+    /// A limit is zero, so nothing can be fetched.
+    #[error("the fetch limit {0} is zero; increase it, or remove it to use the default")]
     ZeroLimit(&'static str),
-    /// No HTTP client can be built, mostly for want of root certificates.
+    /// No HTTPS client can be created, usually because root certificates are missing.
     #[error(
-        "no HTTPS client can be set up: {reason}: \
+        "cannot set up an HTTPS client: {reason}; \
          install the system's root certificates (package ca-certificates)"
     )]
     NoCertificates {
-        /// Reason of the TLS library.
+        /// Error of the TLS library.
         reason: String,
     },
-    /// The text is no URL, or not one of `http:` or `https:`.
-    #[error("{url:?} cannot be fetched: {reason}: write it as http://… or https://…")]
+    /// The text is not an `http:` or `https:` URL.
+    #[error("cannot fetch {url:?}: {reason}; use http://… or https://…")]
     BadUrl {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// Reason.
+        /// Description of the error.
         reason: String,
     },
-    /// No connection came about: unknown host, refused, unreachable.
-    #[error("no connection to {url}: {reason}: check the address, the network and its proxy")]
+    /// The connection failed: unknown host, refused, or unreachable.
+    #[error("cannot connect to {url}: {reason}; check the URL, the network and the proxy")]
     Connect {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// The innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
-    /// TLS failed, mostly for a certificate that is not trusted.
-    #[error("no safe connection to {url}: {reason}: check the certificate and this machine's date")]
+    /// TLS failed, usually because the certificate is not trusted.
+    #[error("cannot connect securely to {url}: {reason}; check the certificate and the clock")]
     Tls {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// The innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
-    /// The answer did not come, or did not end, in time.
+    /// The response did not start or end in time.
     #[error(
-        "{url} took too long (limit {} s for all, {} s without a byte): \
+        "{url} took too long (limits: {} s in total, {} s without a byte); \
          try again later", .total.as_secs_f32(), .idle.as_secs_f32()
     )]
     Timeout {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// Limit for the whole fetch.
+        /// Timeout of the whole fetch.
         total: Duration,
-        /// Limit for one wait.
+        /// Maximum time without a byte.
         idle: Duration,
     },
-    /// The other side ended the connection before its answer began, or reset it.
-    #[error("the connection to {url} was cut off: {reason}: try again later")]
+    /// The server closed or reset the connection before its response began.
+    #[error("the connection to {url} was reset: {reason}; try again later")]
     Reset {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// The innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
     /// The body ended before its announced length.
-    #[error("the answer of {url} is truncated: try again later")]
+    #[error("the response of {url} is truncated; try again later")]
     Truncated {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
     },
-    /// A redirect was not followed: too many, a loop, or to a place not allowed.
-    #[error("a redirect of {url} was not followed: {reason}: use the final address")]
+    /// A redirect was not followed: too many, a circle, or a forbidden target.
+    #[error("did not follow a redirect of {url}: {reason}; use the final URL")]
     Redirect {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// Which rule refused it.
+        /// Reason why the redirect was not followed.
         reason: String,
     },
     /// The status was neither 200 nor 304.
     #[error("{url} answered {status}: {}", advice(*.status))]
     Status {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// Status code.
+        /// HTTP status code.
         status: u16,
     },
-    /// The body is larger than the limit, as announced or as counted.
+    /// The announced or received body is larger than the limit.
     #[error(
-        "the answer of {url} is over {max_body_bytes} bytes, more than is read: check the address"
+        "the response of {url} is over {max_body_bytes} bytes, the maximum size; check the URL"
     )]
     TooLarge {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// The limit that it passed.
+        /// Limit in bytes.
         max_body_bytes: u64,
     },
     /// The body cannot be decompressed.
-    #[error("the answer of {url} cannot be decompressed: {reason}: try again later")]
+    #[error("cannot decompress the response of {url}: {reason}; try again later")]
     Encoding {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// The innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
-    /// Something else that the HTTP client reports.
-    #[error("{url} could not be fetched: {reason}: try again later")]
+    /// Another error reported by the HTTP client.
+    #[error("could not fetch {url}: {reason}; try again later")]
     Other {
-        /// The URL without its password.
+        /// URL without its password.
         url: String,
-        /// The innermost cause.
+        /// Innermost cause of the error.
         reason: String,
     },
 }
 
-/// Sorts an error of the HTTP client by its cause.
+/// Converts an error of the HTTP client by its cause.
 pub(super) fn classify(
     url: &str,
     error: reqwest::Error,
@@ -126,8 +126,8 @@ pub(super) fn classify(
 ) -> FetchError {
     let url = shown_url(url);
     let error = error.without_url();
-    // Kinds overlap: a connection that takes too long is one of `is_connect` too, and so is TLS
-    // that fails. What explains more is asked first.
+    // Kinds overlap: `is_connect` includes connection timeouts and TLS failures. The more specific
+    // kind is checked first.
     if error.is_timeout() {
         return FetchError::Timeout { url, total, idle };
     }
@@ -146,25 +146,25 @@ pub(super) fn classify(
     }
 }
 
-/// Returns `true` if the server ended a connection that was there.
+/// Returns `true` if the server closed an established connection.
 pub(super) fn is_reset(error: &reqwest::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     let is_cut = matches!(
         io_kind(error),
         Some(ConnectionReset | ConnectionAborted | BrokenPipe)
     );
-    // hyper, which tells this by its text, is no dependency of this crate.
+    // hyper, which only reports this by its text, is not a dependency of this crate.
     !error.is_connect() && (is_cut || innermost(error).contains("before message completed"))
 }
 
-/// Returns the text of the innermost cause, which is the one that explains.
+/// Returns the text of the innermost cause, which explains the error best.
 pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
     let mut text = String::new();
     any_cause(error, |cause| {
         text = cause.to_string();
         false
     });
-    // A cause may quote the server: it must not forge lines of a log, nor fill the database.
+    // The cause may quote the server, which must not forge log lines nor fill the database.
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
@@ -177,10 +177,10 @@ fn io_kind(error: &(dyn StdError + 'static)) -> Option<io::ErrorKind> {
     kind
 }
 
-/// Walks the causes from the outermost inwards until `found` says yes.
+/// Visits the causes from the outermost inwards until `found` returns `true`.
 ///
-/// [`io::Error`] hides the error that it wraps from `source()`: that one is
-/// visited as well. No chain is longer than 32, or it goes in circles.
+/// [`io::Error`] hides its wrapped error from `source()`; the wrapped error is visited too. At most
+/// 32 causes are visited, in case they form a circle.
 fn any_cause(
     error: &(dyn StdError + 'static),
     mut found: impl FnMut(&(dyn StdError + 'static)) -> bool,
@@ -202,11 +202,11 @@ fn any_cause(
 
 fn advice(status: u16) -> &'static str {
     match status {
-        401 | 403 | 407 => "it wants credentials, or does not serve this program",
-        404 | 410 => "the file has moved or is gone: check the address",
-        429 => "it is asked too often: refresh less often",
-        500..=599 => "its server has a fault: try again later",
-        _ => "only 200 and 304 count: check the address",
+        401 | 403 | 407 => "the server requires credentials, or rejects this program",
+        404 | 410 => "the file was moved or removed; check the URL",
+        429 => "too many requests; refresh less often",
+        500..=599 => "the server has an error; try again later",
+        _ => "only 200 and 304 are accepted; check the URL",
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cause_within_an_io_error_is_found() {
+    fn cause_within_an_io_error_is_found() {
         let inner = io::Error::new(io::ErrorKind::ConnectionReset, "peer is gone");
         let outer = io::Error::other(inner);
         assert_eq!(io_kind(&outer), Some(io::ErrorKind::ConnectionReset));
@@ -223,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn every_status_comes_with_advice() {
+    fn every_status_has_advice() {
         let error = FetchError::Status {
             url: "http://h/".to_owned(),
             status: 404,
         };
         assert_eq!(
             error.to_string(),
-            "http://h/ answered 404: the file has moved or is gone: check the address"
+            "http://h/ answered 404: the file was moved or removed; check the URL"
         );
     }
 }

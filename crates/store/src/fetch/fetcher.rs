@@ -1,4 +1,4 @@
-//! One resource at a time, within limits.
+//! HTTP client that fetches one resource at a time, within limits.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -18,7 +18,7 @@ use super::{
     is_public, shown_url,
 };
 
-/// Longest validator that is kept; a longer one is treated as absent.
+/// Maximum length of a stored validator; a longer one is ignored.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
 /// Outbound HTTP client; clones share connections and limits.
@@ -31,7 +31,7 @@ pub struct Fetcher {
 struct Inner {
     limits: FetchLimits,
     client: OnceLock<Client>,
-    /// For what a redirect of a public server leads to.
+    /// Client for the redirect targets of a public server.
     public_client: OnceLock<Client>,
     direct_client: OnceLock<Client>,
 }
@@ -39,18 +39,18 @@ struct Inner {
 /// Limits of one fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FetchLimits {
-    /// Largest body, in bytes after decompression; 5,000,000 by default.
+    /// Maximum size of a body after decompression, in bytes; 5,000,000 by default.
     pub max_body_bytes: u64,
-    /// Longest time for all of it, redirects included; 60 seconds by default.
+    /// Timeout for the whole fetch, including redirects; 60 seconds by default.
     ///
-    /// Connecting and each wait for a byte get a sixth of it, at least one
-    /// second; connecting gets ten seconds at most.
+    /// Connecting and each wait for a byte get a sixth of it, at least one second; connecting gets
+    /// at most ten seconds.
     pub timeout: Duration,
-    /// Most redirects that are followed; 5 by default.
+    /// Maximum number of redirects to follow; 5 by default.
     pub max_redirects: usize,
 }
 
-/// Validators of the last response, to ask for a newer version.
+/// Validators of the last response, for a conditional request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Conditions {
     /// Sent as `If-None-Match` (RFC 9110 §13.1.2).
@@ -62,30 +62,30 @@ pub struct Conditions {
 /// Outcome of a successful fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FetchResponse {
-    /// The resource is the one that the conditions describe (304).
+    /// The resource is unchanged (304).
     NotModified,
-    /// The resource (200).
+    /// The resource was received (200).
     Body {
-        /// The body, decompressed.
+        /// Decompressed body.
         bytes: Vec<u8>,
-        /// `Content-Type` as received.
+        /// `Content-Type` header as received.
         content_type: Option<String>,
-        /// `ETag`, for the next fetch.
+        /// `ETag` for the next fetch.
         etag: Option<String>,
-        /// `Last-Modified`, for the next fetch.
+        /// `Last-Modified` for the next fetch.
         last_modified: Option<String>,
     },
 }
 
 impl Fetcher {
-    /// Creates a fetcher; the client itself is set up by the first fetch.
+    /// Creates a fetcher; the HTTP client is set up by the first fetch.
     ///
-    /// So a machine without root certificates can start and serve: only its
-    /// fetches fail, with [`FetchError::NoCertificates`].
+    /// So a machine without root certificates can start and serve: only fetches fail, with
+    /// [`FetchError::NoCertificates`].
     ///
     /// # Errors
     ///
-    /// Fails when the size or the time limit is zero.
+    /// Returns an error if the size or the time limit is zero.
     pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
         if limits.max_body_bytes == 0 {
             return Err(FetchError::ZeroLimit("max_body_bytes"));
@@ -103,17 +103,17 @@ impl Fetcher {
         })
     }
 
-    /// Gets an `http:` or `https:` URL.
+    /// Fetches an `http:` or `https:` URL.
     ///
-    /// A redirect leads to private addresses only if the URL itself does.
+    /// Redirects to private addresses are only followed if the URL itself has a private address.
     ///
-    /// `progress` hears the bytes so far, and the total where it is announced.
-    /// Dropping the future ends the transfer.
+    /// `progress` is called with the bytes received and the announced total. Dropping the future
+    /// cancels the transfer.
     ///
     /// # Errors
     ///
-    /// Fails on every status but 200, and 304 where a condition was sent, on
-    /// every limit, and on every fault of the network: see [`FetchError`].
+    /// Returns an error for every status except 200, and 304 for a conditional request, if a limit
+    /// is exceeded, and for every network error: see [`FetchError`].
     pub async fn fetch(
         &self,
         url: &str,
@@ -125,17 +125,17 @@ impl Fetcher {
         let response = self.get(url, headers).await?;
         match response.status() {
             StatusCode::OK => self.body(url, response, progress).await,
-            // A 304 to an unconditional request is a fault of the server, with nothing to keep.
+            // A 304 response to an unconditional request is a server error.
             StatusCode::NOT_MODIFIED if is_conditional => Ok(FetchResponse::NotModified),
             status => Err(refused(url, status, response.headers())),
         }
     }
 
-    /// Gets a URL in a form that an `Accept` header names.
+    /// Fetches a URL in the media type given by an `Accept` header.
     ///
     /// # Errors
     ///
-    /// Fails as [`fetch`](Self::fetch) does.
+    /// Returns an error for the same reasons as [`fetch`](Self::fetch).
     pub async fn fetch_as(
         &self,
         url: &str,
@@ -150,7 +150,7 @@ impl Fetcher {
         }
     }
 
-    /// Gets a URL and follows its redirects.
+    /// Sends a GET request and follows redirects.
     async fn get(&self, url: &str, headers: HeaderMap) -> Result<Response, FetchError> {
         let limits = &self.inner.limits;
         let began = Instant::now();
@@ -165,7 +165,7 @@ impl Fetcher {
                 return Ok(response);
             };
             if previous.is_empty() {
-                // By its connection too: an answer of the DNS may be another one by now.
+                // Also check the connection: a new DNS lookup may return other addresses.
                 let peer = response.remote_addr();
                 is_private = peer.is_some_and(|peer| !is_public(peer.ip()))
                     && has_private_address(&next).await;
@@ -175,7 +175,7 @@ impl Fetcher {
             if !is_private {
                 client = self.public_client()?;
                 if refusal.is_none() && has_private_address(&target).await {
-                    refusal = Some("it leads to an address that is not public".to_owned());
+                    refusal = Some("the target has an address that is not public".to_owned());
                 }
             }
             if let Some(reason) = refusal {
@@ -186,7 +186,7 @@ impl Fetcher {
         }
     }
 
-    /// Returns the limits that every fetch obeys.
+    /// Returns the limits of each fetch.
     pub fn limits(&self) -> &FetchLimits {
         &self.inner.limits
     }
@@ -200,7 +200,7 @@ impl Fetcher {
         set_up(&self.inner.public_client, || client::build_public(limits))
     }
 
-    /// Returns the client that follows no redirect and uses no proxy.
+    /// Returns the client that follows no redirects and uses no proxy.
     pub(super) fn direct_client(&self) -> Result<&Client, FetchError> {
         let limits = &self.inner.limits;
         set_up(&self.inner.direct_client, || client::build_direct(limits))
@@ -213,7 +213,7 @@ impl Fetcher {
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
     ) -> Result<FetchResponse, FetchError> {
         let total = response.content_length();
-        // An announced length saves reading what would be refused; it is not relied on below.
+        // An announced length avoids reading too large a body, but is not trusted below.
         self.check_size(url, total.unwrap_or(0))?;
         let mut bytes = Vec::new();
         while let Some(chunk) = response
@@ -253,18 +253,18 @@ impl Fetcher {
 }
 
 impl FetchLimits {
-    /// Returns the limit for setting up a connection.
+    /// Returns the timeout for connecting.
     pub(super) fn connect_timeout(&self) -> Duration {
         self.part().min(Duration::from_secs(10))
     }
 
-    /// Returns the limit for one wait without a byte.
+    /// Returns the idle timeout.
     pub(super) fn idle_timeout(&self) -> Duration {
         self.part()
     }
 
     fn part(&self) -> Duration {
-        // A part of the whole, not a setting of its own: who shortens the one shortens all of them.
+        // A part of the whole instead of a separate setting: shortening one shortens all.
         (self.timeout / 6)
             .max(Duration::from_secs(1))
             .min(self.timeout)
@@ -282,10 +282,10 @@ impl Default for FetchLimits {
 }
 
 impl Conditions {
-    /// Returns the headers to send; a validator that fits in none is left out.
+    /// Returns the headers to send; a validator that is no valid header value is left out.
     pub fn headers(&self) -> HeaderMap {
-        // Both are sent, as older servers know the date only; one that knows the tag ignores the
-        // date (RFC 9110 §13.1.3).
+        // Both are sent, as older servers only support the date; others ignore the date if there is
+        // a tag (RFC 9110 §13.1.3).
         let pairs = [
             (header::IF_NONE_MATCH, &self.etag),
             (header::IF_MODIFIED_SINCE, &self.last_modified),
@@ -307,7 +307,7 @@ fn set_up(
     if let Some(client) = place.get() {
         return Ok(client);
     }
-    // `OnceLock::get_or_try_init` is not stable. Of two clients that are built at once one is
+    // `OnceLock::get_or_try_init` is not stable. If two clients are built concurrently, one is
     // dropped.
     let client = build()?;
     Ok(place.get_or_init(|| client))
@@ -323,25 +323,25 @@ pub(super) fn address(url: &str) -> Result<Url, FetchError> {
     Ok(address)
 }
 
-/// Refuses a URL that is not fetched over HTTP.
+/// Rejects a URL with a scheme other than `http` and `https`.
 pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
     match url.scheme() {
         "http" | "https" => Ok(()),
         scheme => Err(FetchError::BadUrl {
             url: shown_url(url.as_str()),
-            reason: format!("{scheme}: is not fetched over HTTP"),
+            reason: format!("the scheme {scheme}: is not supported"),
         }),
     }
 }
 
-/// Returns the URL that a response redirects to, if it is one that is followed.
+/// Returns the target URL of a response that is a redirect to follow.
 fn redirect_target(from: &Url, response: &Response) -> Option<Url> {
     if !is_followed(response.status()) {
         return None;
     }
     let location = response.headers().get(header::LOCATION)?;
     let mut target = from.join(str::from_utf8(location.as_bytes()).ok()?).ok()?;
-    // The password is for its server alone, which need not name it again.
+    // The password is only for its server, whose redirects need not repeat it.
     if target.origin() == from.origin() && target.username().is_empty() {
         target.set_username(from.username()).ok()?;
         target.set_password(from.password()).ok()?;
@@ -353,7 +353,7 @@ fn is_followed(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Returns `true` if a server has an address that is not public; one without any address has none.
+/// Returns `true` if a host has an address that is not public.
 async fn has_private_address(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => !is_public(address.into()),
@@ -372,12 +372,12 @@ fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
         return FetchError::Status { url, status: code };
     }
-    // These the client follows. Others may name a place all the same: 300 the one that the server
-    // prefers, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
+    // The client follows these. Other statuses may have a `Location` too: 300 the server's
+    // preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
     let reason = if is_followed(status) || !headers.contains_key(header::LOCATION) {
-        format!("the answer {code} names no place to go to")
+        format!("the {code} response has no usable Location")
     } else {
-        format!("the answer {code} is not one that is followed")
+        format!("{code} responses are not followed")
     };
     FetchError::Redirect { url, reason }
 }
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_of_zero_is_refused() {
+    fn limit_of_zero_is_rejected() {
         let none = FetchLimits {
             max_body_bytes: 0,
             ..FetchLimits::default()
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_time_fit_into_the_whole() {
+    fn partial_timeouts_fit_into_the_total() {
         let limits = |timeout| FetchLimits {
             timeout,
             ..FetchLimits::default()
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_validator_that_is_no_header_value_is_left_out() {
+    fn invalid_validator_is_left_out() {
         let conditions = Conditions {
             etag: Some("\"a\"\r\nX: y".to_owned()),
             last_modified: None,

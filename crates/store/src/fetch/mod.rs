@@ -1,10 +1,9 @@
-//! The only outbound HTTP client: limits, conditional requests.
+//! Outbound HTTP client with limits and conditional requests.
 //!
-//! A [`Fetcher`] gets one resource at a time and ends in bounded time with
-//! bounded memory, whatever the other side does: the body is counted after it
-//! is decompressed, redirects are few and never lead away from HTTP or out of
-//! TLS, and every wait has a limit. Proxies are taken from the usual
-//! environment variables (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).
+//! A [`Fetcher`] fetches one resource at a time in bounded time and memory, whatever the server
+//! does: the body size is checked after decompression, redirects are limited and stay within HTTP
+//! and TLS, and every wait has a timeout. Proxies are taken from the usual environment variables
+//! (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).
 //!
 //! # Example
 //!
@@ -16,7 +15,7 @@
 //! let url = "http://www.robotstxt.org/db/all.txt";
 //! match fetcher.fetch(url, &Conditions::default(), &|_, _| ()).await? {
 //!     FetchResponse::Body { bytes, .. } => println!("{} bytes", bytes.len()),
-//!     FetchResponse::NotModified => println!("the same as before"),
+//!     FetchResponse::NotModified => println!("not modified"),
 //! }
 //! # Ok(())
 //! # }

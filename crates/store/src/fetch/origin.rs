@@ -1,4 +1,4 @@
-//! Places that are read: URLs, and files of this machine.
+//! Origins of data: URLs and local files.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,10 +10,10 @@ use url::Url;
 
 use super::{Conditions, FetchResponse, Fetcher, UnzipError, gunzip, is_gzip};
 
-/// Time after which a file that is written to once more has another time.
+/// Age from which a further write changes a file's modification time.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Place that is read: a URL, or a file of this machine.
+/// Origin of data: a URL or a local file.
 ///
 /// # Example
 ///
@@ -28,23 +28,23 @@ const SETTLED: Duration = Duration::from_secs(2);
 pub enum Origin {
     /// URL that is fetched over HTTP.
     Web(String),
-    /// File of this machine.
+    /// Local file.
     File(PathBuf),
 }
 
 impl Origin {
-    /// Reads what the configuration or a person wrote.
+    /// Parses a URL or path from the configuration or the command line.
     ///
-    /// Text with a scheme is a URL; anything else is a path, relative to the working
-    /// directory. A single letter before the colon is a drive, not a scheme.
+    /// Text with a scheme is a URL; other text is a path relative to the working directory. A
+    /// single letter before the colon is a drive letter, not a scheme.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong, the password left out.
+    /// Returns a message, without the password, if the text is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(scheme) = scheme(text) else {
             return match text.trim() {
-                "" => Err("the source has no URL: set one".to_owned()),
+                "" => Err("the source has no URL".to_owned()),
                 path => Ok(Self::File(path.into())),
             };
         };
@@ -52,20 +52,20 @@ impl Origin {
             "http" | "https" => Ok(Self::Web(text.to_owned())),
             "file" => file_path(text).map(Self::File),
             other => Err(format!(
-                "{} cannot be read: {other}: is none of http:, https: and file:",
+                "cannot read {}: unknown scheme {other}:, expected http:, https: or file:",
                 shown_url(text)
             )),
         }
     }
 
-    /// Reads the source, unpacked where it is gzip by its first bytes.
+    /// Reads the data, decompressed if it starts like gzip.
     ///
-    /// A file has no conditions and is read every time. What is unpacked has the same
-    /// limit as what is read.
+    /// Conditions only apply to URLs; a file is always read. The size limit applies before and
+    /// after decompression.
     ///
     /// # Errors
     ///
-    /// Fails with why it cannot be read.
+    /// Returns a message if the data cannot be read.
     pub async fn read(
         &self,
         fetcher: &Fetcher,
@@ -76,11 +76,11 @@ impl Origin {
         unpacked(fetched, fetcher.limits().max_body_bytes)
     }
 
-    /// Reads it unless it is what the conditions describe; a file is known by its time and size.
+    /// Reads the data if changed since `conditions`; for a file, by modification time and size.
     ///
     /// # Errors
     ///
-    /// Fails with why it cannot be read.
+    /// Returns a message if the data cannot be read.
     pub async fn read_if_changed(
         &self,
         fetcher: &Fetcher,
@@ -89,7 +89,7 @@ impl Origin {
         let Self::File(path) = self else {
             return self.read(fetcher, conditions, &|_, _| ()).await;
         };
-        // Taken before it is read: what is written meanwhile is read once more.
+        // Determined before reading: a change during reading causes another read.
         let stamp = file_stamp(path).await;
         if stamp.is_some() && stamp == conditions.last_modified {
             return Ok(FetchResponse::NotModified);
@@ -124,12 +124,14 @@ impl Origin {
                 .await
                 .map_err(|error| error.to_string()),
             Self::File(path) => {
-                // A file may lie on a network's disk that does not answer.
+                // The file may be on an unresponsive network drive.
                 let read = read_file(path, limits.max_body_bytes);
                 let bytes = tokio::time::timeout(limits.timeout, read)
                     .await
-                    .unwrap_or_else(|_| Err("takes too long to read".to_owned()))
-                    .map_err(|reason| format!("the file {} {reason}", path.display()))?;
+                    .unwrap_or_else(|_| Err("reading takes too long".to_owned()))
+                    .map_err(|reason| {
+                        format!("cannot read the file {}: {reason}", path.display())
+                    })?;
                 progress(bytes.len() as u64, Some(bytes.len() as u64));
                 Ok(FetchResponse::Body {
                     bytes,
@@ -157,7 +159,7 @@ fn unpacked(fetched: FetchResponse, max_bytes: u64) -> Result<FetchResponse, Str
     }
     Ok(FetchResponse::Body {
         bytes: gunzip(bytes, max_bytes).map_err(|error| unzip_reason(&error))?,
-        // The type is that of the archive.
+        // The media type is that of the gzip file.
         content_type: None,
         etag: etag.clone(),
         last_modified: last_modified.clone(),
@@ -167,10 +169,12 @@ fn unpacked(fetched: FetchResponse, max_bytes: u64) -> Result<FetchResponse, Str
 fn unzip_reason(error: &UnzipError) -> String {
     match error {
         UnzipError::Broken(error) => {
-            format!("the gzip file is cut off or damaged ({error}): fetch or make it anew")
+            format!("the gzip file is truncated or damaged ({error}); download or create it again")
         }
         UnzipError::TooLarge(max_bytes) => {
-            format!("the gzip file holds over {max_bytes} bytes: check that it is the right one")
+            format!(
+                "the gzip file contains over {max_bytes} bytes; check that it is the right file"
+            )
         }
     }
 }
@@ -189,12 +193,12 @@ fn file_path(url: &str) -> Result<PathBuf, String> {
     Url::parse(url)
         .ok()
         .and_then(|url| url.to_file_path().ok())
-        .ok_or_else(|| format!("{url:?} names no file of this machine: write file:///path"))
+        .ok_or_else(|| format!("{url:?} is not a local file; write file:///path"))
 }
 
-/// Returns time and size of a file as one text, which is another once it is written to.
+/// Returns the modification time and size of a file as a text that changes with each write.
 ///
-/// Of a file that was written just now there is none: clocks of file systems are coarse.
+/// Returns `None` for a file written just now, as file system clocks are coarse.
 async fn file_stamp(path: &Path) -> Option<String> {
     let about = tokio::fs::metadata(path).await.ok()?;
     let written = about.modified().ok()?;
@@ -205,16 +209,16 @@ async fn file_stamp(path: &Path) -> Option<String> {
     Some(format!("{}-{}", written.as_nanos(), about.len()))
 }
 
-/// Reads a plain file up to a limit; a pipe or device could go on for ever.
+/// Reads a regular file up to a limit; a pipe or device could be endless.
 async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let explain = |error: std::io::Error| format!("cannot be read: {error}");
-    // Asked before it is opened, as opening a named pipe waits for somebody who writes to it.
+    let explain = |error: std::io::Error| format!("{error}");
+    // Checked before opening: opening a named pipe blocks until there is a writer.
     let about = tokio::fs::metadata(path).await.map_err(explain)?;
     if about.is_dir() {
-        return Err("is a directory: name a file in it".to_owned());
+        return Err("it is a directory; specify a file in it".to_owned());
     }
     if !about.is_file() {
-        return Err("is no plain file: copy its content into one".to_owned());
+        return Err("not a regular file; copy its content into one".to_owned());
     }
     let file = tokio::fs::File::open(path).await.map_err(explain)?;
     let mut bytes = Vec::new();
@@ -224,7 +228,7 @@ async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
         .map_err(explain)?;
     if bytes.len() as u64 > max_bytes {
         return Err(format!(
-            "is over {max_bytes} bytes: check that it is the right one"
+            "over {max_bytes} bytes; check that it is the right file"
         ));
     }
     Ok(bytes)
@@ -232,8 +236,8 @@ async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
 
 /// Returns a URL without its password, for logs, pages and the database.
 ///
-/// A user name stays, the password becomes `***`. Control characters are
-/// removed; text that is no URL loses all that stands before an `@`.
+/// The user name is kept, and the password is replaced by `***`. Control characters are removed;
+/// text that is not a URL loses everything before an `@`.
 ///
 /// # Example
 ///
@@ -259,7 +263,7 @@ pub fn shown_url(url: &str) -> String {
 
 fn without_userinfo(text: String) -> String {
     match text.split_once("://") {
-        // The last `@`: a password that is not escaped may hold one too.
+        // The last `@`, as an unescaped password may contain one too.
         Some((scheme, rest)) => match rest.rsplit_once('@') {
             Some((_, place)) => format!("{scheme}://***@{place}"),
             None => text,
@@ -273,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_told_from_paths() {
+    fn urls_and_paths_are_distinguished() {
         let file = |path: &str| Ok(Origin::File(path.into()));
         for (text, origin) in [
             (
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_plain_file_of_some_size_is_read() {
+    async fn only_a_regular_file_within_the_limit_is_read() {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("all.txt");
         std::fs::write(&path, b"12345").unwrap();
@@ -312,13 +316,13 @@ mod tests {
         let error = read_file(room.path(), 5).await.unwrap_err();
         assert!(error.contains("directory"), "{error}");
         let error = read_file(Path::new("/dev/zero"), 5).await.unwrap_err();
-        assert!(error.contains("no plain file"), "{error}");
+        assert!(error.contains("not a regular file"), "{error}");
         let error = read_file(&room.path().join("none"), 5).await.unwrap_err();
-        assert!(error.contains("cannot be read"), "{error}");
+        assert!(error.contains("cannot read"), "{error}");
     }
 
     #[test]
-    fn a_password_is_never_shown() {
+    fn password_is_never_shown() {
         for (url, shown) in [
             ("http://h/x", "http://h/x"),
             ("http://u@h/x", "http://u@h/x"),

@@ -1,4 +1,4 @@
-//! The job that keeps lists and files up to date.
+//! Task that keeps address lists and place databases up to date.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,26 +11,26 @@ use crate::verify::RangesRefresher;
 
 use super::{ListSpec, Origins, Wanted, place_file};
 
-/// Time between two looks at which lists are due.
+/// Interval for checking which lists are due.
 const LISTS_TICK: Duration = Duration::from_mins(5);
-/// Time between two looks at whether files have changed.
+/// Interval for checking whether files have changed.
 const FILES_TICK: Duration = Duration::from_secs(10);
 
-/// Job that keeps the lists and files of [`Origins`] up to date.
+/// Task that keeps the lists and files of [`Origins`] up to date.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     origins: Origins,
     refresher: RangesRefresher,
-    /// Of files of places, which are larger than lists.
+    /// Fetcher for place databases, which are larger than lists.
     files: Fetcher,
 }
 
 impl Keeper {
-    /// Creates a keeper; copies of what is fetched are kept in the store.
+    /// Creates a keeper; copies of fetched lists are stored in the database.
     ///
     /// # Errors
     ///
-    /// Fails when a limit of downloads is wrong.
+    /// Returns an error if a download limit is invalid.
     pub fn new(origins: &Origins, store: &Store) -> Result<Self, FetchError> {
         let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen())?;
         let lists = origins.lists().clone();
@@ -41,18 +41,18 @@ impl Keeper {
         })
     }
 
-    /// Loads the copies that the store has, and reads the files; nothing is fetched.
+    /// Loads the lists from the database and reads the files, without fetching anything.
     pub async fn prepare(&self) {
         let wanted = self.origins.wanted();
         if wanted.lists.iter().any(|list| !list.is_file())
             && let Err(error) = self.refresher.load().await
         {
-            warn!("the lists of addresses that were fetched before cannot be loaded: {error}");
+            warn!("cannot load the stored address lists: {error}");
         }
         self.read_files(&wanted).await;
     }
 
-    /// Fetches each list of which nothing is here.
+    /// Fetches each list that has no entries yet.
     pub async fn fetch_missing(&self) {
         let states = self.origins.list_states();
         let wanted = self.origins.wanted();
@@ -64,7 +64,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps all up to date, for ever.
+    /// Keeps lists and files up to date; never returns.
     pub async fn run(self) {
         tokio::join!(Box::pin(self.keep_lists()), Box::pin(self.keep_files()));
     }
@@ -80,7 +80,7 @@ impl Keeper {
                     .await;
             }
             if let Err(error) = self.refresher.keep_only(&now.urls()).await {
-                debug!("lists of addresses that nobody has chosen stay in the database: {error}");
+                debug!("could not delete unused address lists from the database: {error}");
             }
             wait(&mut wanted, LISTS_TICK).await;
         }
@@ -110,11 +110,11 @@ impl ListSpec {
     }
 }
 
-/// Waits for a while, or until something else is wanted.
+/// Waits for a while, or until the wanted lists and files change.
 async fn wait(wanted: &mut watch::Receiver<Arc<Wanted>>, tick: Duration) {
     tokio::select! {
         () = time::sleep(tick) => {}
-        // The sender is as old as what is kept: it is never gone before this job.
+        // The sender lives as long as the origins, so it is not dropped before this task ends.
         _ = wanted.changed() => {}
     }
 }

@@ -1,8 +1,8 @@
-//! Where requests come from: lists of addresses, and files that tell networks and countries.
+//! Origins of requests: address lists, and databases of networks and countries.
 //!
-//! [`Origins`] is what rules and listeners look addresses up in, from memory. A [`Keeper`]
-//! reads what is wanted, and again when it is due or has changed: what is missing is empty, and
-//! what is damaged leaves the copy of before in use.
+//! Rules and listeners look addresses up in [`Origins`], which is held in memory. A [`Keeper`]
+//! loads lists and files, and reloads them when they are due or have changed: a missing list is
+//! empty, and a damaged file leaves the previous copy in use.
 
 mod keeper;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]

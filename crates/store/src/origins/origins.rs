@@ -1,4 +1,4 @@
-//! What is looked up, shared by all who ask.
+//! Shared lookup of addresses in lists and place databases.
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use robot_detection_layer::policy::{Place, Places};
 
 use super::place_file::{PlaceFile, PlaceKind};
 
-/// Lists and files in which the addresses of requests are looked up; clones share them.
+/// Address lists and place databases for looking up client addresses; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Origins {
     inner: Arc<Inner>,
@@ -25,56 +25,56 @@ struct Inner {
     wanted: watch::Sender<Arc<Wanted>>,
 }
 
-/// What is to be kept up to date.
+/// Lists and files to keep up to date.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Wanted {
-    /// Lists of addresses.
+    /// Address lists.
     pub lists: Vec<ListSpec>,
-    /// File that tells the autonomous systems of addresses.
+    /// Database of the autonomous systems of addresses.
     pub asn_file: Option<PathBuf>,
-    /// File that tells the countries of addresses.
+    /// Database of the countries of addresses.
     pub country_file: Option<PathBuf>,
 }
 
-/// List of addresses that is kept up to date.
+/// Address list to keep up to date.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListSpec {
-    /// Name by which rules and people call it.
+    /// Name of the list in rules and messages.
     pub name: String,
-    /// URL or path.
+    /// URL or path of the list.
     pub url: String,
-    /// Time between two requests for it.
+    /// Interval between two requests for the list.
     pub interval: Duration,
-    /// Networks that count until it is fetched.
+    /// Networks to use until the list is fetched.
     pub built_in: &'static [&'static str],
 }
 
-/// Where a list stands.
+/// Current state of an address list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListState {
-    /// Name by which rules call it.
+    /// Name of the list in rules.
     pub name: String,
-    /// URL or path, without a password.
+    /// URL or path without a password.
     pub url: String,
-    /// What is known of it, if it was asked for.
+    /// State of the loaded list; `None` if the list was never requested.
     pub ranges: Option<RangesState>,
 }
 
-/// Where a file of places stands.
+/// Current state of a place database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PlaceState {
-    /// Name of the setting that names the file.
+    /// Name of the setting with the path.
     pub setting: &'static str,
-    /// The file.
+    /// Path of the database file.
     pub path: PathBuf,
-    /// Kind of the database in use, as it says itself; `None` where there is none.
+    /// Type of the loaded database as stated in its metadata; `None` if no database is loaded.
     pub in_use: Option<String>,
-    /// Why the file could not be read the last time.
+    /// Reason why the file could not be read last time.
     pub error: Option<String>,
 }
 
 impl Origins {
-    /// Has other lists and files kept up to date from now on.
+    /// Replaces the lists and files to keep up to date.
     pub fn want(&self, wanted: Wanted) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
             let set = RangeSet::parse(list.built_in.iter().copied()).unwrap_or_default();
@@ -89,23 +89,23 @@ impl Origins {
         });
     }
 
-    /// Returns what is wanted.
+    /// Returns the lists and files to keep up to date.
     pub fn wanted(&self) -> Arc<Wanted> {
         Arc::clone(&self.inner.wanted.borrow())
     }
 
-    /// Returns the lists, by URL.
+    /// Returns the address lists, by URL.
     pub fn lists(&self) -> &Ranges {
         &self.inner.lists
     }
 
-    /// Returns what looks addresses up in a list; one that was never read has none.
+    /// Returns a function that checks whether a list contains an address.
     pub fn look_up(&self, url: &str) -> Arc<dyn Fn(IpAddr) -> bool + Send + Sync> {
         let list = self.inner.lists.list(url);
         Arc::new(move |address| list.contains(address))
     }
 
-    /// Returns what finds autonomous systems and countries.
+    /// Returns the lookup of autonomous systems and countries.
     pub fn places(&self) -> Places {
         let inner = Arc::clone(&self.inner);
         Places::new(Arc::new(move |address| Place {
@@ -114,7 +114,7 @@ impl Origins {
         }))
     }
 
-    /// Returns where each list stands, in the order of the settings.
+    /// Returns the state of each list, in the order of the settings.
     pub fn list_states(&self) -> Vec<ListState> {
         let wanted = self.wanted();
         let state = |list: &ListSpec| ListState {
@@ -125,13 +125,13 @@ impl Origins {
         wanted.lists.iter().map(state).collect()
     }
 
-    /// Returns where the files of places stand.
+    /// Returns the states of the place databases.
     pub fn place_states(&self) -> Vec<PlaceState> {
         let files = self.place_files();
         files.iter().filter_map(|file| file.state()).collect()
     }
 
-    /// Returns a sentence for everything that is not as somebody wanted it.
+    /// Returns a sentence for each list or file with a problem.
     pub fn problems(&self) -> Vec<String> {
         let lists = self.list_states().into_iter().filter_map(|list| {
             let problem = list.problem()?;
@@ -174,17 +174,17 @@ impl Wanted {
 }
 
 impl ListState {
-    /// Returns `true` if the list was read at least once.
+    /// Returns `true` if the list was loaded at least once.
     pub fn has_copy(&self) -> bool {
         self.ranges.as_ref().is_some_and(RangesState::has_copy)
     }
 
-    /// Returns the number of its networks that are in use.
+    /// Returns the number of networks of the list in use.
     pub fn prefixes(&self) -> usize {
         self.ranges.as_ref().map_or(0, |ranges| ranges.prefixes)
     }
 
-    /// Returns what is wrong with it, if anything is.
+    /// Returns the problem with the list, if any.
     pub fn problem(&self) -> Option<String> {
         let Self { url, .. } = self;
         let error = self
@@ -193,16 +193,16 @@ impl ListState {
             .and_then(|state| state.error.as_deref());
         match (error, self.has_copy(), self.prefixes()) {
             (error, false, 0) => {
-                let error = error.unwrap_or("it was not fetched yet");
+                let error = error.unwrap_or("not fetched yet");
                 Some(format!(
-                    "{url} was never read, so that nobody is in it: {error}"
+                    "{url} was never loaded, so the list is empty: {error}"
                 ))
             }
             (Some(error), false, prefixes) => Some(format!(
-                "{url} was never read, its {prefixes} networks are those that come with the program: {error}"
+                "{url} was never loaded, using the {prefixes} built-in networks: {error}"
             )),
             (Some(error), true, prefixes) => Some(format!(
-                "{url} cannot be refreshed, its {prefixes} networks of before stay: {error}"
+                "{url} cannot be refreshed, keeping the previous {prefixes} networks: {error}"
             )),
             (None, _, _) => None,
         }
@@ -210,12 +210,12 @@ impl ListState {
 }
 
 impl PlaceState {
-    /// Returns what is wrong with it, if anything is.
+    /// Returns the problem with the database, if any.
     pub fn problem(&self) -> Option<String> {
         let error = self.error.as_ref()?;
         Some(match &self.in_use {
-            None => format!("no rule finds anybody by it: {error}"),
-            Some(_) => format!("the one of before stays: {error}"),
+            None => format!("no database loaded, so rules match nothing: {error}"),
+            Some(_) => format!("keeping the previous database: {error}"),
         })
     }
 }

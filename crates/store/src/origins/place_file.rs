@@ -1,4 +1,4 @@
-//! One file of places: read when it changes, asked for each request that a rule wants it for.
+//! Place database that is reloaded when its file changes.
 
 use std::{
     net::IpAddr,
@@ -15,19 +15,19 @@ use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, Origin};
 
 use super::{PlaceState, place_reader::PlaceReader};
 
-/// Largest file.
+/// Maximum size of a place database in bytes.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// What a file tells of addresses.
+/// Type of a place database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PlaceKind {
-    /// Autonomous systems.
+    /// Database of autonomous systems.
     Asn,
-    /// Countries.
+    /// Database of countries.
     Country,
 }
 
-/// File of places, as far as it could be read.
+/// Place database and the state of its file.
 #[derive(Debug)]
 pub(super) struct PlaceFile {
     kind: PlaceKind,
@@ -35,16 +35,16 @@ pub(super) struct PlaceFile {
     known: Mutex<Known>,
 }
 
-/// What is known of the file.
+/// State of the database file.
 #[derive(Clone, Debug, Default)]
 struct Known {
     path: Option<PathBuf>,
-    /// Of the content that was read last, good or not.
+    /// Validators of the content read last, whether usable or not.
     conditions: Conditions,
     error: Option<String>,
 }
 
-/// Returns the limits of reading a file.
+/// Returns the limits for reading a place database.
 pub(super) fn limits() -> FetchLimits {
     FetchLimits {
         max_body_bytes: MAX_BYTES,
@@ -54,7 +54,7 @@ pub(super) fn limits() -> FetchLimits {
 }
 
 impl PlaceKind {
-    /// Returns the setting that names the file.
+    /// Returns the setting with the path of the file.
     pub(super) fn setting(self) -> &'static str {
         match self {
             Self::Asn => "places.asn_file",
@@ -72,7 +72,7 @@ impl PlaceFile {
         }
     }
 
-    /// Returns the number of the autonomous system of an address.
+    /// Returns the autonomous system number of an address.
     pub(super) fn asn(&self, address: IpAddr) -> Option<u32> {
         self.in_use.load().as_ref()?.asn(address)
     }
@@ -82,7 +82,7 @@ impl PlaceFile {
         self.in_use.load().as_ref()?.country(address)
     }
 
-    /// Returns where it stands, if there is to be one.
+    /// Returns the state of the database; `None` if none is configured.
     pub(super) fn state(&self) -> Option<PlaceState> {
         let Known { path, error, .. } = self.known();
         let in_use = self.in_use.load();
@@ -94,7 +94,7 @@ impl PlaceFile {
         })
     }
 
-    /// Reads the file if it is another one or has changed; what is damaged leaves that of before in use.
+    /// Reads the file if it is new or has changed; a damaged file keeps the previous database.
     pub(super) async fn follow(&self, path: Option<&Path>, fetcher: &Fetcher) {
         let mut known = self.known();
         if known.path.as_deref() != path {
@@ -130,25 +130,25 @@ impl PlaceFile {
 
     async fn open(&self, path: &Path, bytes: Vec<u8>) -> Result<(), String> {
         let kind = self.kind;
-        // A file that is damaged may lead its reader astray: then the task ends, and nothing else.
+        // A damaged file may crash the reader: this only ends the blocking task.
         let opening = spawn_blocking(move || PlaceReader::open(kind, bytes)).await;
-        let opened = opening.unwrap_or_else(|_| Err("it is damaged".to_owned()));
-        let reader = opened.map_err(|reason| format!("the file {}: {reason}", path.display()))?;
+        let opened = opening.unwrap_or_else(|_| Err("the file is damaged".to_owned()));
+        let reader = opened.map_err(|reason| format!("{}: {reason}", path.display()))?;
         let (setting, what) = (self.kind.setting(), reader.shown());
-        info!("{setting} is {what}");
+        info!("loaded {setting}: {what}");
         self.in_use.store(Some(reader.into()));
         Ok(())
     }
 
-    /// Logs an error that is new; returns it.
+    /// Logs an error if it is new, and returns the error.
     fn tell(&self, before: Option<&String>, error: Option<String>) -> Option<String> {
         if let Some(error) = error.as_ref().filter(|error| before != Some(*error)) {
             let setting = self.kind.setting();
             let stays = match &*self.in_use.load() {
-                Some(_) => "the one of before stays",
-                None => "no rule finds anybody by it",
+                Some(_) => "keeping the previous database",
+                None => "rules match nothing",
             };
-            warn!("{setting} cannot be read, {stays}: {error}");
+            warn!("cannot read {setting}, {stays}: {error}");
         }
         error
     }

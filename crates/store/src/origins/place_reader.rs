@@ -1,4 +1,4 @@
-//! Databases of places in the format of `MaxMind`, whoever made them.
+//! Place databases in the `MaxMind` format, of any provider.
 
 use std::{collections::HashSet, net::IpAddr};
 
@@ -6,24 +6,24 @@ use maxminddb::{LookupResult, PathElement, Reader, path};
 
 use super::place_file::PlaceKind;
 
-/// Of so many records one may be unreadable.
+/// One unreadable record is tolerated among this many records.
 const FEW: usize = 1_000;
 
-/// Database of places that has been read to its end.
+/// Place database whose records have all been checked.
 #[derive(Debug)]
 pub(super) struct PlaceReader {
     reader: Reader<Vec<u8>>,
     layout: Layout,
 }
 
-/// Where records keep what is asked for.
+/// Location of the wanted value in a record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
     /// `autonomous_system_number = 64496`: `MaxMind`, DB-IP.
     AsnNumber,
     /// `asn = "AS64496"`: `IPinfo`.
     AsnText,
-    /// `country = { iso_code = "DE" }`: `MaxMind`, DB-IP, databases of cities too.
+    /// `country = { iso_code = "DE" }`: `MaxMind`, DB-IP, also in city databases.
     CountryMap,
     /// `country_code = "DE"`: `IPinfo` Lite, in which `country` is a name.
     CountryCode,
@@ -39,7 +39,7 @@ impl Layout {
         }
     }
 
-    /// Returns `true` if a record has what is asked for in this place.
+    /// Returns `true` if a record has the wanted value at this location.
     fn is_found_in(self, record: &Record<'_>) -> bool {
         match self {
             Self::AsnNumber | Self::AsnText => self.asn(record).is_some(),
@@ -86,12 +86,12 @@ fn text<'r>(record: &Record<'r>, path: &[PathElement<'_>]) -> Option<&'r str> {
 }
 
 impl PlaceReader {
-    /// Opens a database and reads all of it, so that no look-up meets what is damaged.
+    /// Opens a database and reads all records, so that lookups meet no damaged records.
     ///
-    /// Fails with what is wrong.
+    /// Returns a message if the database is damaged or of the wrong type.
     pub(super) fn open(kind: PlaceKind, bytes: Vec<u8>) -> Result<Self, String> {
         let damaged = |error: &dyn std::fmt::Display| {
-            format!("it is no database of the MaxMind format, or damaged: {error}")
+            format!("not a database in MaxMind format, or damaged: {error}")
         };
         let reader = Reader::from_source(bytes).map_err(|error| damaged(&error))?;
         let mut layout = None;
@@ -103,7 +103,7 @@ impl PlaceReader {
             if !records.insert(record.offset()) {
                 continue;
             }
-            // Of all that is in it, as a look-up does not tell what it cannot read.
+            // Decodes the whole record, since a lookup does not report unreadable parts.
             if record.decode::<serde::de::IgnoredAny>().is_err() {
                 unreadable += 1;
             }
@@ -113,7 +113,7 @@ impl PlaceReader {
         let all = records.len();
         if unreadable > 0 && unreadable.saturating_mul(FEW) >= all {
             return Err(format!(
-                "it is damaged: {unreadable} of its {all} records cannot be read"
+                "damaged: {unreadable} of {all} records cannot be read"
             ));
         }
         let Some(layout) = layout else {
@@ -122,7 +122,7 @@ impl PlaceReader {
                 PlaceKind::Asn => "autonomous systems, such as GeoLite2-ASN",
                 PlaceKind::Country => "countries, such as GeoLite2-Country",
             };
-            return Err(format!("it is {of:?}; take a database of {what}"));
+            return Err(format!("wrong type {of:?}; use a database of {what}"));
         };
         Ok(Self { reader, layout })
     }
@@ -135,7 +135,7 @@ impl PlaceReader {
         self.layout.country(&self.reader.lookup(address).ok()?)
     }
 
-    /// Returns what it says that it is, for people.
+    /// Returns the database type and date for display.
     pub(super) fn shown(&self) -> String {
         let metadata = self.reader.metadata();
         let kind: String = metadata.database_type.chars().take(60).collect();

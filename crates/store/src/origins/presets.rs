@@ -1,15 +1,15 @@
-//! Content delivery networks whose proxies are known by a word.
+//! Presets of content delivery networks, selected by name.
 
-/// Proxies of a publisher that says which addresses they have.
+/// Proxies of a provider that publishes their addresses.
 #[derive(Debug, Eq, PartialEq)]
 pub struct ProxyPreset {
-    /// Word of the settings.
+    /// Name of the preset in settings.
     pub name: &'static str,
-    /// URL of each list, and what it said when this program was made.
+    /// URL of each list, with its content at the time of this release.
     pub lists: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// Every preset, as published in November 2026.
+/// All presets, as published in November 2026.
 pub const PRESETS: &[ProxyPreset] = &[
     ProxyPreset {
         name: "cloudflare",
@@ -80,7 +80,7 @@ pub const PRESETS: &[ProxyPreset] = &[
 ];
 
 impl ProxyPreset {
-    /// Returns the preset of that name.
+    /// Returns the preset with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name)
     }
@@ -92,7 +92,7 @@ mod tests {
     use crate::verify::PublishedRanges;
 
     #[test]
-    fn what_is_built_in_is_read_as_what_is_fetched() {
+    fn built_in_networks_are_parsed_like_fetched_ones() {
         for preset in PRESETS {
             for (url, networks) in preset.lists {
                 let document = networks.join("\n");

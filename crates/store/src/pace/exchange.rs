@@ -1,4 +1,4 @@
-//! The conversation of one instance with the others.
+//! Exchange of rate limit usage between instances.
 
 use std::{
     collections::HashMap,
@@ -16,24 +16,24 @@ use crate::store::{Outage, PaceDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::policy::{BucketDebt, FleetPace, Policy, RateLimiter};
 
-/// Time between two conversations.
+/// Interval between two exchanges.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Conversations from one sign of life to the next.
+/// Number of exchanges between two heartbeats.
 const SIGN_EVERY: u32 = 5;
 
-/// Conversations from one tidying of the table to the next.
+/// Number of exchanges between two deletions of old entries.
 const PRUNE_EVERY: u32 = 60;
 
-/// Senders of whom one conversation tells, of all rules: an engine adds them in some milliseconds.
+/// Maximum number of clients per exchange over all rules, added within milliseconds.
 const MOST_TOLD: usize = 2_000;
 
-/// Exchange of what instances serve, for the rules that slow down.
+/// Exchange of rate limit usage between instances, for rules that slow requests down.
 pub struct Exchange {
     store: Store,
     clock: Clock,
     policies: Policies,
-    /// Another one for each start of a process.
+    /// Random name of this process, different for each start.
     instance: String,
     fleet: Option<FleetPace>,
     read_ms: i64,
@@ -41,14 +41,14 @@ pub struct Exchange {
     outage: Outage,
 }
 
-/// Returns the policies in force, each with the name of its site.
+/// Function that returns the current policies, each with the name of its site.
 type Policies = Box<dyn Fn() -> Vec<(String, Arc<Policy>)> + Send + Sync>;
 
 /// Rate limiters by the hash of their rule.
 type Limiters<'p> = HashMap<i64, &'p RateLimiter>;
 
 impl Exchange {
-    /// Creates one for the rules of all sites.
+    /// Creates an exchange for the rules of all sites.
     pub fn new(
         store: Store,
         clock: Clock,
@@ -64,13 +64,13 @@ impl Exchange {
             read_ms: 0,
             turn: 0,
             outage: Outage::new(
-                "each instance gives its share of the pace of rules alone until the database answers",
-                "the instances share the pace of rules again",
+                "database unavailable, each instance enforces its share of the rate limits",
+                "database available again, instances share the rate limits",
             ),
         }
     }
 
-    /// Talks with the other instances until `stop` is cancelled.
+    /// Exchanges usage with the other instances until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut ticks = time::interval(EVERY);
         ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
@@ -82,7 +82,7 @@ impl Exchange {
             }
         }
         if self.fleet.is_some() {
-            // Whoever cannot say so is forgotten after some seconds.
+            // If this fails, the instance is removed after some seconds.
             let _ = self.store.pace().leave(&self.instance).await;
         }
     }
@@ -91,7 +91,7 @@ impl Exchange {
         let slows = |(_, policy): &(String, Arc<Policy>)| {
             policy.rules().any(|rule| rule.rate_limiter().is_some())
         };
-        // Who slows nobody need not be known, and writes nothing.
+        // Without rate limits there is nothing to exchange, so nothing is written.
         if !policies.iter().any(slows) {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Shows that this instance is alive, and counts the others.
+    /// Sends a heartbeat and counts the other instances.
     async fn join(&mut self) -> Result<FleetPace, StoreError> {
         let seed = if let Some(fleet) = self.fleet {
             fleet.seed
@@ -128,14 +128,14 @@ impl Exchange {
         let instances = self.store.pace().join(&self.instance).await?;
         let before = self.fleet.map_or(1, |fleet| fleet.instances);
         if instances != before {
-            info!(instances, "{instances} instances share the pace of rules");
+            info!(instances, "{instances} instances share the rate limits");
         }
         let fleet = FleetPace { seed, instances };
         self.fleet = Some(fleet);
         Ok(fleet)
     }
 
-    /// Tells the others what was served here.
+    /// Stores the usage of this instance for the others.
     async fn tell(&self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let most = MOST_TOLD / limiters.len().max(1);
         let untold: Vec<_> = limiters
@@ -161,7 +161,7 @@ impl Exchange {
         })
     }
 
-    /// Sets what all have told.
+    /// Applies the usage of all instances.
     async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let changes = self.store.pace().since(self.read_ms).await?;
         self.read_ms = changes.read_ms;
@@ -174,7 +174,7 @@ impl Exchange {
         }
         let now_ms = self.clock.now_ms();
         for (rule, debts) in debts {
-            // Others may have a rule that is not here any more, or not yet.
+            // Other instances may have rules that this one does not have.
             if let Some(limiter) = limiters.get(&rule) {
                 limiter.correct(&debts, now_ms);
             }
@@ -191,7 +191,7 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Returns the rate limiters, by what is the same on all instances: site, name and pace.
+/// Returns the rate limiters by a hash of site, rule and rate, equal on all instances.
 fn limiters(policies: &[(String, Arc<Policy>)], fleet: FleetPace) -> Limiters<'_> {
     let rules = policies
         .iter()

@@ -1,8 +1,8 @@
-//! How the instances of a fleet share the pace that rules set.
+//! Sharing of rate limits between instances.
 //!
-//! Each instance gives its share of what is left of a pace, and once a second tells the others
-//! through the database what it has served. Nothing waits for that: while the database is away each
-//! goes on giving its share, and all together no more than one would.
+//! Each instance enforces its share of the remaining rate, and once a second stores its usage in
+//! the database for the others. No request waits for this: during a database outage, each instance
+//! continues to enforce its share, so that together they never exceed the limit.
 
 mod exchange;
 

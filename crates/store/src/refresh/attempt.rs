@@ -1,4 +1,4 @@
-//! One refresh of one source, step by step.
+//! One attempt to refresh a source, step by step.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,10 +20,10 @@ use crate::store::{
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::registry::{Robot, Source};
 
-/// Shortest life of a lease, which ends with its process anyhow.
+/// Minimum duration of a lease, which also ends with its process.
 const SHORTEST_LEASE: Duration = Duration::from_mins(10);
 
-/// One refresh of one source.
+/// One attempt to refresh a source.
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) shared: Arc<Shared>,
@@ -31,25 +31,25 @@ pub(super) struct Attempt {
     pub(super) trigger: Trigger,
     pub(super) options: RefreshOptions,
     pub(super) origin: OriginKind,
-    /// If `true`, a source that is no longer due once the lease is held is left alone.
+    /// Whether to skip a source that is no longer due once the lease is held.
     pub(super) only_if_due: bool,
 }
 
 /// Reason why an attempt ended early.
 enum Interruption {
-    /// The refresh failed, for a reason that the history keeps.
+    /// The refresh failed for a reason recorded in the history.
     Failed(String),
-    /// The document with this SHA-256 is doubtful, until a person accepts it.
+    /// The document with this SHA-256 is held for review.
     Held(String, String),
-    /// The database failed.
+    /// A database query failed.
     Store(StoreError),
-    /// Another instance took the lease meanwhile.
+    /// Another instance has acquired the lease.
     Overtaken,
-    /// The program is ending.
+    /// The program is shutting down.
     Stopped,
 }
 
-/// Document as the server sent it, with the conditions of the request.
+/// Downloaded document with its validators.
 struct Download {
     bytes: Vec<u8>,
     state: SourceState,
@@ -57,7 +57,7 @@ struct Download {
 }
 
 impl Attempt {
-    /// Refreshes the source; `None` when it turned out not to be due.
+    /// Refreshes the source. Returns `None` if the source is not due.
     pub(super) async fn run(self) -> Result<Option<RefreshRecord>, RefreshError> {
         let shared = &self.shared;
         let source = &self.spec.source;
@@ -65,7 +65,7 @@ impl Attempt {
             return Err(RefreshError::Stopped(source.clone()));
         }
         let name = format!("refresh:{source}");
-        // It lives as long as a download that takes all of its time.
+        // The lease lasts longer than the slowest permitted download.
         let life = SHORTEST_LEASE + shared.fetcher.limits().timeout;
         let lease = match shared.store.leases().acquire(&name, life).await {
             Ok(lease) => lease,
@@ -100,11 +100,10 @@ impl Attempt {
                 Err(RefreshError::Held(Box::new(self.save(record).await)))
             }
             Err(Interruption::Store(error)) => {
-                record.error = record::reason(&format!("the database failed: {error}"));
+                record.error = record::reason(&format!("database error: {error}"));
                 let record = self.save(record).await;
                 match record.refresh_id {
-                    // The history could not be written either: there is no record that anybody
-                    // could look up.
+                    // The history could not be written either, so there is no record to look up.
                     0 => Err(RefreshError::Store(error)),
                     _ => Err(RefreshError::Failed(Box::new(record))),
                 }
@@ -128,7 +127,7 @@ impl Attempt {
         let store = &self.shared.store;
         let before = store.refreshes().source_state(&self.spec.source).await?;
         let rows = self.shared.row_count(&self.spec.source).await?;
-        // Without rows there is nothing that "not modified" could leave in place.
+        // Without rows, "not modified" would leave the source empty.
         let before = before.filter(|_| rows > 0);
         let Some(download) = self.download(before.as_ref()).await? else {
             return self.not_modified(lease, before.unwrap_or_default()).await;
@@ -158,7 +157,7 @@ impl Attempt {
             .await
     }
 
-    /// Reads the source; `None` when the server says that nothing changed.
+    /// Downloads the source. Returns `None` if the server reports that nothing changed.
     async fn download(
         &self,
         before: Option<&SourceState>,
@@ -174,7 +173,7 @@ impl Attempt {
         };
         told(0, None);
         let fetched = tokio::select! {
-            // The end of the program comes first, even where the download is done by then.
+            // Shutdown has priority, even if the download is finished.
             biased;
             () = self.shared.stop.cancelled() => return Err(Interruption::Stopped),
             fetched = origin.read(&self.shared.fetcher, &conditions, &told) => {
@@ -192,9 +191,7 @@ impl Attempt {
         };
         let url = shown_url(&self.spec.url);
         if let Some(reason) = content_refusal(content_type.as_deref(), &bytes) {
-            return Err(Interruption::Failed(format!(
-                "{url} was read, but {reason}"
-            )));
+            return Err(Interruption::Failed(format!("{url}: {reason}")));
         }
         let fingerprint = Fingerprint::new(self.origin, self.spec.format, &bytes);
         let state = SourceState {
@@ -211,10 +208,10 @@ impl Attempt {
         }))
     }
 
-    /// Returns the conditions of the request; none where "not modified" would be of no use.
+    /// Returns the conditions of the request; none if "not modified" would be useless.
     fn conditions(&self, before: Option<&SourceState>) -> Conditions {
-        // Validators hold for their URL alone; and rows that older rules made are made anew, even
-        // of a document that has not changed.
+        // Validators apply to one URL only. Rows made by older rules are rebuilt, even from an
+        // unchanged document.
         let is_of_use = |state: &&SourceState| {
             !self.options.force
                 && state.url == shown_url(&self.spec.url)
@@ -261,8 +258,8 @@ impl Attempt {
             .tracker
             .spawn_blocking(parsing)
             .await
-            .map_err(|_| self.failed("its content brought the parser down: please report it"))?
-            .map_err(|error| self.failed(&format!("{error}: check the address and the format")))
+            .map_err(|_| self.failed("the content crashed the parser; please report this bug"))?
+            .map_err(|error| self.failed(&format!("{error}; check the URL and the format")))
     }
 
     async fn stored_robots(&self) -> Result<Vec<Robot>, Interruption> {
@@ -271,9 +268,9 @@ impl Attempt {
         Ok(stored.into_iter().map(|row| row.robot).collect())
     }
 
-    /// Refuses a candidate without robots; returns why one has too few, if so.
+    /// Rejects a document without robots. Returns a reason if it has too few robots.
     ///
-    /// Of the document that is in force other rules may make fewer robots: that is no loss.
+    /// New rules may make fewer robots from an unchanged document: this is not a loss.
     fn loss(
         &self,
         candidate: &Candidate,
@@ -282,14 +279,14 @@ impl Attempt {
     ) -> Result<Option<String>, Interruption> {
         let now = candidate.sizes();
         if now.robots == 0 {
-            return Err(self.failed("it has no robots: check the address and the format"));
+            return Err(self.failed("no robots found; check the URL and the format"));
         }
         let ours = stored.iter();
         let ours = ours.filter(|robot| robot.source == self.spec.source && is_other);
         Ok(size_doubt(self.spec.format, now, sizes(ours)))
     }
 
-    /// Refuses a set that no detector can be built from.
+    /// Rejects a set of robots from which no detector can be built.
     async fn admit(
         &self,
         candidate: &Candidate,
@@ -302,10 +299,10 @@ impl Attempt {
             .collect();
         all.extend(candidate.robots.iter().cloned());
         let built = self.shared.build(all).await;
-        built.map_err(|reason| self.failed(&format!("its robots cannot serve: {reason}")))
+        built.map_err(|reason| self.failed(&format!("cannot build a detector: {reason}")))
     }
 
-    /// Replaces the rows and puts them in force; from here on nothing stops it.
+    /// Replaces the rows and publishes the detector; not interrupted by a shutdown.
     async fn publish(
         &self,
         lease: &Lease,
@@ -326,7 +323,8 @@ impl Attempt {
             ..state.clone()
         };
         let source = &self.spec.source;
-        // A process that slept may have been overtaken: the lease knows.
+        // If this process was suspended, another one may have acquired the lease, which detects
+        // that.
         let changes = lease
             .replace_source(source, &robots, &state, now_ms)
             .await?;
@@ -334,19 +332,19 @@ impl Attempt {
         record.changed = changes.changed.len() as u64;
         record.removed = changes.removed.len() as u64;
         if let Err(error) = self.shared.reload().await {
-            // The rows are in: what was built of them serves until they can be read.
-            warn!("the new registry serves, but could not be read back: {error}");
+            // The rows are stored: use the detector built from them until they can be loaded.
+            warn!("using the new registry, but could not load it from the database: {error}");
             self.shared.detector.replace_robots(&detector);
         }
         Ok(RefreshOutcome::Replaced)
     }
 
-    /// Ends the record and stores it; its id stays 0 where that fails.
+    /// Finishes the record and stores it; its id stays 0 if storing fails.
     async fn save(&self, mut record: RefreshRecord) -> RefreshRecord {
         record.finished_ms = self.shared.clock.now_ms();
         match self.shared.store.refreshes().record(&record).await {
             Ok(id) => record.refresh_id = id,
-            Err(error) => warn!("the history lacks a refresh of {}: {error}", record.source),
+            Err(error) => warn!("could not record the refresh of {}: {error}", record.source),
         }
         let done = Box::new(record.clone());
         self.shared
@@ -364,7 +362,7 @@ impl Attempt {
 
     fn failed(&self, reason: &str) -> Interruption {
         let url = shown_url(&self.spec.url);
-        Interruption::Failed(format!("{url} was read, but {reason}"))
+        Interruption::Failed(format!("{url}: {reason}"))
     }
 
     fn tell(&self, progress: impl FnOnce(Source) -> Progress) {

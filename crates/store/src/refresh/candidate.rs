@@ -1,4 +1,4 @@
-//! A registry as read, before it is let in.
+//! Parsed registry before its acceptance.
 
 use super::{
     judge::Sizes,
@@ -7,7 +7,7 @@ use super::{
 use robot_detection_layer::detect::self_test;
 use robot_detection_layer::registry::{Format, ParseError, Robot, Skipped, Source, Status, parse};
 
-/// Registry as read and tested, before it is let in.
+/// Registry that was parsed and tested, but not accepted yet.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) robots: Vec<Robot>,
@@ -19,9 +19,9 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Parses and tests; takes a while, so not for the threads of a runtime.
+    /// Parses and tests a document; blocks for a while, so must not run on a runtime thread.
     ///
-    /// `testing` hears the number of robots before they are tested.
+    /// `testing` is called with the number of robots before they are tested.
     pub(super) fn read(
         format: Format,
         bytes: &[u8],
@@ -61,7 +61,7 @@ fn count(robots: &[Robot], is: impl Fn(&Status) -> bool) -> u64 {
     robots.iter().filter(|robot| is(&robot.status)).count() as u64
 }
 
-/// One line for each record that was skipped and each robot that is not active.
+/// Returns one line for each skipped record and each inactive robot.
 fn problems(skipped: &[Skipped], robots: &[Robot]) -> Vec<String> {
     let skipped = skipped.iter().map(|skipped| match skipped.line {
         0 => format!("{}: {}", bounded(&skipped.what, 80), skipped.reason),
@@ -76,7 +76,7 @@ fn problems(skipped: &[Skipped], robots: &[Robot]) -> Vec<String> {
         match &robot.status {
             Status::Active => None,
             Status::Quarantined { pattern, browser } => Some(format!(
-                "{id}: quarantined: {:?} hits the browser {browser}",
+                "{id}: quarantined: {:?} matches the browser {browser}",
                 bounded(pattern, 60)
             )),
             Status::Unusable { reason } => Some(format!("{id}: unusable: {reason}")),

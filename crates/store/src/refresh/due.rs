@@ -1,4 +1,4 @@
-//! When a source is due, as plain functions without a clock or a database.
+//! Due times of sources, as pure functions without clock or database.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -7,31 +7,30 @@ use robot_detection_layer::registry::Source;
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
-// The schedule rings every five minutes: a shorter delay would change nothing.
+// The schedule runs every five minutes: a shorter delay would have no effect.
 const FIRST_RETRY_MS: i64 = 5 * MINUTE_MS;
 const LAST_RETRY_MS: i64 = 6 * 60 * MINUTE_MS;
 
-/// History of a source, from which it is decided whether it is due.
+/// History of a source that determines when it is due.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct RefreshHistory {
-    /// Last success, the same content as before included.
+    /// Time of the last success, including "not modified".
     pub(super) succeeded_ms: Option<i64>,
-    /// Failures since then.
+    /// Number of failures since the last success.
     pub(super) failures: u32,
-    /// End of the last of these failures.
+    /// End of the last failure.
     pub(super) failed_ms: Option<i64>,
-    /// The stored rows are missing, or made by other rules or from another URL.
+    /// Whether the rows are missing, or were made by other rules or from another URL.
     pub(super) is_outdated: bool,
 }
 
-/// Returns the instant from which a source is due.
+/// Returns the time from which a source is due, in milliseconds.
 ///
-/// That is at once where it never succeeded or is outdated, else
-/// `interval_days` (`RefreshIntervalDays`, at least 1) after the last success;
-/// but after a failure not before [`retry_delay_ms`] has passed. A program
-/// that starts waits for the first such delay at most, so that a restart helps
-/// an administrator who has repaired something. A success more than a day in
-/// the future is a clock set back, and counts as none.
+/// A source without a success, or with outdated rows, is due immediately; otherwise `interval_days`
+/// (`RefreshIntervalDays`, at least 1) after the last success. After failures, it is not due before
+/// [`retry_delay_ms`] has passed. At program start, only the first retry delay applies, so that a
+/// restart helps after a repair. A success more than a day in the future means that the clock was
+/// set back, and is ignored.
 pub(super) fn due_from_ms(
     history: &RefreshHistory,
     interval_days: u32,
@@ -46,8 +45,8 @@ pub(super) fn due_from_ms(
         _ => 0,
     };
     let failures = match trigger {
-        // Not none: a program that crashes and is restarted in a loop must not hammer the
-        // source.
+        // At least one: a program that crashes and restarts in a loop must not flood the source
+        // with requests.
         Trigger::Start => history.failures.min(1),
         _ => history.failures,
     };
@@ -59,21 +58,21 @@ pub(super) fn due_from_ms(
     }
 }
 
-/// Returns the delay after the last of some failures.
+/// Returns the delay after the last of a number of failures.
 ///
-/// Five minutes, doubled with each failure, six hours at most; `jitter`, from 0
-/// to 1, makes it shorter or longer by up to a fifth.
+/// Five minutes, doubled with each failure, up to six hours; `jitter`, from 0 to 1, shortens or
+/// extends the delay by up to a fifth.
 pub(super) fn retry_delay_ms(failures: u32, jitter: f64) -> i64 {
-    // More doublings would overflow the shift; the cap is reached long before.
+    // More doublings would overflow; the maximum is reached long before.
     let doublings = failures.saturating_sub(1).min(16);
     let delay_ms = (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS);
     let fifth_ms = delay_ms / 5;
     delay_ms - fifth_ms + scaled(2 * fifth_ms, jitter)
 }
 
-/// Returns a number from 0 to 1 that stays the same for the same failure.
+/// Returns a number from 0 to 1 that is constant for a failure.
 ///
-/// Were it drawn anew at each question, the shortest delay would win.
+/// With a new random number in each call, the shortest delay would win.
 pub(super) fn jitter(seed: u64, source: &Source, history: &RefreshHistory) -> f64 {
     let mut hasher = DefaultHasher::new();
     (seed, source.as_str(), history.failed_ms).hash(&mut hasher);
@@ -83,7 +82,7 @@ pub(super) fn jitter(seed: u64, source: &Source, history: &RefreshHistory) -> f6
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "a part of at most some hours in milliseconds"
+    reason = "a fraction of a few hours in milliseconds"
 )]
 fn scaled(ms: i64, part: f64) -> i64 {
     (ms as f64 * part.clamp(0.0, 1.0)) as i64
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn age_decides() {
+    fn source_is_due_after_its_interval() {
         for (history, interval_days, due) in [
             (RefreshHistory::default(), 30, true),
             (succeeded(0), 30, false),
@@ -124,7 +123,7 @@ mod tests {
             (succeeded(DAY_MS - 1), 0, false),
             (succeeded(DAY_MS), 0, true),
             (succeeded(900 * DAY_MS), u32::MAX, false),
-            // A clock that ran ahead a little, and one that was set back.
+            // A clock that was slightly fast, and a clock that was set back.
             (succeeded(-MINUTE_MS), 30, false),
             (succeeded(-2 * DAY_MS), 30, true),
         ] {
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn outdated_rows_do_not_wait_for_their_age() {
+    fn outdated_rows_are_due_immediately() {
         let history = RefreshHistory {
             is_outdated: true,
             ..succeeded(0)
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_retried_after_longer_and_longer() {
+    fn retry_delay_grows_with_each_failure() {
         for (failures, minutes) in [
             (1, 5),
             (2, 10),
@@ -164,18 +163,18 @@ mod tests {
     }
 
     #[test]
-    fn a_start_waits_for_the_first_delay_only() {
+    fn program_start_waits_for_the_first_delay_only() {
         assert!(!is_due(&failed(9, 4 * MINUTE_MS), 30, Trigger::Start));
         assert!(is_due(&failed(9, 5 * MINUTE_MS), 30, Trigger::Start));
     }
 
     #[test]
-    fn a_failure_in_the_future_does_not_block() {
+    fn failure_in_the_future_is_ignored() {
         assert!(is_due(&failed(1, -2 * DAY_MS), 30, Trigger::Schedule));
     }
 
     #[test]
-    fn a_failure_never_brings_the_interval_forward() {
+    fn failure_does_not_shorten_the_interval() {
         let history = RefreshHistory {
             succeeded_ms: Some(NOW - DAY_MS),
             ..failed(1, 60 * MINUTE_MS)
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_a_fifth_and_stays_for_a_failure() {
+    fn jitter_is_up_to_a_fifth_and_constant_for_a_failure() {
         assert_eq!(retry_delay_ms(1, 0.0), 4 * MINUTE_MS);
         assert_eq!(retry_delay_ms(1, 1.0), 6 * MINUTE_MS);
         let source = Source::web_robots_db();

@@ -1,4 +1,4 @@
-//! What the rows of a source were made from.
+//! Fingerprint of the document and rules from which rows were made.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 
 use robot_detection_layer::registry::{Format, is_open_ended, missing_at_the_end};
 
-/// Version of the rules that turn bytes into rows.
+/// Version of the rules that turn a document into rows.
 ///
-/// A release may bring other rules or browsers: rows of another release are
-/// made anew from the source, even where it did not change.
+/// Another release may have other rules or browsers: rows of another release are rebuilt from the
+/// source, even if the source did not change.
 const RULES: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
 
-/// What the rows of a source were made from, as kept beside them.
+/// Fingerprint of a source's rows, stored with them.
 ///
-/// Spelled `origin;rules;format;sha256` in the column of the content's hash, and behind
-/// it `;open`, `;short` or `;open,short` where the content looks cut off.
+/// Formatted as `origin;rules;format;sha256` in the column of the content hash, followed by
+/// `;open`, `;short` or `;open,short` if the document looks truncated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Fingerprint {
     origin: OriginKind,
@@ -25,26 +25,26 @@ pub(super) struct Fingerprint {
     ending: Truncation,
 }
 
-/// Signs at the end of a document that it was cut off; some sources always end so.
+/// Signs that the end of a document is missing; some sources always end so.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Truncation {
-    /// The last line does not end.
+    /// Whether the last line lacks a line feed.
     pub(super) is_open: bool,
-    /// The last record lacks fields that the others have.
+    /// Whether the last record lacks fields that other records have.
     pub(super) is_short: bool,
 }
 
-/// Way in which the place of the rows was given.
+/// Origin of a source's URL.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum OriginKind {
-    /// The configuration: rows go when the source leaves it.
+    /// Configuration: rows are removed when the source is removed from the configuration.
     Configured,
-    /// A person, once (`registry refresh --from`): rows stay.
+    /// Command line option (`registry refresh --from`): rows are kept.
     Given,
 }
 
 impl Fingerprint {
-    /// Creates the fingerprint of rows that today's rules make of `bytes`.
+    /// Creates the fingerprint of rows that the current rules make from `bytes`.
     pub(super) fn new(origin: OriginKind, format: Format, bytes: &[u8]) -> Self {
         Self {
             origin,
@@ -58,7 +58,7 @@ impl Fingerprint {
         }
     }
 
-    /// Reads a stored fingerprint.
+    /// Parses a stored fingerprint.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(';');
         let origin = match parts.next()? {
@@ -72,19 +72,19 @@ impl Fingerprint {
             rules: next()?,
             format: next()?,
             sha256: next()?,
-            // Rows that were made before cuts were looked for have no such part.
+            // Rows stored by older releases do not have this part.
             ending: next()
                 .map(|words| Truncation::parse(&words))
                 .unwrap_or_default(),
         })
     }
 
-    /// Returns the same rows' fingerprint, from a place that somebody else named.
+    /// Returns the fingerprint of the same rows with another origin.
     pub(super) fn named_by(self, origin: OriginKind) -> Self {
         Self { origin, ..self }
     }
 
-    /// Returns how the place was given.
+    /// Returns the origin of the URL.
     pub(super) fn origin(&self) -> OriginKind {
         self.origin
     }
@@ -94,22 +94,22 @@ impl Fingerprint {
         &self.sha256
     }
 
-    /// Returns the signs at its end that it was cut off.
+    /// Returns the signs that the document is truncated.
     pub(super) fn ending(&self) -> Truncation {
         self.ending
     }
 
-    /// Returns `true` if the same rules still apply.
+    /// Returns `true` if the rows were made by the current rules and format.
     pub(super) fn is_current(&self, format: Format) -> bool {
         self.rules == RULES && self.format == format.as_str()
     }
 
-    /// Returns `true` if both are made of the same document.
+    /// Returns `true` if both fingerprints belong to the same document.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
     }
 
-    /// Returns `true` if both stand for the same rows, whoever named the place.
+    /// Returns `true` if both fingerprints belong to the same rows, whatever their origin.
     pub(super) fn makes_same_rows(&self, other: &Self) -> bool {
         (&self.rules, &self.format, &self.sha256) == (&other.rules, &other.format, &other.sha256)
     }
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_survives_the_database() {
+    fn fingerprint_round_trips_through_the_database() {
         let made = Fingerprint::new(OriginKind::Given, Format::AiRobotsTxt, b"abc");
         let text = made.to_string();
         assert!(text.ends_with("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_differ_by_content_format_and_rules_but_not_by_who_asked() {
+    fn rows_differ_by_content_format_and_rules_but_not_by_origin() {
         let make = |origin, format, bytes: &[u8]| Fingerprint::new(origin, format, bytes);
         let one = make(OriginKind::Given, Format::List, b"abc");
         assert!(one.makes_same_rows(&make(OriginKind::Configured, Format::List, b"abc")));

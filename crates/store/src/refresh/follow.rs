@@ -1,4 +1,4 @@
-//! Puts changes that other instances made in the store into force.
+//! Applies changes of the registry made by other instances.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_mins(1);
 
 impl Refresher {
-    /// Follows the store until the program ends; serving goes on from memory.
+    /// Follows the stored registry until shutdown; during outages, the loaded registry is used.
     pub(super) async fn follow(&self) {
         let shared = &self.shared;
         let mut pause = FIRST_PAUSE;
@@ -27,7 +27,7 @@ impl Refresher {
             };
             let reason = error.to_string();
             if shared.is_news("follow", &reason) {
-                warn!("changes of the registry are not seen, it serves on from memory: {reason}");
+                warn!("cannot check for changes of the registry, using the loaded one: {reason}");
             }
             let sleep = tokio::time::sleep(pause);
             shared.stop.run_until_cancelled(sleep).await;
@@ -37,7 +37,7 @@ impl Refresher {
 }
 
 impl Shared {
-    /// Waits for one change and loads it.
+    /// Waits for one change of the registry and loads it.
     async fn follow_once(&self) -> Result<(), StoreError> {
         if let Some(use_bundled) = self.unprepared() {
             self.prepare(use_bundled).await?;
@@ -45,10 +45,10 @@ impl Shared {
         self.drop_abandoned().await?;
         let version = self.store.registry_changed(self.loaded()).await?;
         if let Some(use_bundled) = self.unprepared() {
-            // The store was away meanwhile: what is there now may have no robots yet.
+            // The store was unavailable meanwhile: it may have no robots yet.
             self.prepare(use_bundled).await?;
         } else if version != self.loaded() {
-            debug!(version, "the registry was changed elsewhere");
+            debug!(version, "registry changed by another process");
             self.reload().await?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The history of a source, as the database has it.
+//! Refresh history of a source, read from the database.
 
 use super::{
     SourceSpec, Trigger,
@@ -10,7 +10,7 @@ use crate::fetch::shown_url;
 use crate::store::{RefreshOutcome, RefreshRecord, SourceState, StoreError};
 use robot_detection_layer::registry::Source;
 
-/// Refreshes of all sources that are looked at; delays grow no more long before.
+/// Number of refreshes of all sources to examine; delays stop growing long before.
 const HISTORY: u64 = 100;
 
 impl Shared {
@@ -23,7 +23,7 @@ impl Shared {
         Ok(self.due_ms(spec, trigger).await? <= self.clock.now_ms())
     }
 
-    /// Returns the instant from which a source is due.
+    /// Returns the time from which a source is due, in milliseconds.
     pub(super) async fn due_ms(
         &self,
         spec: &SourceSpec,
@@ -38,14 +38,13 @@ impl Shared {
 
     /// Returns the failures of a source since its last success, newest first.
     ///
-    /// A failure to read a configured source from elsewhere does not count: it
-    /// says nothing of the source.
+    /// Failures to read a configured source from another URL are left out.
     pub(super) async fn failures(&self, source: &Source) -> Result<Vec<RefreshRecord>, StoreError> {
         let url = self.spec(source).map(|spec| shown_url(&spec.url));
         self.failures_at(source, url.as_deref()).await
     }
 
-    /// Returns the refresh whose document waits for a person's word, if one does.
+    /// Returns the refresh whose document is held for review, if any.
     pub(super) async fn held(
         &self,
         spec: &SourceSpec,
@@ -61,7 +60,7 @@ impl Shared {
         source: &Source,
         url: Option<&str>,
     ) -> Result<Vec<RefreshRecord>, StoreError> {
-        // The usual case is found out without reading the history.
+        // The usual case needs no history.
         let last = self.store.refreshes().last(source).await?;
         if !last.as_ref().is_some_and(is_failure) {
             return Ok(Vec::new());
@@ -71,7 +70,7 @@ impl Shared {
         Ok(history
             .into_iter()
             .filter(|record| record.source == *source)
-            // The order matters: a success ends the failures, wherever it was read from.
+            // This order matters: a success with any URL ends the failures.
             .take_while(is_failure)
             .filter(is_here)
             .collect())
@@ -91,14 +90,14 @@ impl Shared {
     }
 }
 
-/// Returns what the rows of a source were made from.
+/// Returns the fingerprint of a source's rows.
 pub(super) fn made_from(state: &SourceState) -> Option<Fingerprint> {
     Fingerprint::parse(state.content_sha256.as_deref()?)
 }
 
-/// Returns `true` if rows came from another place, or by other rules.
+/// Returns `true` if configured rows were made from another URL or by other rules.
 ///
-/// Rows that a person brought in from elsewhere serve until their time is up.
+/// Rows from a URL given on the command line are used until the source is due.
 fn is_outdated(state: &SourceState, spec: &SourceSpec) -> bool {
     made_from(state).is_none_or(|made| {
         made.origin() == OriginKind::Configured
@@ -106,7 +105,7 @@ fn is_outdated(state: &SourceState, spec: &SourceSpec) -> bool {
     })
 }
 
-/// Returns `true` if a refresh left the robots as they were, for want of something better.
+/// Returns `true` if a refresh did not update the robots, because it failed or was held for review.
 fn is_failure(record: &RefreshRecord) -> bool {
     matches!(
         record.outcome,

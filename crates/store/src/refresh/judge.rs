@@ -1,50 +1,50 @@
-//! Is this a registry, and is it all of it?
+//! Checks whether a downloaded document is a complete registry.
 
 use super::{RefreshOptions, fingerprint::Fingerprint};
 use robot_detection_layer::registry::{Format, is_open_ended, missing_at_the_end};
 
-/// Fewest robots of a published registry.
+/// Minimum number of robots of a published registry.
 const FEWEST_ROBOTS: u64 = 10;
 
-/// Part of the bytes that may be control characters: one in this many.
+/// Maximum proportion of control characters: one byte in this many.
 const CONTROLS_ONE_IN: usize = 100;
 
-/// Note on a document that is not the one that a person accepted.
-const CHANGED: &str = "it has changed since it was held back, so that it was not accepted; now ";
+/// Prefix of the reason when a document other than the accepted one is held for review.
+const CHANGED: &str = "not accepted, as the document changed while held for review; now: ";
 const CHANGED_AND_WHOLE: &str =
-    "what was held back is there no more: this is another document, and it looks whole";
+    "the document held for review is no longer available; took a newer one, which looks complete";
 
-/// Decision about a document.
+/// Decision about a downloaded document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Acceptance {
-    /// Its robots come into force.
+    /// The document's robots are published.
     Take,
-    /// Its robots come into force, though it is not the document that was accepted.
+    /// The document's robots are published, though another document was accepted.
     TakeAnother(&'static str),
-    /// It is held back until a person accepts it.
+    /// The document is held until an administrator accepts it.
     Hold(String),
 }
 
-/// Robots of a source, before or after a refresh.
+/// Number of robots of a source, before or after a refresh.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sizes {
-    /// All of them.
+    /// Number of all robots.
     pub(super) robots: u64,
-    /// Robots that take part in detection.
+    /// Number of robots used for detection.
     pub(super) active: u64,
 }
 
-/// Returns why bytes are no registry, whatever its format; `None` if they may be.
+/// Returns the reason why bytes are not a registry in any format, or `None` if they may be one.
 pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Option<String> {
     let media_type = content_type
         .and_then(|value| value.split(';').next())
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
-    // Captive portals, logins and many error pages are web pages that come with 200.
+    // Captive portals, login pages and many error pages are HTML with status 200.
     if matches!(media_type.as_str(), "text/html" | "application/xhtml+xml") {
         return Some(format!(
-            "it is a web page ({media_type}), not a registry: check the address"
+            "the document is a web page ({media_type}), not a registry; check the URL"
         ));
     }
     let text = bytes
@@ -52,21 +52,21 @@ pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Optio
         .unwrap_or(bytes)
         .trim_ascii_start();
     if text.is_empty() {
-        return Some("it is empty".to_owned());
+        return Some("the document is empty".to_owned());
     }
     if let Some(kind) = binary_kind(bytes) {
-        return Some(format!("it is {kind}, not text: check the address"));
+        return Some(format!("the document is {kind}, not text; check the URL"));
     }
-    // No format of a registry begins so.
+    // No registry format starts this way.
     text.starts_with(b"<")
-        .then(|| "it is a web page or XML, not a registry: check the address".to_owned())
+        .then(|| "the document is a web page or XML, not a registry; check the URL".to_owned())
 }
 
-/// Returns why bytes look like a part of a registry; `None` if they look whole.
+/// Returns the reason why a document looks truncated, or `None` if it looks complete.
 ///
-/// `before` is what the robots in force were made of, if there are any. Where that ends
-/// in the same way, it is the way of the source. The last line of the first document may
-/// end as it likes: many a file that was made by hand is whole without a line feed.
+/// `before` is the fingerprint of the current robots, if any. A source whose last document ended
+/// the same way always ends so. The first document of a source may lack a final line feed, as many
+/// hand-made files do.
 pub(super) fn cut_doubt(
     format: Format,
     bytes: &[u8],
@@ -74,9 +74,9 @@ pub(super) fn cut_doubt(
 ) -> Option<String> {
     let before = before.map(Fingerprint::ending);
     let was_whole = before.is_some_and(|ending| !ending.is_open);
-    // Only a change counts: some sources never end their last line.
+    // Only a change is suspicious: some sources never end their last line.
     if was_whole && is_open_ended(format, bytes) {
-        return Some("it is cut off: its last line does not end, as it did before".to_owned());
+        return Some("the document is truncated: its last line has no line feed".to_owned());
     }
     if before.is_some_and(|ending| ending.is_short) {
         return None;
@@ -88,29 +88,34 @@ pub(super) fn cut_doubt(
         count => format!(" and {} more fields", count - 1),
     };
     Some(format!(
-        "it is cut off: its last record has no {first}{more}, as the others have"
+        "the document is truncated: its last record has no {first}{more}, unlike the others"
     ))
 }
 
-/// Returns why robots are too few; `None` if they are enough.
+/// Returns the reason why a document has too few robots, or `None` if it has enough.
 ///
-/// A registry has at least 10 robots, one of them active, and not more than a tenth
-/// less than before: less is most likely a file cut off, or another file. Plain lists
-/// are made by hand and may be short: for them only the loss counts, and only from 10
-/// robots on.
+/// A registry has at least 10 robots, at least one of them active, and at most a tenth fewer than
+/// before: otherwise it is probably truncated or another file. Hand-made plain lists may be short:
+/// for them only the loss counts, and only from 10 robots on.
 pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<String> {
     let reason = if format != Format::List && now.robots < FEWEST_ROBOTS {
-        format!("it has {} robots, fewer than {FEWEST_ROBOTS}", now.robots)
+        format!(
+            "the document has {} robots, fewer than {FEWEST_ROBOTS}",
+            now.robots
+        )
     } else if now.active == 0 {
-        format!("none of its {} robots can be used", now.robots)
+        format!(
+            "the document has {} robots, but none of them is usable",
+            now.robots
+        )
     } else if is_lossy(format, now.robots, before.robots) {
         format!(
-            "it has {} robots, before it had {}: more than a tenth would go at once",
+            "the document has {} robots, down from {}: more than a tenth would be removed at once",
             now.robots, before.robots
         )
     } else if is_lossy(format, now.active, before.active) {
         format!(
-            "it has {} robots that can be used, before it had {}: more than a tenth would go at once",
+            "the document has {} usable robots, down from {}: more than a tenth would be removed at once",
             now.active, before.active
         )
     } else {
@@ -119,7 +124,7 @@ pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<St
     Some(reason)
 }
 
-/// Returns the decision about a document, given its doubts and what a person accepted.
+/// Decides about a document, given the reasons for doubt and the administrator's options.
 pub(super) fn decide(doubts: &[String], options: &RefreshOptions, sha256: &str) -> Acceptance {
     let accepted = options.accept.as_deref();
     let is_accepted = options.force || accepted == Some(sha256);
@@ -135,13 +140,12 @@ pub(super) fn decide(doubts: &[String], options: &RefreshOptions, sha256: &str) 
 
 fn is_lossy(format: Format, now: u64, before: u64) -> bool {
     let counts = format != Format::List || before >= FEWEST_ROBOTS;
-    // Multiplied rather than divided, so that a tenth of a small number is not rounded to
-    // nothing.
+    // Multiplication instead of division, so that a tenth of a small number is not rounded to zero.
     counts && now.saturating_mul(10) < before.saturating_mul(9)
 }
 
 fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
-    // The magic number of gzip (RFC 1952 §2.3.1); a single layer was unpacked before.
+    // Magic number of gzip (RFC 1952 §2.3.1); one layer was already decompressed.
     if bytes.starts_with(&[0x1F, 0x8B]) {
         return Some("gzip data");
     }
@@ -149,12 +153,12 @@ fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
         return Some("UTF-16");
     }
     let controls = bytes.iter().filter(|byte| is_odd_control(**byte)).count();
-    // The two more are for short files, of which a hundredth would be none.
+    // Two more for short files, for which a hundredth is less than one.
     let is_binary = bytes.contains(&0) || controls > bytes.len() / CONTROLS_ONE_IN + 2;
     is_binary.then_some("binary data")
 }
 
-/// Control characters that no text has; a few get into real files.
+/// Returns `true` for control characters that text does not contain; a few occur in real files.
 fn is_odd_control(byte: u8) -> bool {
     byte.is_ascii_control() && !byte.is_ascii_whitespace()
 }
@@ -165,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_binary_and_empty_data_are_no_registry() {
+    fn web_pages_binary_and_empty_data_are_rejected() {
         for (content_type, bytes, said) in [
             (
                 Some("text/html; charset=utf-8"),
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_every_format_passes() {
+    fn text_in_every_format_is_accepted() {
         for (content_type, bytes) in [
             (None, &b"robot-id: a\r\nrobot-name: <b>A</b>\r\n"[..]),
             (
@@ -214,30 +218,35 @@ mod tests {
     }
 
     #[test]
-    fn too_few_robots_are_held_back() {
+    fn too_few_robots_are_held_for_review() {
         use Format::{List, WebRobotsDb};
         for (format, now, before, said) in [
             (WebRobotsDb, sizes(10, 1), sizes(0, 0), ""),
             (WebRobotsDb, sizes(9, 9), sizes(0, 0), "fewer than 10"),
-            (WebRobotsDb, sizes(300, 0), sizes(0, 0), "none of its 300"),
+            (
+                WebRobotsDb,
+                sizes(300, 0),
+                sizes(0, 0),
+                "300 robots, but none",
+            ),
             (WebRobotsDb, sizes(270, 270), sizes(300, 300), ""),
             (
                 WebRobotsDb,
                 sizes(269, 269),
                 sizes(300, 290),
-                "before it had 300",
+                "down from 300",
             ),
             (
                 WebRobotsDb,
                 sizes(300, 260),
                 sizes(300, 290),
-                "before it had 290",
+                "down from 290",
             ),
             (List, sizes(1, 1), sizes(0, 0), ""),
             (List, sizes(1, 1), sizes(9, 9), ""),
             (List, sizes(9, 9), sizes(10, 10), ""),
-            (List, sizes(8, 8), sizes(10, 10), "before it had 10"),
-            (List, sizes(2, 0), sizes(0, 0), "none of its 2"),
+            (List, sizes(8, 8), sizes(10, 10), "down from 10"),
+            (List, sizes(2, 0), sizes(0, 0), "2 robots, but none"),
         ] {
             let doubt = size_doubt(format, now, before);
             assert_eq!(
@@ -250,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_is_one_document() {
+    fn acceptance_applies_to_one_document() {
         let doubts = ["a".to_owned(), "b".to_owned()];
         let options = |force, accept: &str| RefreshOptions {
             force,
@@ -265,15 +274,18 @@ mod tests {
         assert_eq!(judge(&doubts, options(false, "f00")), Acceptance::Take);
         assert_eq!(judge(&doubts, options(true, "")), Acceptance::Take);
         let Acceptance::Hold(reason) = judge(&doubts, options(false, "ba4")) else {
-            panic!("it is another document");
+            panic!("accepted another document");
         };
-        assert!(reason.starts_with("it has changed since") && reason.ends_with("now a; b"));
+        assert!(
+            reason.starts_with("not accepted, as the document changed")
+                && reason.ends_with("now: a; b")
+        );
         let whole = judge(&[], options(false, "ba4"));
         assert!(matches!(whole, Acceptance::TakeAnother(_)));
     }
 
     #[test]
-    fn a_last_line_without_an_end_is_a_cut_unless_it_ended_so_before() {
+    fn missing_final_line_feed_means_truncation_unless_it_was_missing_before() {
         let made = |format, bytes: &[u8]| Fingerprint::new(OriginKind::Configured, format, bytes);
         for (format, before, now, is_doubtful) in [
             (Format::WebRobotsDb, None, "robot-id: a", false),

@@ -1,20 +1,18 @@
-//! Download, parse, compare and publish the registry.
+//! Downloads, parses, compares and publishes the robot registry.
 //!
-//! A [`Refresher`] holds the configured sources. One refresh of a source:
+//! A [`Refresher`] manages the configured sources. A refresh of a source:
 //!
-//! 1. takes the source's lease, so that one instance of a fleet does the work;
-//! 2. reads the source, an `http:` or `https:` URL, a `file:` URL or a path,
-//!    asking the server only for what changed;
-//! 3. unpacks gzip, refuses pages, binary and oversized data, then parses;
-//! 4. tests every pattern against browsers, and quarantines what hits one;
-//! 5. holds back what looks cut off, has fewer than ten robots, or loses more than a tenth
-//!    of those before, until a person accepts it (or forces the refresh);
-//! 6. builds a detector of all sources, so that no set gets in that cannot serve;
+//! 1. acquires the source's lease, so that only one instance does the work;
+//! 2. downloads the source, an `http:` or `https:` URL, a `file:` URL or a path, if it has changed;
+//! 3. decompresses gzip, rejects web pages, binary and oversized data, then parses the document;
+//! 4. tests every pattern against browsers, and quarantines robots that match a browser;
+//! 5. holds a document for review if it looks truncated, has fewer than ten robots, or loses more
+//!    than a tenth of them, until an administrator accepts it (or forces the refresh);
+//! 6. builds a detector with the robots of all sources, to prove that they are usable;
 //! 7. replaces the source's rows in one transaction and publishes the detector.
 //!
-//! Whatever fails on the way leaves rows, detector and source state as they
-//! were; the history keeps the reason, and [`Refresher::standing_failure`]
-//! tells it until the next success.
+//! An error in any step leaves rows, detector and source state unchanged; the history records the
+//! reason, and [`Refresher::standing_failure`] returns it until the next success.
 //!
 //! # Example
 //!
@@ -42,7 +40,7 @@
 //! let record = refresher
 //!     .refresh(&source, Trigger::Command, RefreshOptions::default())
 //!     .await?;
-//! println!("{} robots came", record.added);
+//! println!("{} robots added", record.added);
 //! # Ok(())
 //! # }
 //! ```

@@ -1,4 +1,4 @@
-//! The store is brought in line with program and configuration.
+//! Preparation of the store for the current program and configuration.
 
 use std::sync::atomic::Ordering;
 
@@ -19,12 +19,12 @@ use robot_detection_layer::{
 const BUNDLED_URL: &str = "bundled with the program";
 
 impl Shared {
-    /// Carries out [`Refresher::prepare`](super::Refresher::prepare).
+    /// Implements [`Refresher::prepare`](super::Refresher::prepare).
     pub(super) async fn prepare(&self, use_bundled: bool) -> Result<(), StoreError> {
         self.prepare_with(use_bundled, || bundled().robots).await
     }
 
-    /// Prepares the store with the bundled registry that `read` returns.
+    /// Prepares the store with the bundled registry returned by `read`.
     async fn prepare_with(
         &self,
         use_bundled: bool,
@@ -46,7 +46,7 @@ impl Shared {
         result
     }
 
-    /// Returns the robots that `read` returns, tested; none if it fails.
+    /// Returns the robots from `read` after their self-test, or no robots if this fails.
     async fn tested(&self, read: impl FnOnce() -> Vec<Robot> + Send + 'static) -> Vec<Robot> {
         let reading = move || {
             let mut robots = read();
@@ -64,18 +64,18 @@ impl Shared {
                 self.drop_source(&source).await?;
             }
         } else if bundled.is_empty() {
-            // Old data is kept until new data is proven.
-            error!("the bundled registry cannot be read, what is stored of it serves on");
+            // Old data is kept until new data is known to be good.
+            error!("cannot read the bundled registry, using the stored copy");
         } else if differs(&self.store.robots().list().await?, bundled) {
             self.store_bundled(bundled).await?;
         }
         self.reload().await.map(|_| ())
     }
 
-    /// Drops the robots of sources that were configured once and are no more.
+    /// Removes the robots of sources that are no longer configured.
     ///
-    /// Done once by an instance: were it done again and again, instances with
-    /// an older and a newer configuration would undo each other's work.
+    /// Done once per instance: otherwise instances with older and newer configurations would undo
+    /// each other's changes.
     pub(super) async fn drop_abandoned(&self) -> Result<(), StoreError> {
         if self.is_tidy.load(Ordering::SeqCst) {
             return Ok(());
@@ -85,7 +85,7 @@ impl Shared {
                 self.drop_source(&count.source).await?;
             }
         }
-        // Only when all are gone: if the database failed before, the next round begins again.
+        // Only set when all are removed, so that a database error leads to another attempt.
         self.is_tidy.store(true, Ordering::SeqCst);
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Shared {
             .await?;
         info!(
             robots = robots.len(),
-            "brought in the {} robots that come with the program: {} added, {} changed, {} removed",
+            "stored the {} robots of the bundled registry: {} added, {} changed, {} removed",
             robots.len(),
             changes.added.len(),
             changes.changed.len(),
@@ -116,7 +116,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns `true` if a source was configured once and is no more.
+    /// Returns `true` if a source was configured earlier and is no longer.
     async fn is_abandoned(&self, source: &Source) -> Result<bool, StoreError> {
         let is_kept = [Source::manual(), Source::bundled()].contains(source);
         if is_kept || self.spec(source).is_some() {
@@ -129,16 +129,16 @@ impl Shared {
 
     async fn drop_source(&self, source: &Source) -> Result<(), StoreError> {
         let robots = self.store.robots().drop_source(source).await?;
-        info!(%source, robots, "dropped {robots} robots of {source}, which is configured no more");
+        info!(%source, robots, "removed {robots} robots of {source}, which is no longer configured");
         Ok(())
     }
 
-    /// Puts the bundled registry into force, unless a detector is in force already.
+    /// Publishes the bundled registry unless the detector already has robots.
     async fn serve_from_memory(&self, bundled: Vec<Robot>, error: &StoreError) {
         if self.detector.load().robots().is_empty() {
             match self.build(bundled).await {
                 Ok(detector) => self.detector.replace_robots(&detector),
-                Err(reason) => debug!("the bundled registry cannot serve: {reason}"),
+                Err(reason) => debug!("cannot use the bundled registry: {reason}"),
             }
         }
         let reason = error.to_string();
@@ -146,13 +146,13 @@ impl Shared {
             let robots = self.detector.load().robots().len();
             warn!(
                 robots,
-                "{robots} robots serve from memory until the database answers: {reason}"
+                "database unavailable, using {robots} robots in memory: {reason}"
             );
         }
     }
 }
 
-/// Returns `true` if the stored robots of the bundled registry are other ones.
+/// Returns `true` if the stored robots of the bundled registry differ from `bundled`.
 fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     let source = Source::bundled();
     let by_id = |a: &&Robot, b: &&Robot| a.id.cmp(&b.id);
@@ -167,32 +167,32 @@ fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     stored != wanted
 }
 
-/// Error of a refresh; rows, detector and source state are as they were.
+/// Error of a refresh; rows, detector and source state are unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefreshError {
-    /// The configuration has no source of that name.
-    #[error("no source is named {0:?}: `registry list` and the configuration show those there are")]
+    /// The configuration has no source with this name.
+    #[error("unknown source {0:?}; `registry list` shows the sources")]
     UnknownSource(String),
-    /// Robots added by hand, or coming with the program, are not downloaded.
-    #[error("the source {0} is not refreshed: its robots come from no file")]
+    /// The source has no URL: its robots were added by hand or are bundled with the program.
+    #[error("cannot refresh the source {0}: its robots are not downloaded")]
     Reserved(Source),
     /// Another refresh of the same source holds the lease.
-    #[error("a refresh of {0} is running already, {1}: wait until it ends")]
+    #[error("a refresh of {0} is already running, {1}; wait until it ends")]
     Busy(Source, LeaseHolder),
-    /// The process slept until its lease had ended, and another one took it.
-    #[error("the refresh of {0} was given up: another process has begun one meanwhile")]
+    /// The process was suspended until its lease expired, and another process acquired it.
+    #[error("cancelled the refresh of {0}: another process has started one")]
     Overtaken(Source),
-    /// The program is ending, or ended the refresh.
-    #[error("the refresh of {0} was given up: the program is ending")]
+    /// The program is shutting down, or cancelled the refresh.
+    #[error("cancelled the refresh of {0}: the program is shutting down")]
     Stopped(Source),
-    /// Recorded in the history; the rows stay as they were.
+    /// The refresh failed and was recorded in the history.
     #[error("{}", .0.error)]
     Failed(Box<RefreshRecord>),
-    /// Held back until a person accepts it; recorded, and the rows stayed as they were.
-    #[error("held back: {}", .0.error)]
+    /// The document is held until an administrator accepts it; recorded in the history.
+    #[error("held for review: {}", .0.error)]
     Held(Box<RefreshRecord>),
-    /// The database did not answer, so that nothing could be recorded.
+    /// The database is unavailable, so nothing could be recorded.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rows_stay_in_force_if_the_bundled_registry_cannot_be_read() {
+    async fn stored_rows_are_used_if_the_bundled_registry_cannot_be_read() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let shared = |store: &Store| {
             let fetcher = Fetcher::new(FetchLimits::default()).unwrap();
@@ -225,7 +225,7 @@ mod tests {
         for fails in [true, false] {
             let after = shared(&store);
             let read = move || {
-                assert!(!fails, "the parser has a fault");
+                assert!(!fails, "the parser panics");
                 Vec::new()
             };
             after.prepare_with(true, read).await.unwrap();

@@ -1,4 +1,4 @@
-//! From the rows of the store to the detector in force.
+//! Building of the detector from the stored robots.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -10,10 +10,9 @@ use robot_detection_layer::detect::{BuildError, Detector};
 use robot_detection_layer::registry::Robot;
 
 impl Shared {
-    /// Loads the stored robots into the detector; returns the version loaded.
+    /// Loads the stored robots into the detector. Returns the loaded version.
     ///
-    /// The version is asked for first: rows that change meanwhile are loaded
-    /// once more, never forgotten.
+    /// The version is queried first: rows that change meanwhile are loaded again later.
     pub(super) async fn reload(&self) -> Result<i64, StoreError> {
         let _one_at_a_time = self.reloading.lock().await;
         let version = self.store.registry_version().await?;
@@ -23,30 +22,30 @@ impl Shared {
             Ok(detector) => {
                 debug!(
                     robots = detector.robots().len(),
-                    version, "the detector holds version {version} of the registry"
+                    version, "loaded version {version} of the registry into the detector"
                 );
                 self.detector.replace_robots(&detector);
             }
             Err(reason) => error!(
                 version,
-                "version {version} of the registry is not in force, the one before serves on: {reason}"
+                "cannot use version {version} of the registry, keeping the previous one: {reason}"
             ),
         }
-        // Also where it cannot be built: asking again would change nothing.
+        // Also set if the detector cannot be built: another attempt would fail too.
         self.loaded.store(version, Ordering::SeqCst);
         Ok(version)
     }
 
-    /// Builds a detector away from the threads that serve.
+    /// Builds a detector on a blocking thread.
     pub(super) async fn build(&self, robots: Vec<Robot>) -> Result<Detector, String> {
         self.tracker
             .spawn_blocking(move || build_now(robots))
             .await
-            .map_err(|_| "building it was given up".to_owned())?
+            .map_err(|_| "building the detector was cancelled".to_owned())?
             .map_err(|error| error.to_string())
     }
 
-    /// Returns the version that the detector holds.
+    /// Returns the version of the registry in the detector.
     pub(super) fn loaded(&self) -> i64 {
         self.loaded.load(Ordering::SeqCst)
     }

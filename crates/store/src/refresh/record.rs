@@ -1,17 +1,17 @@
-//! The record of a refresh, within the bounds of the history.
+//! Records of refreshes, within the limits of the history.
 
 use super::{SourceSpec, Trigger};
 use crate::fetch::shown_url;
 use crate::store::{RefreshOutcome, RefreshRecord};
 
-/// Most lines of problems that a record keeps.
+/// Maximum number of problem lines in a record.
 const MAX_LINES: usize = 500;
-/// Most characters of such a line.
+/// Maximum length of a problem line in characters.
 const MAX_LINE_CHARS: usize = 200;
-/// Most characters of the reason of a failure.
+/// Maximum length of a failure reason in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Begins the record of a refresh, as a failure until it ends otherwise.
+/// Creates the record of a refresh, marked as a failure until the refresh ends.
 pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> RefreshRecord {
     RefreshRecord {
         refresh_id: 0,
@@ -34,12 +34,12 @@ pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> Refresh
     }
 }
 
-/// Returns the reason of a failure as it may be stored and shown.
+/// Returns the reason of a failure in the form to store and show.
 pub(super) fn reason(text: &str) -> String {
     bounded(text, MAX_REASON_CHARS)
 }
 
-/// Returns the first lines; the last one tells how many were left out.
+/// Returns the first lines; if lines are left out, the last line shows their number.
 pub(super) fn bounded_lines(lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
     let mut left_out = 0_usize;
@@ -56,7 +56,7 @@ pub(super) fn bounded_lines(lines: impl Iterator<Item = String>) -> Vec<String> 
     kept
 }
 
-/// Returns the text without control characters, cut to a number of characters.
+/// Replaces control characters and truncates the text to a number of characters.
 pub(super) fn bounded(text: &str, max_chars: usize) -> String {
     let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut kept: String = chars.by_ref().take(max_chars).collect();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_few_short_and_clean() {
+    fn lines_are_limited_in_number_and_length() {
         let lines = bounded_lines((0..600).map(|n| format!("{n}\n\u{1b}{}", "é".repeat(300))));
         assert_eq!(lines.len(), MAX_LINES);
         assert_eq!(lines[499], "and 101 more");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_fits_stays_whole() {
+    fn short_text_is_not_truncated() {
         assert_eq!(bounded("abc", 3), "abc");
         assert_eq!(bounded("abcd", 3), "ab…");
         assert_eq!(bounded("", 3), "");

@@ -1,4 +1,4 @@
-//! The handle that callers hold.
+//! Refresher of the robot registry.
 
 use std::sync::Arc;
 
@@ -18,17 +18,16 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// Job that keeps the registry up to date; clones share everything.
+/// Task that keeps the robot registry up to date; clones share all state.
 ///
-/// A refresh goes on when its caller goes away; [`Refresher::run`] waits for
-/// it at the end.
+/// A refresh continues if its caller is dropped; [`Refresher::run`] waits for its end.
 #[derive(Clone, Debug)]
 pub struct Refresher {
     pub(super) shared: Arc<Shared>,
 }
 
 impl Refresher {
-    /// Creates a refresher of the configured sources.
+    /// Creates a refresher for the configured sources.
     pub fn new(
         store: Store,
         fetcher: Fetcher,
@@ -42,9 +41,9 @@ impl Refresher {
         }
     }
 
-    /// Replaces the sources, for a configuration that was read again.
+    /// Replaces the sources after a reload of the configuration.
     ///
-    /// Rows of sources that are gone stay until the next start.
+    /// Rows of removed sources stay until the next start.
     pub fn set_sources(&self, sources: Vec<SourceSpec>) {
         self.shared.sources.store(Arc::new(sources));
     }
@@ -54,48 +53,46 @@ impl Refresher {
         self.shared.sources.load().to_vec()
     }
 
-    /// Returns a channel that holds the current progress and follows it.
+    /// Returns a channel with the current progress and its updates.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.subscribe()
     }
 
     /// Stores the bundled registry, then loads the detector.
     ///
-    /// The bundled registry is stored where its rows differ, as after an
-    /// upgrade, and dropped where it is not used.
+    /// The bundled registry is stored if its rows differ, as after an upgrade, and removed if not
+    /// used.
     ///
     /// # Errors
     ///
-    /// Fails when the database does not answer. The bundled registry, if used,
-    /// serves from memory then, the log says so, and [`Refresher::run`] tries
-    /// again.
+    /// Returns an error if the database is unavailable. The bundled registry, if used, is then
+    /// loaded into memory, a warning is logged, and [`Refresher::run`] retries.
     pub async fn prepare(&self, use_bundled: bool) -> Result<(), StoreError> {
         self.shared.prepare(use_bundled).await
     }
 
-    /// Makes [`Refresher::run`] prepare the store before it loads rows from it.
+    /// Makes [`Refresher::run`] prepare the store before loading rows from it.
     ///
-    /// For a store that was away: what is there when it is back may be another
-    /// database, which has no robots yet.
+    /// For use after an outage: the database may then be another one without robots.
     pub fn prepare_again(&self, use_bundled: bool) {
         self.shared.set_unprepared(Some(use_bundled));
     }
 
-    /// Loads the store's active robots into the detector; returns the version loaded.
+    /// Loads the active robots of the store into the detector. Returns the loaded version.
     ///
     /// # Errors
     ///
-    /// Fails when the database does not answer; the detector stays as it was.
+    /// Returns an error if the database is unavailable; the detector is then unchanged.
     pub async fn reload(&self) -> Result<i64, StoreError> {
         self.shared.reload().await
     }
 
-    /// Refreshes a configured source, due or not.
+    /// Refreshes a configured source, whether due or not.
     ///
     /// # Errors
     ///
-    /// Fails for each reason of [`RefreshError`]; robots, detector and source
-    /// state are then as before.
+    /// Returns an error for each reason of [`RefreshError`]; robots, detector and source state are
+    /// then unchanged.
     pub async fn refresh(
         &self,
         source: &Source,
@@ -110,15 +107,14 @@ impl Refresher {
             .await
     }
 
-    /// Refreshes a source from a place that the configuration does not name.
+    /// Refreshes a source from a URL other than the configured one.
     ///
-    /// The source's rows are replaced as in [`Refresher::refresh`]; for a
-    /// configured source they serve until it is due, for another until they
-    /// are replaced.
+    /// The source's rows are replaced as by [`Refresher::refresh`]; rows of a configured source are
+    /// used until the source is due, other rows until they are replaced.
     ///
     /// # Errors
     ///
-    /// Fails as [`Refresher::refresh`] does.
+    /// Returns an error for the same reasons as [`Refresher::refresh`].
     pub async fn refresh_from(
         &self,
         spec: &SourceSpec,
@@ -133,13 +129,11 @@ impl Refresher {
         self.must(spec.clone(), trigger, options, origin).await
     }
 
-    /// Refreshes every source that is due, one after the other.
+    /// Refreshes all due sources one after the other.
     ///
-    /// A source is due when it never succeeded, when its rows are missing, when
-    /// its URL or the program's rules changed, or when the last success is
-    /// `interval_days` old; after failures, not before a delay from 5 minutes to
-    /// 6 hours.
-    /// Sources that are not due are left out of the answer.
+    /// A source is due if it never succeeded, if its rows are missing, if its URL or the program's
+    /// rules changed, or if the last success is `interval_days` old; after failures, not before a
+    /// delay of 5 minutes to 6 hours. The results do not contain sources that are not due.
     pub async fn refresh_due(&self, trigger: Trigger) -> Vec<Result<RefreshRecord, RefreshError>> {
         let mut results = Vec::new();
         for spec in self.sources() {
@@ -155,14 +149,13 @@ impl Refresher {
         results
     }
 
-    /// Returns when a source is due next, in milliseconds since 1970.
+    /// Returns the next time at which a source is due, in milliseconds since 1970.
     ///
-    /// A source that is overdue is due now; `None` for a source that is not
-    /// configured.
+    /// An overdue source is due now; returns `None` for a source that is not configured.
     ///
     /// # Errors
     ///
-    /// Fails when the database does not answer.
+    /// Returns an error if the database is unavailable.
     pub async fn next_due_ms(&self, source: &Source) -> Result<Option<i64>, StoreError> {
         let Some(spec) = self.shared.spec(source) else {
             return Ok(None);
@@ -171,14 +164,14 @@ impl Refresher {
         Ok(Some(due_ms.max(self.shared.clock.now_ms())))
     }
 
-    /// Returns the failure of a source that has not succeeded since.
+    /// Returns the last failure of a source since its last success.
     ///
-    /// A failed attempt to refresh a configured source from another place
-    /// ([`Refresher::refresh_from`]) does not count.
+    /// Failures to refresh a configured source from another URL ([`Refresher::refresh_from`]) are
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// Fails when the database does not answer.
+    /// Returns an error if the database is unavailable.
     pub async fn standing_failure(
         &self,
         source: &Source,
@@ -187,29 +180,26 @@ impl Refresher {
         Ok(failures.into_iter().next())
     }
 
-    /// Returns the refresh of a source whose document is held back, if one is.
+    /// Returns the refresh of a source whose document is held for review, if any.
     ///
-    /// It is held back until it is accepted ([`RefreshOptions::accept`]), or until another
-    /// document of the same place comes in. The place is that of `spec`.
+    /// A document is held until it is accepted ([`RefreshOptions::accept`]), or until another
+    /// document is published from the same URL, the one in `spec`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does not answer.
+    /// Returns an error if the database is unavailable.
     pub async fn held(&self, spec: &SourceSpec) -> Result<Option<RefreshRecord>, StoreError> {
         self.shared.held(spec).await
     }
 
-    /// Runs until `stop`: refreshes what is due, and follows the store.
+    /// Runs until `stop` is cancelled: refreshes due sources and follows the store.
     ///
-    /// At start the robots of sources that left the configuration are dropped;
-    /// those added by hand stay, and those that a person once refreshed from a
-    /// place of his choice ([`Refresher::refresh_from`]). A command, which may
-    /// know less of the configuration, drops nothing, as it never runs this.
-    /// At start and every five minutes the sources that are due are refreshed.
-    /// Rows that another instance or the command line changed are put in force
-    /// at once. It returns when all has ended: a download under way is given
-    /// up, a transaction is finished. A refresher that was stopped refreshes no
-    /// more.
+    /// At start, robots of sources removed from the configuration are deleted, except robots added
+    /// by hand or refreshed from another URL ([`Refresher::refresh_from`]). Commands never run
+    /// this, so they delete nothing. Due sources are refreshed at start and every five minutes.
+    /// Rows changed by another instance or a command are loaded immediately. At the end, a running
+    /// download is cancelled, and a running transaction is completed. A stopped refresher refreshes
+    /// no more sources.
     pub async fn run(&self, stop: CancellationToken) {
         let watch_stop = async {
             stop.cancelled().await;
@@ -240,12 +230,11 @@ impl Refresher {
         let source = spec.source.clone();
         self.attempt(spec, trigger, options, origin, false)
             .await?
-            // Only an attempt that is made if due ends without a record, and this one is made
-            // anyway.
+            // Only an attempt with `only_if_due` can end without a record.
             .ok_or(RefreshError::Stopped(source))
     }
 
-    /// Refreshes in a task of its own, so that a dropped caller does not cancel it.
+    /// Refreshes in a separate task, so that a dropped caller does not cancel the refresh.
     async fn attempt(
         &self,
         spec: SourceSpec,

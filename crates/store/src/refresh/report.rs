@@ -1,4 +1,4 @@
-//! Log messages of refreshes.
+//! Log messages and progress of refreshes.
 
 use tracing::{debug, info, warn};
 
@@ -7,9 +7,9 @@ use crate::fetch::shown_url;
 use crate::store::{RefreshOutcome, RefreshRecord, StoreError};
 use robot_detection_layer::registry::Source;
 
-/// Logs how a refresh ended: a failure that lasts once, until its reason changes.
+/// Logs the result of a refresh; a repeated failure is logged again only if the reason changes.
 ///
-/// A command tells its failure to the person who typed it.
+/// A command prints its failures itself.
 pub(super) fn report(
     shared: &Shared,
     spec: &SourceSpec,
@@ -31,7 +31,7 @@ pub(super) fn report(
     }
 }
 
-/// Logs once that the database does not tell whether a source is due.
+/// Logs once that the database cannot be queried for whether a source is due.
 pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<bool, StoreError>) {
     let source = &spec.source;
     let key = format!("due:{source}");
@@ -41,7 +41,7 @@ pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<boo
     };
     let reason = error.to_string();
     if shared.is_news(&key, &reason) {
-        warn!(%source, "whether the registry {source} is due is not known, it serves on from memory: {reason}");
+        warn!(%source, "cannot determine whether the registry {source} is due, using the loaded one: {reason}");
     }
 }
 
@@ -49,7 +49,7 @@ fn success(record: &RefreshRecord) {
     let elapsed_ms = record.finished_ms.saturating_sub(record.started_ms);
     let (source, url) = (&record.source, &record.url);
     if record.outcome == RefreshOutcome::NotModified {
-        info!(%source, elapsed_ms, "the registry {source} has not changed at {url}");
+        info!(%source, elapsed_ms, "the registry {source} is unchanged at {url}");
         return;
     }
     info!(
@@ -76,55 +76,55 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
     let reason = error.to_string();
     if matches!(error, RefreshError::Held(_)) {
         if shared.is_news(key, &reason) {
-            warn!(%source, %url, "the registry {source} is {reason}; its robots stay as they are until the document is accepted: on the admin page, or with registry refresh --source {source} --accept");
+            warn!(%source, %url, "the registry {source} is {reason}; its robots stay unchanged until you accept the document in the console or with registry refresh --source {source} --accept");
         } else {
-            debug!(%source, %url, "the registry {source} is {reason}, as before");
+            debug!(%source, %url, "the registry {source} is still {reason}");
         }
     } else if shared.is_news(key, &reason) {
-        warn!(%source, %url, "the registry {source} was not refreshed, its robots stay as they are: {reason}");
+        warn!(%source, %url, "failed to refresh the registry {source}, its robots stay unchanged: {reason}");
     } else {
-        debug!(%source, %url, "the registry {source} was not refreshed, as before: {reason}");
+        debug!(%source, %url, "failed again to refresh the registry {source}: {reason}");
     }
 }
 
-/// Progress of a refresh, for the admin page and the progress bar.
+/// Progress of a refresh, for the console and the progress bar.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Progress {
-    /// No refresh has begun yet, or the last one was given up.
+    /// No refresh has started yet, or the last one was cancelled.
     #[default]
     Idle,
-    /// The source is being read.
+    /// The document is being downloaded.
     Downloading {
-        /// The source.
+        /// Source being refreshed.
         source: Source,
-        /// Bytes so far, decompressed.
+        /// Bytes received so far, after decompression.
         bytes: u64,
-        /// All bytes, where the server announced them.
+        /// Total number of bytes, if announced by the server.
         total: Option<u64>,
     },
-    /// The records are being read.
+    /// The document is being parsed.
     Parsing {
-        /// The source.
+        /// Source being refreshed.
         source: Source,
     },
     /// The patterns are being tested against browsers.
     Testing {
-        /// The source.
+        /// Source being refreshed.
         source: Source,
-        /// Robots that were read.
+        /// Number of parsed robots.
         robots: u64,
     },
     /// The rows are being replaced.
     Storing {
-        /// The source.
+        /// Source being refreshed.
         source: Source,
-        /// Robots that are stored.
+        /// Number of stored robots.
         robots: u64,
     },
-    /// The last refresh ended, well or not.
+    /// The last refresh ended, successfully or not.
     Done {
-        /// Its record in the history.
+        /// Record of the refresh in the history.
         record: Box<RefreshRecord>,
     },
 }

@@ -1,9 +1,8 @@
-//! Every five minutes: is a source due?
+//! Schedule that checks every five minutes for due sources.
 //!
-//! The cron job only rings; the refresh runs in the loop that hears it. So
-//! runs never overlap, and the end of the program waits for them. Of the
-//! scheduler only cron-type jobs in UTC are used: the repeated ones die after
-//! a pause of the whole process, and local time jumps twice a year.
+//! The cron job only sends a signal; the receiving loop runs the refresh. So refreshes never
+//! overlap, and shutdown waits for them. Only cron-type jobs in UTC are used: repeated jobs stop
+//! after the process was suspended, and local time jumps twice a year.
 
 use std::time::Duration;
 
@@ -13,21 +12,21 @@ use tracing::error;
 
 use super::{Trigger, refresher::Refresher};
 
-/// Second, minute, hour, day, month, weekday.
+/// Cron expression: second, minute, hour, day, month, weekday.
 const EVERY_FIVE_MINUTES: &str = "0 */5 * * * *";
-/// Longest wait after a ring, so that not all programs in the world come at once.
+/// Maximum random delay after a signal, so that installations do not send requests simultaneously.
 const LONGEST_SPREAD: Duration = Duration::from_mins(4);
 
 impl Refresher {
-    /// Refreshes what is due, now and at each ring, until the program ends.
+    /// Refreshes due sources, now and at each signal, until shutdown.
     pub(super) async fn keep_schedule(&self) {
         self.refresh_due(Trigger::Start).await;
-        // One place: rings that come during a refresh are one ring.
+        // Capacity 1: signals during a refresh count as one.
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("the registry will not refresh itself, only by hand: {error}");
+                error!("refresh schedule failed, refresh the registry manually: {error}");
                 return;
             }
         };
@@ -36,11 +35,11 @@ impl Refresher {
             self.hear().await;
         }
         if let Err(error) = bell.shutdown().await {
-            error!("the schedule did not end in order: {error}");
+            error!("could not stop the schedule: {error}");
         }
     }
 
-    /// Refreshes what is due, some time after the ring.
+    /// Refreshes due sources after a random delay.
     async fn hear(&self) {
         if !self.is_any_due().await {
             return;
@@ -48,11 +47,12 @@ impl Refresher {
         let spread = LONGEST_SPREAD.mul_f64(fastrand::f64());
         let sleep = tokio::time::sleep(spread);
         self.shared.stop.run_until_cancelled(sleep).await;
-        // A program that is ending comes here too: each attempt then gives up at once.
+        // Also reached during shutdown: each attempt then ends immediately.
         self.refresh_due(Trigger::Schedule).await;
     }
 
-    /// Returns `true` if a source is due, or if that is unknown: the refresh then reports the fault.
+    /// Returns `true` if a source is due, or if this is unknown: the refresh then reports the
+    /// error.
     async fn is_any_due(&self) -> bool {
         for spec in self.sources() {
             let is_due = self.shared.is_due(&spec, Trigger::Schedule).await;
@@ -67,7 +67,7 @@ impl Refresher {
 async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobSchedulerError> {
     let bell = JobScheduler::new().await?;
     let job = Job::new(EVERY_FIVE_MINUTES, move |_, _| {
-        // A ring that is not heard yet stands for this one too.
+        // A pending signal covers this one.
         let _ = ring.try_send(());
     })?;
     bell.add(job).await?;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_bell_rings_at_whole_five_minutes_of_utc() {
+    async fn schedule_signals_every_five_minutes_of_utc() {
         let mut bell = start_bell(mpsc::channel(1).0).await.unwrap();
         let until = bell.time_till_next_job().await.unwrap().unwrap();
         assert!(until <= Duration::from_mins(5), "{until:?}");

@@ -1,4 +1,4 @@
-//! State that the clones of a refresher share.
+//! State shared by the clones of a refresher.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// State that the clones of a refresher share.
+/// State shared by the clones of a refresher.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) store: Store,
@@ -30,17 +30,17 @@ pub(super) struct Shared {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) tracker: TaskTracker,
     pub(super) stop: CancellationToken,
-    /// Sets this instance's retries apart from those of others.
+    /// Random seed that makes this instance's retry delays differ from those of others.
     pub(super) seed: u64,
-    /// Held while the detector is exchanged, so that the newest stays.
+    /// Held while the detector is replaced, so that the newest one remains.
     pub(super) reloading: tokio::sync::Mutex<()>,
-    /// Version of the registry that the detector holds.
+    /// Version of the registry in the detector.
     pub(super) loaded: AtomicI64,
-    /// Whether sources that left the configuration were dropped.
+    /// Whether the robots of removed sources have been deleted.
     pub(super) is_tidy: AtomicBool,
-    /// The argument of a `prepare` that has not succeeded yet.
+    /// Argument of a `prepare` call that has not succeeded yet.
     unprepared: Mutex<Option<bool>>,
-    /// Faults that were logged and last.
+    /// Last logged reason of each ongoing failure.
     told: Mutex<HashMap<String, String>>,
 }
 
@@ -63,7 +63,7 @@ impl Shared {
             stop: CancellationToken::new(),
             seed: fastrand::u64(..),
             reloading: tokio::sync::Mutex::new(()),
-            // Less than any version there is, so that the first look loads the registry.
+            // Less than any version, so that the first check loads the registry.
             loaded: AtomicI64::new(i64::MIN),
             is_tidy: AtomicBool::new(false),
             unprepared: Mutex::default(),
@@ -95,19 +95,19 @@ impl Shared {
 
     /// Returns `true` if a reason differs from the last one under this key.
     ///
-    /// So that a fault that lasts is logged once, not at each retry.
+    /// So an ongoing failure is logged once, not at each retry.
     pub(super) fn is_news(&self, key: &str, reason: &str) -> bool {
         let before = lock(&self.told).insert(key.to_owned(), reason.to_owned());
         before.as_deref() != Some(reason)
     }
 
-    /// Removes the reason under a key; returns `true` if there was one.
+    /// Removes the reason under a key. Returns `true` if there was one.
     pub(super) fn is_over(&self, key: &str) -> bool {
         lock(&self.told).remove(key).is_some()
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change behind these locks is one step: what a panic left is whole.
+    // Each change under these locks is a single step, so the data is valid even after a panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

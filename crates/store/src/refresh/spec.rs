@@ -1,23 +1,23 @@
-//! What to refresh, and on whose behalf.
+//! Sources to refresh, triggers and options.
 
 use crate::fetch::{Conditions, FetchResponse, Fetcher, Origin, shown_url};
 use robot_detection_layer::registry::{Format, Source};
 
-/// Registry that is refreshed.
+/// Source of registry data to refresh.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceSpec {
     /// Name of the source; neither `manual` nor `bundled`.
     pub source: Source,
-    /// `http:` or `https:` URL, `file:` URL or path (`WebRobotsDB`).
+    /// `http:`, `https:` or `file:` URL, or path (`WebRobotsDB`).
     pub url: String,
-    /// Format of what is found there.
+    /// Format of the document.
     pub format: Format,
-    /// Days between refreshes, 0 counting as 1 (`RefreshIntervalDays`).
+    /// Days between refreshes, at least 1 (`RefreshIntervalDays`).
     pub interval_days: u32,
 }
 
 impl SourceSpec {
-    /// Creates that of the Web Robots Database.
+    /// Creates the source of the Web Robots Database.
     pub fn web_robots_db(url: impl Into<String>, interval_days: u32) -> Self {
         Self {
             source: Source::web_robots_db(),
@@ -27,22 +27,22 @@ impl SourceSpec {
         }
     }
 
-    /// Proves that the URL is of a kind that a refresh can read, and reads nothing.
+    /// Checks whether a refresh can read URLs of this kind, without reading the URL.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong, the password left out.
+    /// Returns a message without the password if the URL is not supported.
     pub fn check_url(&self) -> Result<(), String> {
         Origin::parse(&self.url).map(|_| ())
     }
 
-    /// Reads the source as a refresh does, and keeps nothing of it.
+    /// Downloads the source without storing anything.
     ///
-    /// Returns its place and size in a few words, the password left out.
+    /// Returns a short text with URL and size, without the password.
     ///
     /// # Errors
     ///
-    /// Fails with why it cannot be read.
+    /// Returns a message if the source cannot be read.
     pub async fn probe(&self, fetcher: &Fetcher) -> Result<String, String> {
         let origin = Origin::parse(&self.url)?;
         let conditions = Conditions::default();
@@ -50,7 +50,7 @@ impl SourceSpec {
         let place = shown_url(&self.url);
         Ok(match read {
             FetchResponse::Body { bytes, .. } => format!("{place}, {} bytes", bytes.len()),
-            FetchResponse::NotModified => format!("{place} answers"),
+            FetchResponse::NotModified => format!("{place} is reachable"),
         })
     }
 }
@@ -60,26 +60,25 @@ robot_detection_layer::words! {
     pub enum Trigger {
         /// The source was due.
         Schedule = "schedule",
-        /// The source was due when the program started.
+        /// The source was due at program start.
         Start = "start",
-        /// Somebody typed the command.
+        /// An administrator ran the command.
         Command = "command",
-        /// Somebody pressed the button.
+        /// An administrator clicked the button in the console.
         Admin = "admin",
     }
 }
 
-/// Exceptions that a person makes for one refresh.
+/// Exceptions that an administrator makes for one refresh.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefreshOptions {
-    /// Accepts what would be held back, whatever it is.
+    /// Accepts a document that would be held for review.
     ///
-    /// It also reads and parses again what did not change. An empty source is
-    /// refused all the same.
+    /// Also downloads and parses an unchanged document. An empty document is rejected all the same.
     pub force: bool,
-    /// Accepts the document with this SHA-256, in hexadecimal, that was held back.
+    /// Accepts the document with this SHA-256, in hexadecimal, that is held for review.
     ///
-    /// Another document is judged as ever. [`Refresher::held`](super::Refresher::held)
-    /// tells which one is held back.
+    /// Another document is checked as usual. [`Refresher::held`](super::Refresher::held) returns
+    /// the held document.
     pub accept: Option<String>,
 }

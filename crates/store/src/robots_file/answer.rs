@@ -1,4 +1,4 @@
-//! Responses for /robots.txt and the like, prepared once for many requests.
+//! Prepared responses for /robots.txt and similar files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,36 +9,36 @@ use axum::{
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-/// How long caches keep it: five minutes, so that a change reaches robots soon.
+/// Cache lifetime of five minutes, so that changes reach robots soon.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("max-age=300");
 
-/// Seconds after which to ask again for a file whose upstream part is not known yet.
+/// Retry delay in seconds while the upstream's robots.txt is unknown.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("60");
 
-/// Last second of the year 9999: an HTTP date has four digits for the year (RFC 9110 §5.6.7).
+/// Last second of the year 9999: an HTTP date has a four-digit year (RFC 9110 §5.6.7).
 const LAST_S: u64 = 253_402_300_799;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// A file with the values of its headers.
+/// Text file with prepared response headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PreparedFile {
     body: Bytes,
     content_type: HeaderValue,
     etag: HeaderValue,
     last_modified: HeaderValue,
-    /// Seconds since 1970.
+    /// Modification time in seconds since 1970.
     modified_s: u64,
 }
 
 impl PreparedFile {
-    /// Creates a text file.
+    /// Creates a text file with the given modification time.
     pub fn new(body: impl Into<Bytes>, modified_ms: i64) -> Self {
         let body = body.into();
         let modified_s = u64::try_from(modified_ms / 1_000).unwrap_or_default();
         let modified_s = modified_s.min(LAST_S);
         let modified = UNIX_EPOCH + Duration::from_secs(modified_s);
-        // The same on all instances; half a digest tells one file from another as surely.
+        // Equal on all instances; half a digest suffices to distinguish files.
         let etag = format!("\"{:.32}\"", hex::encode(Sha256::digest(&body)));
         let absent = || HeaderValue::from_static("");
         Self {
@@ -51,18 +51,17 @@ impl PreparedFile {
         }
     }
 
-    /// Sets what the file is.
+    /// Sets the media type of the file.
     #[must_use]
     pub fn of_type(mut self, content_type: HeaderValue) -> Self {
         self.content_type = content_type;
         self
     }
 
-    /// Keeps the date of an earlier answer with the same body.
+    /// Reuses the modification time of an earlier file with the same content.
     pub(super) fn since(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
-            // The registry changes more often than what is said of it: robots that have the file
-            // keep it.
+            // The registry changes more often than the generated file: robots can keep their copy.
             Some(earlier) => Self {
                 last_modified: earlier.last_modified.clone(),
                 modified_s: earlier.modified_s,
@@ -72,7 +71,7 @@ impl PreparedFile {
         }
     }
 
-    /// Answers a request for it (RFC 9110 §13).
+    /// Returns the response to a conditional or unconditional request (RFC 9110 §13).
     pub fn answer(&self, method: &Method, headers: &HeaderMap) -> Response<Body> {
         if let Some(refusal) = refusal(method) {
             return refusal;
@@ -90,16 +89,16 @@ impl PreparedFile {
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
-            // A 304 has the validators alone (RFC 9110 §15.4.5), a HEAD what GET would have
-            // (§9.3.2).
+            // A 304 response has only the validators (RFC 9110 §15.4.5), a HEAD response the
+            // headers of GET (§9.3.2).
             fields.insert(header::CONTENT_TYPE, self.content_type.clone());
             fields.insert(header::CONTENT_LENGTH, self.body.len().into());
         }
         response
     }
 
-    /// Returns `true` if the client has it already; `If-None-Match` has precedence
-    /// (RFC 9110 §13.2.2).
+    /// Returns `true` if the client has the current file; `If-None-Match` takes precedence (RFC
+    /// 9110 §13.2.2).
     fn is_known(&self, headers: &HeaderMap) -> bool {
         if let Some(is_known) = knows_tag(headers, self.etag.as_bytes()) {
             return is_known;
@@ -111,9 +110,9 @@ impl PreparedFile {
     }
 }
 
-/// Returns the response while the file is not known yet.
+/// Returns the response while the upstream's robots.txt is unknown.
 ///
-/// Robots assume that everything is disallowed, and ask again (RFC 9309 §2.3.1.4).
+/// Robots then assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
 pub(super) fn unknown(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;
@@ -121,7 +120,7 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
     let mut response = Response::new(if method == Method::HEAD {
         Body::empty()
     } else {
-        Body::from("503 Service Unavailable: the robots.txt of this site is not known yet\n")
+        Body::from("503 Service Unavailable: the robots.txt of this site is not available yet\n")
     });
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let fields = response.headers_mut();
@@ -131,21 +130,21 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
     response
 }
 
-/// Returns whether a client has what goes by a tag already; `None` where it names no tags.
+/// Returns whether `If-None-Match` contains an entity tag; `None` without such a header.
 ///
-/// Where it names some, its date is ignored (RFC 9110 §13.1.3).
+/// If the header is present, the request's date is ignored (RFC 9110 §13.1.3).
 pub fn knows_tag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
     let mut lines = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
     lines.peek()?;
     let mut tags = lines.flat_map(|line| line.as_bytes().split(|octet| *octet == b','));
     Some(tags.any(|known| {
         let known = known.trim_ascii();
-        // They are compared weakly (RFC 9110 §13.1.2), so the prefix does not count.
+        // Weak comparison ignores the prefix (RFC 9110 §13.1.2).
         known == b"*" || known.strip_prefix(b"W/").unwrap_or(known) == tag
     }))
 }
 
-/// Returns a refusal for methods other than GET and HEAD.
+/// Returns a 405 response for methods other than GET and HEAD.
 fn refusal(method: &Method) -> Option<Response<Body>> {
     if method == Method::GET || method == Method::HEAD {
         return None;
@@ -153,7 +152,7 @@ fn refusal(method: &Method) -> Option<Response<Body>> {
     let mut response = Response::new(Body::from("405 Method Not Allowed\n"));
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     let fields = response.headers_mut();
-    // A 405 has to name them (RFC 9110 §15.5.6).
+    // A 405 response must list the allowed methods (RFC 9110 §15.5.6).
     fields.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     fields.insert(header::CONTENT_TYPE, CONTENT_TYPE);
     Some(response)
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_compared_as_http_does() {
+    fn conditional_requests_follow_http() {
         for (name, value, expected) in [
             (header::IF_NONE_MATCH, "TAG", 304),
             (header::IF_NONE_MATCH, "W/TAG", 304),
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_beats_a_date() {
+    fn entity_tag_takes_precedence_over_date() {
         let prepared = PreparedFile::new("", MODIFIED_MS);
         let mut headers = HeaderMap::new();
         headers.insert(header::IF_NONE_MATCH, HeaderValue::from_static("\"x\""));
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_date_is_that_of_the_last_change() {
+    fn modification_time_is_that_of_the_last_change() {
         let first = PreparedFile::new("a", MODIFIED_MS);
         let same = PreparedFile::new("a", MODIFIED_MS + 9_000);
         assert_eq!(same.since(Some(&first)), first);
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_http_does_not_have_is_the_last_one() {
+    fn date_out_of_range_becomes_the_latest_http_date() {
         for (modified_ms, date) in [
             (i64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
             (i64::MIN, "Thu, 01 Jan 1970 00:00:00 GMT"),

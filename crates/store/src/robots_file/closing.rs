@@ -1,16 +1,16 @@
-//! Paths that are closed in each group of a file.
+//! Disallowing of paths in every group of a robots.txt.
 
 use robot_detection_robots_txt::RobotsTxt;
 
 use super::merged_file::{merged, parse};
 
-/// Closes paths to everybody: in each group, as a group of its own is all that its robots obey.
+/// Disallows paths for all robots: in each group, as robots obey only their own group.
 pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     let closed = |path: &String| format!("Disallow: {path}\n");
     let closed: String = paths.iter().map(closed).collect();
     let file = parse(text);
     if !is_by_lines(text) {
-        // The parser also ends lines at a lone CR (RFC 9309 §2.2), and its numbers are none here.
+        // The parser also ends lines at a lone CR (RFC 9309 §2.2): its line numbers are unusable.
         let ours = parse(format!("User-agent: *\n{closed}").as_bytes());
         return merged(&file, &ours).0;
     }
@@ -20,7 +20,7 @@ pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     let mut places: Vec<_> = first_rules.collect();
     places.sort_unstable();
     let mut lines: Vec<&[u8]> = text.split_inclusive(|octet| *octet == b'\n').collect();
-    // Before the first rule of each, and not in a group behind: some programs know but the first that fits.
+    // In each group, as some programs only read the first matching group.
     for place in places.into_iter().rev() {
         lines.insert(place.saturating_sub(1).min(lines.len()), closed.as_bytes());
     }
@@ -41,7 +41,7 @@ pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     text
 }
 
-/// Returns who has a group without rules, and everybody if no group is about them.
+/// Returns the agents of groups without rules, and `*` if no group applies to all robots.
 fn without_rules(file: &RobotsTxt) -> Vec<String> {
     let bare = file.groups().filter(|group| group.rules.is_empty());
     let mut agents: Vec<_> = bare
@@ -79,7 +79,7 @@ mod tests {
     const TRAPS: &str = "Disallow: /a/trap.html\nDisallow: /b/trap.html\n";
 
     #[test]
-    fn each_group_closes_them_and_says_the_rest_as_before() {
+    fn each_group_disallows_the_paths_and_keeps_its_rules() {
         for (text, expected) in [
             ("", "User-agent: *\nTRAPS"),
             (
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_may_ask_for_one_whatever_the_file_is(
+        fn paths_are_disallowed_for_all_robots_in_any_file(
             lines in proptest::collection::vec(
                 ("(User-agent|user-agent|Allow|Disallow|Crawl-delay|Sitemap|x)", "(\\*|a|b|/|/a|/a/b|5|)", "(\n|\r\n|\r|\n\n)"),
                 0..12,

@@ -1,4 +1,4 @@
-//! The file of one host, made by its entry in the plan.
+//! The robots.txt of one host, generated from its plan entry.
 
 use std::borrow::Borrow;
 
@@ -14,11 +14,11 @@ use super::{
     plan::Entry,
 };
 
-/// File of one host.
+/// The robots.txt of one host.
 pub(super) struct HostFile {
-    /// What this program serves.
+    /// Content served by this program.
     pub(super) body: HostBody,
-    /// Rules in force; `None` where there is no file.
+    /// Rules to enforce; `None` without a file.
     pub(super) file: Option<RobotsTxt>,
 }
 
@@ -32,19 +32,19 @@ pub(super) enum HostBody {
     },
 }
 
-/// Sources of the files, besides the plan.
+/// Inputs for generating robots.txt files, in addition to the plan.
 pub(super) struct Sources<'s, R> {
-    /// Returns the upstream's file, if there has been an answer.
+    /// Returns the upstream's robots.txt, if it has been fetched.
     pub(super) theirs: &'s dyn Fn() -> Option<Vec<u8>>,
     pub(super) has_upstream: bool,
-    /// Robots that may be refused by name.
+    /// Robots that may be disallowed by name.
     pub(super) robots: &'s [R],
-    /// Paths that each group is to close.
+    /// Paths to disallow in each group.
     pub(super) closed: &'s [String],
 }
 
 impl HostFile {
-    /// Makes the file of one host; `merged` is what was merged for it, before and after.
+    /// Generates the robots.txt of one host; `merged` holds the merged file for reuse.
     pub(super) fn new<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
@@ -74,7 +74,7 @@ impl HostFile {
         }
     }
 
-    /// Makes it without the paths that are closed in each group.
+    /// Generates the robots.txt without the paths to disallow in each group.
     fn open<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
@@ -88,7 +88,7 @@ impl HostFile {
         match content.as_ref() {
             RobotsTxtContent::Pass => Self {
                 body: HostBody::Site,
-                // We do not serve it, and hold robots to it all the same.
+                // The file is not served by this program, but enforced all the same.
                 file: (sources.theirs)().map(|text| parse(&text)),
             },
             RobotsTxtContent::File { text, modified_ms } => {
@@ -101,7 +101,7 @@ impl HostFile {
                 if theirs.is_none() && sources.has_upstream {
                     return Self {
                         body: HostBody::Unknown,
-                        // Our rules are in force until the upstream's are known.
+                        // Our rules are enforced until the upstream's rules are known.
                         file: Some(parse(ours.as_bytes())),
                     };
                 }

@@ -1,4 +1,4 @@
-//! Files that are made from others.
+//! Robots.txt files made from other files.
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -11,33 +11,33 @@ pub(super) fn parse(text: &[u8]) -> RobotsTxt {
     RobotsTxt::parse(text, Dialect::default())
 }
 
-/// File that two others were merged into.
+/// Result of merging two robots.txt files.
 #[derive(Clone, Debug)]
 pub(super) struct MergedFile {
     pub(super) text: Bytes,
-    /// Remark for the administrator.
+    /// Remark about the merge for the administrator.
     pub(super) remark: Option<&'static str>,
-    /// Digests of the two files, by which an unchanged merge is recognised.
+    /// Digests of the two input files, for detecting unchanged inputs.
     of: [[u8; 32]; 2],
 }
 
-/// Merges ours over theirs, if they are not those that were merged before.
+/// Merges our rules into the upstream's file, unless both are unchanged since `earlier`.
 ///
-/// Where the result would be too large, everything that either refuses is refused and no `Allow`
-/// counts: a merge never refuses less than either file.
+/// If the result would be too large, everything disallowed by either file is disallowed, and
+/// `Allow` rules are dropped: a merge is never more permissive than either file.
 pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile>) -> MergedFile {
     let of = [theirs, ours.as_bytes()].map(|text| Sha256::digest(text).into());
     if let Some(earlier) = earlier.filter(|earlier| earlier.of == of) {
         return earlier.clone();
     }
-    // Ours is then served as it was written, with its comments.
+    // Our file is then served unchanged, including comments.
     let (text, remark) = if theirs.is_empty() {
         (ours.to_owned().into(), None)
     } else {
         merged(&parse(theirs), &parse(ours.as_bytes()))
     };
     if let Some(remark) = remark {
-        warn!("the upstream's robots.txt and ours {remark}");
+        warn!("robots.txt of the upstream and our rules {remark}");
     }
     MergedFile {
         text: text.into(),
@@ -51,21 +51,21 @@ pub(super) fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&
         Some(merged) if merged.is_exact => (merged.text, None),
         Some(merged) => (
             merged.text,
-            Some("cannot be merged exactly: more is refused than one of them refuses"),
+            Some("cannot be merged exactly: the result disallows more than either of them"),
         ),
         None => (
             refusals(theirs, ours),
-            Some("are too large to be merged: what either refuses is refused, and no Allow counts"),
+            Some("are too large to be merged: all Disallow rules apply, and no Allow rules"),
         ),
     }
 }
 
-/// Returns the file of a mirror: it refuses everything and names the main mirror.
+/// Returns the robots.txt of a mirror: everything is disallowed, and `Host` names the main mirror.
 pub(super) fn closed(main: &HostName) -> Vec<u8> {
     format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
 }
 
-/// Names the main mirror in the group of `*`, and removes other `Host` lines.
+/// Adds a `Host` line to the group of `*`, and removes other `Host` lines.
 pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
     let Some(main) = main else {
         return text;
@@ -88,20 +88,20 @@ pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
         .filter(|group| group.agents.iter().any(|agent| agent == "*"))
         .find_map(|group| Some(group.rules.last()?.line()));
     let host = format!("Host: {main}\n");
-    // The parser also ends lines at a lone CR (RFC 9309 §2.2), and its numbers are then no indexes
+    // The parser also ends lines at a lone CR (RFC 9309 §2.2); its line numbers are then no indexes
     // here.
     let is_by_lines = !text.contains(&b'\r') || lines.iter().all(|line| line.ends_with(b"\r\n"));
     if let Some(place) = last.filter(|place| is_by_lines && *place < lines.len()) {
         lines.insert(place, host.as_bytes());
         return lines.concat();
     }
-    // A group without rules changes nothing, wherever it stands.
+    // A group without rules changes nothing, wherever it is.
     let mut text = text;
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    // Behind a last line that is the group's own, the line still belongs to the group. Elsewhere
-    // the group is begun again, and robots combine the two (RFC 9309 §2.2.1).
+    // After a last line of the group, the new line still belongs to the group. Elsewhere, the group
+    // is started again, and robots combine both (RFC 9309 §2.2.1).
     if last.is_none_or(|place| place < lines.len() || !is_by_lines) {
         text.extend(b"\nUser-agent: *\n");
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_too_large_to_be_merged_refuse_what_either_refuses() {
+    fn files_too_large_to_be_merged_disallow_what_either_disallows() {
         let groups = (0..1_000).map(|n| format!("User-agent: r{n}\nDisallow: /{n}\nAllow: /x\n"));
         let theirs: String = groups.collect();
         let paths = (0..500).map(|n| format!("Disallow: /a/rather/long/path/to/refuse/{n}\n"));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merged_already_is_not_merged_again() {
+    fn unchanged_files_are_not_merged_again() {
         let ours = "User-agent: *\nDisallow: /a\n";
         let first = merged_file(b"User-agent: *\nDisallow: /b\n", ours, None);
         let again = merged_file(b"User-agent: *\nDisallow: /b\n", ours, Some(&first));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_main_mirror_names_it_once() {
+    fn file_of_a_main_mirror_names_the_mirror_once() {
         let main = HostName::parse("www.example.com").unwrap();
         for (file, named) in [
             ("", "\nUser-agent: *\nHost: www.example.com\n"),

@@ -1,21 +1,19 @@
-//! `/robots.txt`: what is served on which host, and what is in force there.
+//! `/robots.txt` of each host, as served and as enforced.
 //!
-//! A [`RobotsTxtPlan`] says where the file of each host comes from: the upstream
-//! or the application itself, a file, [`RobotsTxtRules`], or these merged over the
-//! upstream's. [`ServedRobotsTxt`] keeps the answers ready and the rules in force.
+//! A [`RobotsTxtPlan`] specifies the origin of each host's file: the upstream or the application, a
+//! file, [`RobotsTxtRules`], or these rules merged into the upstream's file. [`ServedRobotsTxt`]
+//! holds the prepared responses and the enforced rules.
 //!
-//! `robots_txt.file` is read at the start and at each reload, not when it changes.
+//! `robots_txt.file` is read at start and at each reload, not when it changes.
 //!
-//! A merge refuses what one of the two files refuses. It leaves out the upstream's
-//! comments, and its `Host` lines where we name a main mirror. Files too large to
-//! be merged are not served one without the other: what either refuses is refused
-//! then, and no `Allow` counts. A copy from an earlier day would not do in its
-//! place, for it could let through what is refused by now.
+//! A merged file disallows everything that one of the two files disallows. It lacks the upstream's
+//! comments, and the upstream's `Host` lines if a main mirror is configured. If the files are too
+//! large to be merged, all `Disallow` rules and no `Allow` rules apply. An older copy is not used
+//! instead, as it might allow a path that is disallowed by now.
 //!
-//! Until the upstream has first answered, a file to be merged is answered with 503
-//! and `Retry-After`, so that robots hold back (RFC 9309 §2.3.1.4) and keep nothing
-//! that says too little; ours alone are in force meanwhile. Once it is known, the
-//! last good copy stays through failures.
+//! Until the upstream's file has been fetched, a merged file is answered with 503 and
+//! `Retry-After`, so that robots stay away (RFC 9309 §2.3.1.4); only our rules are enforced
+//! meanwhile. Later failures leave the last good copy in use.
 
 mod answer;
 mod closing;

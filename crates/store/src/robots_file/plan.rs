@@ -1,4 +1,4 @@
-//! Plan of where the robots.txt of each host comes from.
+//! Plan that specifies the origin of each host's robots.txt.
 
 use crate::fetch::{Conditions, Fetcher, shown_url};
 use robot_detection_layer::policy::{HostMap, HostName, RefusedRobots};
@@ -13,23 +13,23 @@ use super::{
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtContent {
-    /// The upstream, or the application, answers itself.
+    /// Response of the upstream or the application.
     #[default]
     Pass,
-    /// A file of the site's, served as it is.
+    /// File that is served unchanged.
     File {
-        /// Its octets.
+        /// Content of the file.
         text: Vec<u8>,
-        /// When it was changed, in milliseconds since 1970.
+        /// Modification time in milliseconds since 1970.
         modified_ms: Option<i64>,
     },
-    /// Rules of our own.
+    /// Rules from the settings.
     Settings(RobotsTxtRules),
-    /// Rules of our own, merged over the upstream's.
+    /// Rules from the settings, merged into the upstream's file.
     Merge(RobotsTxtRules),
 }
 
-/// Plan of what `/robots.txt` is on each host.
+/// Plan that specifies the origin of `/robots.txt` for each host.
 ///
 /// # Example
 ///
@@ -54,26 +54,26 @@ pub struct RobotsTxtPlan {
     pub(super) upstream: Option<Upstream>,
 }
 
-/// What one host serves.
+/// Plan for one host.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// A file; that of a main mirror names it.
+    /// Robots.txt with the given content; for a main mirror, with a `Host` line.
     Content {
         content: Box<RobotsTxtContent>,
         main: Option<HostName>,
     },
-    /// Nothing is to be fetched here, but there (Melkov 2003).
+    /// Mirror that disallows everything and names the main mirror (Melkov 2003).
     MirrorOf(HostName),
 }
 
 /// Server whose robots.txt is passed or merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Upstream {
-    /// Its URL, without a slash at the end.
+    /// URL of the upstream without a trailing slash.
     pub(super) url: String,
-    /// It is asked by the name of each host, as visitors' requests are passed to it.
+    /// Whether requests to the upstream use the visitor's host name.
     pub(super) preserve_host: bool,
-    /// Name by which it is asked for all other hosts.
+    /// Host name in requests to the upstream for all other hosts.
     pub(super) host: Option<String>,
 }
 
@@ -92,12 +92,12 @@ impl Entry {
         }
     }
 
-    /// Returns the robots that are refused everything here, if our rules are served.
+    /// Returns the fully disallowed robots, if rules from the settings are served.
     pub(super) fn refused(&self) -> Option<&RefusedRobots> {
         self.rules().map(RobotsTxtRules::refused_robots)
     }
 
-    /// Returns our rules, if they are served here.
+    /// Returns the rules from the settings, if they are served.
     fn rules(&self) -> Option<&RobotsTxtRules> {
         match self.content()? {
             RobotsTxtContent::Settings(rules) | RobotsTxtContent::Merge(rules) => Some(rules),
@@ -107,7 +107,7 @@ impl Entry {
 }
 
 impl RobotsTxtPlan {
-    /// Creates the plan of a site that serves the same everywhere.
+    /// Creates the plan of a site with the same robots.txt on all hosts.
     pub fn new(content: RobotsTxtContent) -> Self {
         Self {
             entries: HostMap::everywhere(Entry::of(content, None)),
@@ -115,17 +115,16 @@ impl RobotsTxtPlan {
         }
     }
 
-    /// Adds a host with a robots.txt of its own.
+    /// Adds a host with a separate robots.txt.
     pub fn host(self, host: &HostName, content: RobotsTxtContent) -> Self {
         self.entry(host, Entry::of(content, None))
     }
 
-    /// Adds a site with several names, of which one is the main mirror.
+    /// Adds a site with several host names, one of which is the main mirror.
     ///
-    /// The main mirror serves `content` with a `Host` line; what the upstream
-    /// answers itself stays as it is. The others refuse everything and name
-    /// the main mirror, as the proposal for the `Host` directive says
-    /// (A. Melkov, www-talk, 2003), whether or not a robot knows the directive.
+    /// The main mirror serves `content` with a `Host` line; a response of the upstream stays
+    /// unchanged. The other hosts disallow everything and name the main mirror, as proposed for the
+    /// `Host` directive (A. Melkov, www-talk, 2003), whether or not robots support the directive.
     pub fn mirrors(
         self,
         main: &HostName,
@@ -139,10 +138,10 @@ impl RobotsTxtPlan {
         plan.entry(main, Entry::of(content, Some(main.clone())))
     }
 
-    /// Names the server whose robots.txt is merged, and held against robots where it passes.
+    /// Sets the upstream whose robots.txt is merged, or enforced if passed.
     ///
-    /// With `preserve_host` it is asked for each host by its name, and by `host`
-    /// for all others.
+    /// With `preserve_host`, the upstream's file is fetched for each host name, and with `host` for
+    /// all other hosts.
     pub fn upstream(mut self, url: &str, preserve_host: bool, host: Option<&str>) -> Self {
         self.upstream = Some(Upstream {
             url: url.trim_end_matches('/').to_owned(),
@@ -152,7 +151,7 @@ impl RobotsTxtPlan {
         self
     }
 
-    /// Returns who answers for `/robots.txt` on a host, and from what.
+    /// Returns a text that specifies who serves `/robots.txt` on a host.
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let upstream = match &self.upstream {
             Some(upstream) => shown_url(&upstream.url).trim_end_matches('/').to_owned(),
@@ -165,22 +164,22 @@ impl RobotsTxtPlan {
                 RobotsTxtContent::File { .. } => "this program, from a file".to_owned(),
                 RobotsTxtContent::Settings(_) => "this program, from its settings".to_owned(),
                 RobotsTxtContent::Merge(_) => {
-                    format!("this program, with its settings over what {upstream} serves")
+                    format!("this program, from its settings merged into the file of {upstream}")
                 }
             },
             None => upstream,
         }
     }
 
-    /// Returns `true` if which robots are refused somewhere depends on the registry.
+    /// Returns `true` if the disallowed robots depend on the registry.
     pub fn needs_registry(&self) -> bool {
         let mut entries = self.entries.iter();
         entries.any(|(_, entry)| entry.refused().is_some_and(|refused| !refused.is_empty()))
     }
 
-    /// Returns the robots that are refused and that robots.txt cannot name, by host.
+    /// Returns the disallowed robots that robots.txt cannot name, by host.
     ///
-    /// `None` is every host without a robots.txt of its own.
+    /// `None` is all hosts without a separate robots.txt.
     pub fn unnamed<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
         let entries = self.entries.iter();
         let unnamed = entries.filter_map(|(host, entry)| {
@@ -192,11 +191,11 @@ impl RobotsTxtPlan {
         unnamed
     }
 
-    /// Fetches each file that is needed of the upstream, and describes it.
+    /// Fetches each file needed from the upstream, and describes the results.
     ///
     /// # Errors
     ///
-    /// Each that cannot be fetched says why.
+    /// Returns an error for each file that cannot be fetched.
     pub async fn check_upstream(&self) -> Vec<Result<String, String>> {
         let (Some(upstream), Ok(fetcher)) = (&self.upstream, Fetcher::new(LIMITS)) else {
             return Vec::new();
@@ -206,28 +205,28 @@ impl RobotsTxtPlan {
             let name = host.as_deref();
             let outcome = upstream.fetch(&fetcher, name, &Conditions::default()).await;
             let whose = match name {
-                Some(name) => format!("that of the upstream for {name}"),
-                None => "that of the upstream".to_owned(),
+                Some(name) => format!("the upstream's file for {name}"),
+                None => "the upstream's file".to_owned(),
             };
             found.push(match outcome {
-                FetchOutcome::Failed(reason) => Err(format!("{whose} is not known: {reason}")),
+                FetchOutcome::Failed(reason) => Err(format!("{whose} is unknown: {reason}")),
                 FetchOutcome::File {
                     remark: Some(remark),
                     ..
                 } => Err(format!("{whose} {remark}")),
-                FetchOutcome::File { text, .. } if text.is_empty() => {
-                    Ok(format!("{whose} is empty or missing: it allows everything"))
-                }
+                FetchOutcome::File { text, .. } if text.is_empty() => Ok(format!(
+                    "{whose} is empty or missing, which allows everything"
+                )),
                 FetchOutcome::File { text, .. } => Ok(format!("{whose} has {} bytes", text.len())),
-                FetchOutcome::Same { .. } => Ok(format!("{whose} is the same")),
+                FetchOutcome::Same { .. } => Ok(format!("{whose} is unchanged")),
             });
         }
         found
     }
 
-    /// Returns the hosts for which the upstream's robots.txt has to be known.
+    /// Returns the host names for which the upstream's robots.txt is needed.
     ///
-    /// `None` is every host without an entry of its own.
+    /// `None` is all hosts without a separate entry.
     pub(super) fn fetched(&self) -> Vec<Option<String>> {
         let is_theirs = |content: &RobotsTxtContent| {
             matches!(content, RobotsTxtContent::Pass | RobotsTxtContent::Merge(_))
@@ -236,7 +235,7 @@ impl RobotsTxtPlan {
         let hosts = self.entries.iter().filter(|(_, entry)| needs(entry));
         let mut asked: Vec<_> = hosts.map(|(host, _)| self.asked(host)).collect();
         asked.sort_unstable();
-        // Hosts that share one name at the upstream share its file, which is fetched once.
+        // Hosts with the same name at the upstream share one file, which is fetched once.
         asked.dedup();
         if self.upstream.is_none() {
             asked.clear();
@@ -244,7 +243,7 @@ impl RobotsTxtPlan {
         asked
     }
 
-    /// Returns the name by which the upstream is asked for a host.
+    /// Returns the host name in requests to the upstream for a host.
     pub(super) fn asked(&self, host: Option<&str>) -> Option<String> {
         let upstream = self.upstream.as_ref()?;
         if !upstream.preserve_host {
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upstream_is_asked_by_the_names_that_need_it() {
+    fn upstream_file_is_fetched_for_each_needed_host_name() {
         let rules = RobotsTxtRules::new();
         let plan = RobotsTxtPlan::new(RobotsTxtContent::Pass)
             .host(
@@ -281,7 +280,7 @@ mod tests {
                 [host("example.com")],
                 RobotsTxtContent::Pass,
             );
-        assert!(plan.fetched().is_empty(), "there is none");
+        assert!(plan.fetched().is_empty(), "fetched without an upstream");
         let preserving = plan
             .clone()
             .upstream("http://up/", true, Some("site.example"));
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_is_told_by_host() {
+    fn who_answers_depends_on_the_host() {
         let plan = RobotsTxtPlan::new(RobotsTxtContent::Pass)
             .mirrors(
                 &host("www.example.com:8081"),
@@ -310,7 +309,7 @@ mod tests {
             ),
             (
                 Some("www.example.com:8081"),
-                "this program, with its settings over what http://u:***@up:3000 serves",
+                "this program, from its settings merged into the file of http://u:***@up:3000",
             ),
         ] {
             assert_eq!(plan.who_answers(host), who);

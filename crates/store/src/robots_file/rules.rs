@@ -1,4 +1,4 @@
-//! Rules of our own, and the robots.txt made from them.
+//! Robots.txt rules from the settings, and the file generated from them.
 
 use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration};
 
@@ -6,10 +6,10 @@ use robot_detection_layer::policy::{HostName, RefusedRobots};
 use robot_detection_layer::registry::{Purpose, Robot, write_robots_txt};
 use robot_detection_robots_txt::{Dialect, RobotsTxt, preference_list};
 
-/// Most paths, of both kinds together.
+/// Maximum number of paths in `Disallow` and `Allow` rules together.
 const MAX_PATHS: usize = 500;
 
-/// Rules of a robots.txt that is made from settings.
+/// Rules for a robots.txt generated from settings.
 ///
 /// # Example
 ///
@@ -39,40 +39,40 @@ pub struct RobotsTxtRules {
     licenses: Vec<String>,
 }
 
-/// Error of a value that cannot stand in a robots.txt; says what would be right.
+/// Error for a value that cannot be used in a robots.txt, with advice.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongRule(String);
 
 impl RobotsTxtRules {
-    /// Creates rules that refuse nothing.
+    /// Creates rules that disallow nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Refuses everything to the robots of these purposes.
+    /// Disallows everything for robots with these purposes.
     ///
-    /// They are named by the product tokens that the registry knows, or else by their
-    /// [names](Robot::token); where robots are held to robots.txt those that it cannot
-    /// name are refused too.
+    /// Robots are named by their product tokens in the registry, or else by their
+    /// [names](Robot::token); when robots.txt is enforced, robots that cannot be named are
+    /// included.
     pub fn refuse_purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
         self.refused = self.refused.purposes(purposes);
         self
     }
 
-    /// Refuses everything to the robots with these ids.
+    /// Disallows everything for the robots with these ids.
     pub fn refuse_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         let ids = ids.into_iter().map(|id| id.as_ref().trim().to_owned());
         self.refused = self.refused.ids(ids);
         self
     }
 
-    /// Refuses these paths to every robot.
+    /// Disallows these paths for every robot.
     ///
     /// # Errors
     ///
-    /// Fails for a path that does not begin with `/` or `*`, or has blanks or a
-    /// `#` in it, and for more than 500 paths.
+    /// Returns an error for a path that does not begin with `/` or `*`, or contains blanks or a
+    /// `#`, and for more than 500 paths.
     pub fn disallow<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
@@ -81,11 +81,11 @@ impl RobotsTxtRules {
         self.bounded()
     }
 
-    /// Allows these paths below those that are refused.
+    /// Allows these paths within disallowed ones.
     ///
     /// # Errors
     ///
-    /// Fails as [`disallow`](Self::disallow) does.
+    /// Returns an error for the same reasons as [`disallow`](Self::disallow).
     pub fn allow<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
@@ -94,17 +94,17 @@ impl RobotsTxtRules {
         self.bounded()
     }
 
-    /// Asks every robot to wait between two requests; zero: nothing is said.
+    /// Sets the `Crawl-delay` between two requests of a robot; zero omits the line.
     pub fn crawl_delay(mut self, delay: Duration) -> Self {
         self.crawl_delay = delay;
         self
     }
 
-    /// Names sitemaps.
+    /// Sets the sitemaps.
     ///
     /// # Errors
     ///
-    /// Fails for what is no `http:` or `https:` URL.
+    /// Returns an error for anything other than an `http:` or `https:` URL.
     pub fn sitemaps<S: AsRef<str>>(
         mut self,
         urls: impl IntoIterator<Item = S>,
@@ -113,11 +113,11 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Adds a sitemap; one that is named already is not named again.
+    /// Adds a sitemap, unless it is already listed.
     ///
     /// # Errors
     ///
-    /// Fails for what is no `http:` or `https:` URL.
+    /// Returns an error for anything other than an `http:` or `https:` URL.
     pub fn sitemap(mut self, address: &str) -> Result<Self, WrongRule> {
         let address = url(address)?;
         if !self.sitemaps.contains(&address) {
@@ -126,25 +126,25 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Sets what content may be used for, as `Content-Signal`; empty: no such line.
+    /// Sets the permitted uses of the content as a `Content-Signal` line; empty omits the line.
     ///
     /// # Errors
     ///
-    /// Fails for what is no list such as `search=yes, ai-train=no`, and for words that
-    /// robots do not know.
+    /// Returns an error for anything other than a list such as `search=yes, ai-train=no`, and for
+    /// unknown words.
     pub fn content_signal(mut self, signals: &str) -> Result<Self, WrongRule> {
         self.content_signal = preference_list("Content-Signal", signals).map_err(WrongRule)?;
         Ok(self)
     }
 
-    /// Sets the same as `Content-Usage` lines (draft-ietf-aipref-attach §3.1); none by default.
+    /// Sets permitted uses as `Content-Usage` lines (draft-ietf-aipref-attach §3.1), if any.
     ///
-    /// A line is about everything, or about what is below the path that it begins with.
+    /// A line applies to all paths, or to those below the path with which the line begins.
     ///
     /// # Errors
     ///
-    /// Fails for what is no list such as `train-ai=n, search=y`, for words that robots do not
-    /// know, and for two lines about one path.
+    /// Returns an error for anything other than a list such as `train-ai=n, search=y`, for unknown
+    /// words, and for two lines with the same path.
     pub fn content_usage<S: AsRef<str>>(
         mut self,
         lines: impl IntoIterator<Item = S>,
@@ -153,17 +153,17 @@ impl RobotsTxtRules {
         let mut paths = HashSet::new();
         let mut lines = self.content_usage.iter();
         if let Some(line) = lines.find(|line| !paths.insert(split_usage(line).0)) {
-            let reason = "another line is about the same path; join them with a comma";
+            let reason = "another line has the same path; join them with a comma";
             return Err(WrongRule(format!("{line:?}: {reason}")));
         }
         Ok(self)
     }
 
-    /// Names licences for the content, as `License` lines (RSL 1.0 §4.4); none by default.
+    /// Sets licenses for the content as `License` lines (RSL 1.0 §4.4); none by default.
     ///
     /// # Errors
     ///
-    /// Fails for what is no `http:` or `https:` URL.
+    /// Returns an error for anything other than an `http:` or `https:` URL.
     pub fn licenses<S: AsRef<str>>(
         mut self,
         urls: impl IntoIterator<Item = S>,
@@ -172,11 +172,11 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Adds a licence; one that is named already is not named again.
+    /// Adds a license, unless it is already listed.
     ///
     /// # Errors
     ///
-    /// Fails for what is no `http:` or `https:` URL.
+    /// Returns an error for anything other than an `http:` or `https:` URL.
     pub fn license(mut self, address: &str) -> Result<Self, WrongRule> {
         let address = url(address)?;
         if !self.licenses.contains(&address) {
@@ -188,28 +188,28 @@ impl RobotsTxtRules {
     fn bounded(self) -> Result<Self, WrongRule> {
         if self.disallow.len() + self.allow.len() > MAX_PATHS {
             return Err(WrongRule(format!(
-                "there are more than {MAX_PATHS} paths; use * for what they have in common"
+                "more than {MAX_PATHS} paths; combine some of them with *"
             )));
         }
         Ok(self)
     }
 
-    /// Returns `true` if which robots are refused depends on the registry.
+    /// Returns `true` if the disallowed robots depend on the registry.
     pub fn needs_registry(&self) -> bool {
         !self.refused.is_empty()
     }
 
-    /// Returns the robots that are refused everything, whatever the robots.txt can say.
+    /// Returns the robots for which everything is disallowed, even if robots.txt cannot name them.
     pub(super) fn refused_robots(&self) -> &RefusedRobots {
         &self.refused
     }
 
-    /// Returns the robots.txt; `robots` are those that may be refused by name.
+    /// Returns the text of the robots.txt; `robots` are those that may be disallowed by name.
     pub fn to_text<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         self.text(robots, None)
     }
 
-    /// Returns the robots.txt of a main mirror, which names it (Melkov 2003).
+    /// Returns the text of the robots.txt, with a `Host` line for a main mirror (Melkov 2003).
     pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
         let mut text = String::new();
         for license in &self.licenses {
@@ -225,8 +225,8 @@ impl RobotsTxtRules {
         for usage in &self.content_usage {
             line(&mut text, "Content-Usage", usage);
         }
-        // First, for robots that obey the first line that matches (draft-koster-robots §3.2.2); by
-        // RFC 9309 §2.2.2 the longest counts, whatever the order.
+        // Allow lines come first, for robots that obey the first matching line (draft-koster-robots
+        // §3.2.2); by RFC 9309 §2.2.2 the longest match wins, in any order.
         for path in &self.allow {
             line(&mut text, "Allow", path);
         }
@@ -252,21 +252,21 @@ impl RobotsTxtRules {
         text
     }
 
-    /// Returns the robots that are refused, and that no robots.txt can name.
+    /// Returns the disallowed robots that robots.txt cannot name.
     ///
-    /// Where robots are held to robots.txt they are refused nevertheless.
+    /// When robots.txt is enforced, these robots are refused all the same.
     pub fn unnamed<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> Vec<&'r Robot> {
         self.by_name(robots).1
     }
 
-    /// Returns the groups of the robots that are refused everything, by their operators.
+    /// Returns the groups of the robots for which everything is disallowed.
     fn groups<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         write_robots_txt(&self.by_name(robots).0).text
     }
 
-    /// Splits the robots that are refused into those that have a name and those that have none.
+    /// Splits the disallowed robots into those with a name for robots.txt and those without.
     ///
-    /// A name that is another robot's published token stands for that one alone.
+    /// A name that is another robot's published token only stands for the other robot.
     fn by_name<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> (Vec<&'r Robot>, Vec<&'r Robot>) {
         let (refused, others): (Vec<&Robot>, Vec<_>) = robots
             .iter()
@@ -278,14 +278,14 @@ impl RobotsTxtRules {
         let taken: HashSet<String> = taken.map(str::to_ascii_lowercase).collect();
         refused.into_iter().partition(|robot| {
             robot.token().is_ok_and(|token| {
-                // Product tokens are matched without regard to case (RFC 9309 §2.2.1).
+                // Product tokens are case-insensitive (RFC 9309 §2.2.1).
                 token.is_published() || !taken.contains(&token.as_str().to_ascii_lowercase())
             })
         })
     }
 }
 
-/// Writes a line; a value that is empty makes none.
+/// Appends a line, unless the value is empty.
 fn line(text: &mut String, field: &str, value: &str) {
     if !value.is_empty() {
         let _ = writeln!(text, "{field}: {value}");
@@ -302,7 +302,7 @@ fn checked<S: AsRef<str>>(
         .collect()
 }
 
-/// Splits a line of `Content-Usage` into its path, which may be empty, and its list.
+/// Splits a `Content-Usage` line into its path, which may be empty, and its list.
 pub fn split_usage(line: &str) -> (&str, &str) {
     match line.split_once(|c: char| c.is_ascii_whitespace()) {
         Some((path, list)) if path.starts_with('/') => (path, list),
@@ -315,7 +315,7 @@ fn usage(line: &str) -> Result<String, WrongRule> {
     let (about, list) = split_usage(line);
     let list = preference_list("Content-Usage", list).map_err(WrongRule)?;
     if list.is_empty() {
-        let reason = "it says nothing; write such as train-ai=n, or /open/ train-ai=y";
+        let reason = "empty list; write for example train-ai=n, or /open/ train-ai=y";
         return Err(WrongRule(format!("{line:?}: {reason}")));
     }
     if about.is_empty() {
@@ -327,16 +327,16 @@ fn usage(line: &str) -> Result<String, WrongRule> {
 fn path(path: &str) -> Result<String, WrongRule> {
     let wrong = |reason: &str| Err(WrongRule(format!("{path:?}: {reason}")));
     if !path.starts_with(['/', '*']) {
-        return wrong("a path begins with / or *");
+        return wrong("a path must begin with / or *");
     }
     if path.contains('#') {
-        return wrong("a # begins a comment; write %23");
+        return wrong("a # would begin a comment; write %23");
     }
-    // A line break would begin a line of its own, and could open another group.
+    // A line break would start a new line, which could start another group.
     if path.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return wrong("a path has no blanks; write %20");
+        return wrong("a path cannot contain blanks; write %20");
     }
-    // Our own parser has the last word: robots have to read the path as it is written here.
+    // Verify with our own parser that robots read the path as written.
     let file = format!("User-agent: *\nDisallow: {path}\n");
     let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
     let is_read = file.groups().any(|group| {
@@ -348,19 +348,19 @@ fn path(path: &str) -> Result<String, WrongRule> {
     if is_read {
         Ok(path.to_owned())
     } else {
-        wrong("robots would not read it so")
+        wrong("robots would read another path")
     }
 }
 
 fn url(address: &str) -> Result<String, WrongRule> {
     let wrong = || {
         WrongRule(format!(
-            "{address:?} is no URL such as https://www.example.com/x"
+            "{address:?} is not a URL such as https://www.example.com/x"
         ))
     };
     let parsed = url::Url::parse(address).map_err(|_| wrong())?;
     let is_http = matches!(parsed.scheme(), "http" | "https");
-    // The file is public: a password in it would be published.
+    // The file is public, so a password in it would be published.
     let is_safe = parsed.username().is_empty() && parsed.password().is_none();
     let has_odd = |c: char| c.is_whitespace() || c.is_control() || c == '#';
     if is_http && is_safe && !address.contains(has_odd) {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_can_be_said_is_said() {
+    fn all_settings_appear_in_the_file() {
         let robots = [
             robot("trainbot", Purpose::AiTraining, Some("TrainBot")),
             robot("seobot", Purpose::Seo, Some("SeoBot")),
@@ -417,21 +417,21 @@ mod tests {
              Allow: /search/about\nDisallow: /search\nDisallow: /*.php$\nCrawl-delay: 1.5\n\
              Host: www.example.com\n\nSitemap: https://www.example.com/sitemap.xml\n"
         );
-        // One is no word, and the name of another is the token of a robot that is let in.
+        // The first name is not a single word, the second is the token of an allowed robot.
         let unnamed = rules.unnamed(&robots);
         let unnamed: Vec<_> = unnamed.iter().map(|robot| robot.id.as_str()).collect();
         assert_eq!(unnamed, ["two words", "otherbot"]);
     }
 
     #[test]
-    fn nothing_to_say_allows_everything() {
+    fn empty_rules_allow_everything() {
         let none: [Robot; 0] = [];
         let text = RobotsTxtRules::new().to_text(&none);
         assert_eq!(text, "User-agent: *\nDisallow:\n");
     }
 
     #[test]
-    fn what_robots_would_read_otherwise_is_refused() {
+    fn values_that_robots_would_misread_are_rejected() {
         let rules = RobotsTxtRules::new;
         for path in ["", "a", "/a#b", "/a b", "/a\nDisallow: /", "https://x/"] {
             assert!(rules().disallow([path]).is_err(), "{path:?}");

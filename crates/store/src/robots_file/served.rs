@@ -1,4 +1,4 @@
-//! Keeps responses and rules ready, and fetches the upstream's files.
+//! Prepared robots.txt responses and rules, and the task that fetches the upstream's files.
 
 use std::{
     collections::HashMap,
@@ -34,19 +34,19 @@ use super::{
     upstream::{FetchOutcome, UpstreamCopy, retry_after},
 };
 
-/// The only path that robots ask for; case matters, a query does not.
+/// The only path that robots request; case matters, a query does not.
 const PATH: &str = "/robots.txt";
 
-/// How often the registry is checked for changes.
-// A look compares two pointers, so that it may be often.
+/// Interval for checking the registry for changes.
+// A check compares two pointers, so it can be frequent.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a start waits for the upstream's file, which the job fetches otherwise.
+/// Maximum time that a start waits for the upstream's file; later the task fetches it.
 pub const START_WAIT: Duration = Duration::from_millis(500);
-/// How long a command waits for it, which needs the file to answer.
+/// Maximum time that a command waits for the upstream's file, which it needs for its output.
 pub const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
-/// The `/robots.txt` of each host, as served and as enforced; clones share it.
+/// The `/robots.txt` of each host, as served and as enforced; clones share all state.
 #[derive(Clone, Debug)]
 pub struct ServedRobotsTxt {
     inner: Arc<Inner>,
@@ -57,11 +57,11 @@ struct Inner {
     plan: ArcSwap<RobotsTxtPlan>,
     answers: ArcSwap<HostMap<Answer>>,
     files: SharedRobotsFiles,
-    /// Paths that each group of what is served closes.
+    /// Paths disallowed in each group of the served files.
     closed: ArcSwap<Vec<String>>,
-    /// By the name that the upstream is asked by.
+    /// Copies of the upstream's files, by host name in the request to the upstream.
     copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
-    /// Held while answers are made, so that an older state cannot replace a newer one.
+    /// Held while responses are prepared, so that an older state cannot replace a newer one.
     build_state: Mutex<BuildState>,
     changed: Notify,
     detector: SharedDetector,
@@ -69,21 +69,21 @@ struct Inner {
     clock: Clock,
 }
 
-/// State that the answers were made from.
+/// State from which the responses were prepared.
 #[derive(Debug, Default)]
 struct BuildState {
-    // Weak, so that an old registry is not kept in memory; and as its allocation is, no later
-    // detector can come to stand at the same address and pass for it.
+    // Weak, so that an old registry is freed. The allocation remains, so that no later detector has
+    // the same address and seems unchanged.
     detector: Weak<Detector>,
     /// Merged files by host: one host's file may change often, and merging is costly.
     merged_file: HashMap<Option<String>, MergedFile>,
 }
 
-/// Who answers on a host.
+/// Prepared response of a host.
 #[derive(Clone, Debug)]
 enum Answer {
     Site,
-    /// We do, when the upstream's part is known.
+    /// Merged file while the upstream's part is unknown.
     Unknown,
     Ours {
         prepared: Arc<PreparedFile>,
@@ -92,7 +92,7 @@ enum Answer {
 }
 
 impl ServedRobotsTxt {
-    /// Creates it from its parts.
+    /// Creates the robots.txt files of a plan.
     pub fn new(
         plan: RobotsTxtPlan,
         detector: SharedDetector,
@@ -117,7 +117,7 @@ impl ServedRobotsTxt {
         served
     }
 
-    /// Replaces the plan; the upstream stays, and is asked again.
+    /// Replaces the plan, except the upstream, whose files are fetched again.
     pub fn replace(&self, mut plan: RobotsTxtPlan) {
         plan.upstream.clone_from(&self.inner.plan.load().upstream);
         self.inner.plan.store(Arc::new(plan));
@@ -128,7 +128,7 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
-    /// Replaces the plan and its upstream; copies of another upstream are forgotten.
+    /// Replaces the plan including the upstream; copies of another upstream are dropped.
     pub fn replace_all(&self, plan: RobotsTxtPlan) {
         let is_same = plan.upstream == self.inner.plan.load().upstream;
         self.inner.plan.store(Arc::new(plan));
@@ -142,7 +142,7 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
-    /// Sets the paths that are closed in each group of what this program serves, from now on.
+    /// Sets the paths to disallow in each group of the files served by this program.
     pub fn close(&self, paths: Vec<String>) {
         if **self.inner.closed.load() != paths {
             self.inner.closed.store(Arc::new(paths));
@@ -150,17 +150,17 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns the rules in force on each host.
+    /// Returns the enforced rules of each host.
     pub fn files(&self) -> &SharedRobotsFiles {
         &self.inner.files
     }
 
-    /// Returns the plan in force.
+    /// Returns the current plan.
     pub fn plan(&self) -> Arc<RobotsTxtPlan> {
         self.inner.plan.load_full()
     }
 
-    /// Answers a request for `/robots.txt`; `None` if the site is to answer it.
+    /// Returns the response to a request for `/robots.txt`; `None` if the site responds.
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<body::Body>> {
         if request.uri().path() != PATH {
             return None;
@@ -174,20 +174,22 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns who answers on a host, from what, and remarks about it.
+    /// Returns a text that specifies who serves `/robots.txt` on a host, with remarks.
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let who = self.plan().who_answers(host);
         match self.inner.answers.load().of(host) {
-            Some(Answer::Unknown) => format!("{who}; with 503 until that is known"),
+            Some(Answer::Unknown) => {
+                format!("{who}; answers 503 until the upstream's file is known")
+            }
             Some(Answer::Ours {
                 remark: Some(remark),
                 ..
-            }) => format!("{who}; they {remark}"),
+            }) => format!("{who}; the files {remark}"),
             _ => who,
         }
     }
 
-    /// Returns a router that answers for `/robots.txt`, with 404 what is for the site.
+    /// Returns a router for `/robots.txt`, which responds with 404 if the site is to respond.
     pub fn router(&self) -> Router {
         async fn answer(
             State(served): State<ServedRobotsTxt>,
@@ -201,9 +203,9 @@ impl ServedRobotsTxt {
             .with_state(self.clone())
     }
 
-    /// Checks the registry, and fetches what the plan needs of the upstream within a time.
+    /// Checks the registry, and fetches the upstream's files within a time limit.
     ///
-    /// The job fetches what has not arrived by then.
+    /// The task fetches files that do not arrive in time.
     pub async fn prepare(&self, within: Duration) {
         if self.has_other_robots() {
             self.rebuild();
@@ -211,13 +213,13 @@ impl ServedRobotsTxt {
         let _ = time::timeout(within, Box::pin(self.fetch_due())).await;
     }
 
-    /// Follows the upstream and the registry until `stop`.
+    /// Follows the upstream and the registry until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                // `notify_one` leaves a permit: a change during the fetch below is heard in the
-                // next round.
+                // `notify_one` stores a permit: a change during the fetch below is handled in the
+                // next iteration.
                 () = self.inner.changed.notified() => {}
                 () = time::sleep_until(self.next_poll()) => {}
             }
@@ -248,14 +250,14 @@ impl ServedRobotsTxt {
         self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
     }
 
-    /// Asks the upstream for each file that is due.
+    /// Fetches each of the upstream's files that is due.
     async fn fetch_due(&self) {
         let plan = self.inner.plan.load_full();
         let Some(upstream) = &plan.upstream else {
             return;
         };
         for host in plan.fetched() {
-            // Cloned, as no lock may be held while the upstream is waited for.
+            // Cloned, as no lock may be held while waiting for the upstream.
             let copy = self.copies().get(&host).cloned().unwrap_or_default();
             if copy.due.is_some_and(|due| due > Instant::now()) {
                 continue;
@@ -263,26 +265,26 @@ impl ServedRobotsTxt {
             let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
             let outcome = fetching.await;
             if !Arc::ptr_eq(&plan, &self.inner.plan.load()) {
-                // The plan was replaced meanwhile: this response may be of another server.
+                // The plan was replaced meanwhile: the response may be from another server.
                 return;
             }
             self.take(&upstream.url, host, copy, outcome);
         }
     }
 
-    /// Stores the outcome of a fetch; a failure leaves the last good copy.
+    /// Stores the outcome of a fetch; a failure keeps the last good copy.
     fn take(&self, url: &str, host: Option<String>, mut copy: UpstreamCopy, outcome: FetchOutcome) {
         let url = shown_url(url);
         let failed = copy.failures;
         let fresh_for = match outcome {
             FetchOutcome::Failed(reason) => {
-                // The first failure alone: retries go on for as long as the upstream is down.
+                // Log only the first failure: retries continue as long as the upstream is down.
                 if failed == 0 {
                     let kept = match copy.text {
-                        Some(_) => "the last good copy stays in force",
-                        None => "none of its rules is known",
+                        Some(_) => "using the last good copy",
+                        None => "its rules are unknown",
                     };
-                    warn!(upstream = %url, "no robots.txt of the upstream, {kept}: {reason}");
+                    warn!(upstream = %url, "cannot fetch the upstream's robots.txt, {kept}: {reason}");
                 }
                 copy.failures = failed.saturating_add(1);
                 retry_after(copy.failures)
@@ -300,7 +302,7 @@ impl ServedRobotsTxt {
                 copy.conditions = conditions;
                 let is_new = copy.text.as_ref() != Some(&text);
                 if let Some(remark) = remark.filter(|_| is_new) {
-                    warn!(upstream = %url, "the robots.txt of {url} {remark}");
+                    warn!(upstream = %url, "robots.txt of {url} {remark}");
                 }
                 copy.text = Some(text);
                 copy.failures = 0;
@@ -308,10 +310,10 @@ impl ServedRobotsTxt {
             }
         };
         if failed > 0 && copy.failures == 0 {
-            info!(upstream = %url, "the upstream's robots.txt is back");
+            info!(upstream = %url, "robots.txt of the upstream is available again");
         }
         copy.due = Some(Instant::now() + fresh_for);
-        // A scope of its own: `rebuild` locks the copies again, and a std mutex is not re-entrant.
+        // A separate scope: `rebuild` locks the copies again, and a std mutex is not re-entrant.
         let is_same = {
             let mut copies = self.copies();
             let is_same = copies.get(&host).is_some_and(|old| old.text == copy.text);
@@ -323,7 +325,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Makes answers and rules of all hosts.
+    /// Prepares the responses and rules of all hosts.
     fn rebuild(&self) {
         let mut build_state = lock(&self.inner.build_state);
         let plan = self.inner.plan.load();
@@ -352,7 +354,7 @@ impl ServedRobotsTxt {
                 None => refused.other(of_host),
             };
             (answers, files) = match (host, made.file) {
-                // A host with an entry of its own must not fall back on the file of the others.
+                // A host with a separate entry must not fall back to the file of the other hosts.
                 (Some(host), file) => {
                     let file = file.unwrap_or_else(|| parse(&[]));
                     (answers.host(host, answer), files.host(host, file))
@@ -385,7 +387,7 @@ impl ServedRobotsTxt {
             Answer::Ours { prepared, .. } if old_host == host => Some(prepared.as_ref()),
             _ => None,
         });
-        // A file on disk has a date of its own, which may well be an older one.
+        // A file on disk has its own modification time, which may be older.
         let earlier = earlier.filter(|_| modified_ms.is_none());
         Answer::Ours {
             prepared: Arc::new(prepared.since(earlier)),
@@ -406,7 +408,7 @@ fn host<B>(request: &http::Request<B>) -> Option<&str> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No change panics half way, so that the data behind a poisoned lock is consistent.
+    // No change panics halfway, so the data behind a poisoned lock is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -418,7 +420,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_start_waits_only_a_moment_for_an_upstream_that_does_not_answer() {
+    async fn start_waits_only_briefly_for_an_unresponsive_upstream() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap());
         let plan = RobotsTxtPlan::new(RobotsTxtContent::Pass).upstream(&url, true, None);

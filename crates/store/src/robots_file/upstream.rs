@@ -1,4 +1,4 @@
-//! Fetches the upstream's robots.txt.
+//! Fetching of the upstream's robots.txt.
 
 use std::time::Duration;
 
@@ -11,60 +11,60 @@ use crate::fetch::{
 
 use super::plan::Upstream;
 
-/// Redirects that are followed (RFC 9309 §2.3.1.2 asks for five at least).
+/// Maximum number of redirects to follow (RFC 9309 §2.3.1.2 requires at least five).
 const MAX_REDIRECTS: usize = 5;
 
-/// How long a file is fresh where `Cache-Control` does not say it.
+/// Time for which a file is fresh without `Cache-Control`.
 const DEFAULT_FRESHNESS: Duration = Duration::from_mins(10);
 
-/// RFC 9309 §2.4 ends all caching after a day.
+/// Maximum freshness: RFC 9309 §2.4 limits caching to a day.
 const MAX_FRESHNESS: Duration = Duration::from_hours(24);
 
-// `no-cache` would otherwise have the job ask without a pause.
+// `no-cache` would otherwise cause requests without a pause.
 const MIN_FRESHNESS: Duration = Duration::from_mins(1);
 
-// An upstream that is restarted is back in seconds; the pause doubles for one that is not.
+// A restarting upstream is back within seconds; the pause doubles with each failure.
 const MIN_RETRY: Duration = Duration::from_secs(5);
 const MAX_RETRY: Duration = Duration::from_mins(5);
 
-/// Limits of one fetch: RFC 9309 §2.5 asks for 500 KiB at least.
+/// Limits of one fetch: RFC 9309 §2.5 requires at least 500 KiB.
 pub const LIMITS: FetchLimits = FetchLimits {
     max_body_bytes: 1 << 20,
     timeout: Duration::from_secs(10),
-    // `Upstream::fetch` follows redirects itself, as it looks at where each of them leads.
+    // `Upstream::fetch` follows redirects itself to check their targets.
     max_redirects: 0,
 };
 
-/// Outcome of a fetch.
+/// Outcome of fetching a robots.txt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum FetchOutcome {
     /// The known file is unchanged.
     Same { fresh_for: Duration },
-    /// Another file.
+    /// The file is new or has changed.
     File {
         text: Vec<u8>,
         conditions: Conditions,
         fresh_for: Duration,
-        /// Remark for the administrator.
+        /// Remark about the file for the administrator.
         remark: Option<&'static str>,
     },
-    /// No response from which the rules follow.
+    /// No usable response, with the reason.
     Failed(String),
 }
 
 /// Copy of one of the upstream's files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpstreamCopy {
-    /// `None` until there has been an answer.
+    /// Content of the file; `None` before the first response.
     pub(super) text: Option<Vec<u8>>,
     pub(super) conditions: Conditions,
     pub(super) failures: u32,
-    /// When it is asked for again; at once, if never asked.
+    /// Time of the next fetch; immediately if `None`.
     pub(super) due: Option<Instant>,
 }
 
 impl Upstream {
-    /// Fetches the file by the name of a host.
+    /// Fetches the robots.txt for a host name.
     pub(super) async fn fetch(
         &self,
         fetcher: &Fetcher,
@@ -91,14 +91,12 @@ impl Upstream {
             }
         }
         let url = shown_url(&url);
-        FetchOutcome::Failed(format!(
-            "{url} goes on to redirect after {MAX_REDIRECTS} times"
-        ))
+        FetchOutcome::Failed(format!("{url} redirects more than {MAX_REDIRECTS} times"))
     }
 
-    /// Returns where a redirect leads, if that is this upstream.
+    /// Returns the target of a redirect if it is on this upstream.
     ///
-    /// A redirect may name it as the request did.
+    /// A redirect may use the host name of the request.
     fn next(
         &self,
         url: &str,
@@ -110,16 +108,14 @@ impl Upstream {
         let own = Url::parse(&self.url).map_err(|error| leads(&error.to_string()))?;
         let mut next = Url::parse(url)
             .and_then(|url| url.join(location))
-            .map_err(|_| leads("to what is no address"))?;
+            .map_err(|_| leads("to an invalid URL"))?;
         let asked = host.and_then(|host| Url::parse(&format!("{}://{host}/", next.scheme())).ok());
         let is_asked = asked.is_some_and(|asked| asked.origin() == next.origin());
         if is_asked {
             let path = next[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
-            next = own
-                .join(&path)
-                .map_err(|_| leads("to what is no address"))?;
+            next = own.join(&path).map_err(|_| leads("to an invalid URL"))?;
         }
-        // Another server's rules are not the upstream's.
+        // Another server's rules do not apply to the upstream.
         if next.origin() == own.origin() {
             return Ok(next.into());
         }
@@ -139,35 +135,35 @@ fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
     match answered.status {
         200 if is_html(&answered.bytes) => file(
             Vec::new(),
-            Some("is a page, not a robots.txt: it counts as none"),
+            Some("is a web page, not a robots.txt, and is ignored"),
         ),
         200 if answered.is_cut => file(
             whole_lines(&answered.bytes),
-            Some("is over 1 MiB: what lies beyond is not read"),
+            Some("is over 1 MiB and was truncated"),
         ),
         200 => file(answered.bytes.clone(), None),
         304 => FetchOutcome::Same { fresh_for },
-        // RFC 9309 §2.3.1.3: there are no rules. A 429 says nothing about the file.
+        // RFC 9309 §2.3.1.3: there are no rules. A 429 provides no information about the file.
         400..=428 | 430..=499 => file(Vec::new(), None),
         status => FetchOutcome::Failed(format!("{} answered {status}", shown_url(url))),
     }
 }
 
-/// Returns `true` if a body is a page: some applications answer every path with one.
+/// Returns `true` if a body is HTML: some applications return a page for every path.
 fn is_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    // No line of a robots.txt begins so.
+    // No line of a robots.txt begins this way.
     body.trim_ascii_start().starts_with(b"<")
 }
 
-/// Returns the text without the line that was cut: half a rule is another rule.
+/// Removes the truncated last line: half a rule is a different rule.
 fn whole_lines(text: &[u8]) -> Vec<u8> {
     let end = memchr::memrchr2(b'\n', b'\r', text);
     let lines = end.and_then(|end| text.get(..=end));
     lines.unwrap_or_default().to_vec()
 }
 
-/// Returns how long a response is fresh by its `Cache-Control` (RFC 9111 §5.2.2): a minute to a day.
+/// Returns the freshness by `Cache-Control` (RFC 9111 §5.2.2), limited to a minute to a day.
 fn fresh_for(cache_control: Option<&str>) -> Duration {
     let Some(text) = cache_control else {
         return DEFAULT_FRESHNESS;
@@ -184,16 +180,16 @@ fn fresh_for(cache_control: Option<&str>) -> Duration {
         });
         found.next()
     };
-    // We keep it for others, as a shared cache does (RFC 9111 §5.2.2.10).
+    // The copy is stored for others, as in a shared cache (RFC 9111 §5.2.2.10).
     let seconds: Option<u64> = value("s-maxage").or_else(|| value("max-age"));
     seconds.map_or(DEFAULT_FRESHNESS, |seconds| {
         Duration::from_secs(seconds).clamp(MIN_FRESHNESS, MAX_FRESHNESS)
     })
 }
 
-/// Returns the pause after so many failures.
+/// Returns the pause after a number of failures.
 pub(super) fn retry_after(failures: u32) -> Duration {
-    // Ten are beyond `MAX_RETRY`, and far from what overflows.
+    // Ten doublings exceed `MAX_RETRY`, but do not overflow.
     let doublings = failures.saturating_sub(1).min(10);
     (MIN_RETRY * 2_u32.pow(doublings)).min(MAX_RETRY)
 }
@@ -203,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freshness_is_a_minute_to_a_day() {
+    fn freshness_is_limited_to_a_minute_to_a_day() {
         for (cache_control, seconds) in [
             (None, 600),
             (Some("public"), 600),
@@ -224,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_retried_after_longer_and_longer() {
+    fn retry_pause_grows_with_each_failure() {
         let seconds = [1, 2, 3, 7, u32::MAX].map(|failures| retry_after(failures).as_secs());
         assert_eq!(seconds, [5, 10, 20, 300, 300]);
     }
 
     #[test]
-    fn redirects_stay_with_the_upstream() {
+    fn redirects_to_other_servers_are_rejected() {
         let upstream = Upstream {
             url: "http://127.0.0.1:3000/app".to_owned(),
             preserve_host: true,
@@ -261,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_ends_with_a_line() {
+    fn truncated_file_ends_with_a_complete_line() {
         assert_eq!(whole_lines(b"a\nb\r\nDisallow: /pri"), b"a\nb\r\n");
         assert_eq!(whole_lines(b"Disallow: /pri"), b"");
     }

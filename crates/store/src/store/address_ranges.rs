@@ -1,34 +1,34 @@
-//! Lists of address ranges that operators publish: the last good copies.
+//! Last good copies of the address range lists that robot operators publish.
 
 use super::StoreError;
 
 columns! {
-    /// Last good copy of a list of address ranges, and how the last attempts went.
+    /// Last good copy of an address range list, and the state of its downloads.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredRanges {
-        /// URL of the list, with the fragment that selects a part of it.
+        /// URL of the list; a fragment selects a part of the list.
         pub url: String,
-        /// Prefixes of the last good copy, one a line; nothing where there is no copy.
+        /// Prefixes of the last good copy, one per line; `None` without a copy.
         pub prefixes: Option<String>,
-        /// Day on which the operator made it, as `2026-11-20`.
+        /// Creation date given in the list, such as `2026-11-20`.
         pub created: Option<String>,
-        /// Entries of it that could not be read.
+        /// Number of unreadable entries.
         pub unreadable: u64,
-        /// `ETag` of it.
+        /// `ETag` of the last good copy.
         pub etag: Option<String>,
-        /// `Last-Modified` of it, as the server wrote it.
+        /// `Last-Modified` value of the last good copy, unparsed.
         pub last_modified: Option<String>,
-        /// Number of the rules by which it was read.
+        /// Version of the parsing rules that read the list.
         pub rules: u64,
-        /// When it came.
+        /// Download time of the last good copy.
         pub fetched_ms: Option<i64>,
-        /// When it was last known to be current.
+        /// Time when the copy was last confirmed to be current.
         pub checked_ms: Option<i64>,
-        /// When the server was last asked, in vain or not.
+        /// Time of the last download attempt, successful or not.
         pub tried_ms: Option<i64>,
-        /// Attempts that failed since the last success.
+        /// Number of failed attempts since the last success.
         pub failures: u64,
-        /// Why the last attempt failed.
+        /// Error of the last download attempt, if it failed.
         pub error: Option<String>,
     }
 }
@@ -47,25 +47,25 @@ statements! {
     ADDRESS_RANGES = "read a list of address ranges",
         "SELECT url, prefixes, created, unreadable, etag, last_modified, rules, fetched_ms, \
          checked_ms, tried_ms, failures, error FROM address_ranges WHERE url = $1";
-    ADDRESS_RANGE_STATES = "read what is known of the lists of address ranges",
+    ADDRESS_RANGE_STATES = "read the states of the address range lists",
         "SELECT url, CAST(NULL AS TEXT) AS prefixes, created, unreadable, etag, last_modified, \
          rules, fetched_ms, checked_ms, tried_ms, failures, error FROM address_ranges \
          ORDER BY url";
-    REMOVE_ADDRESS_RANGES = "forget a list of address ranges",
+    REMOVE_ADDRESS_RANGES = "remove a list of address ranges",
         "DELETE FROM address_ranges WHERE url = $1";
 }
 
 handle! {
-    /// Lists of robots' addresses.
+    /// Access to the address range lists of robots.
     Ranges, ranges
 }
 
 impl Ranges<'_> {
-    /// Saves what is known of a list; without prefixes, those stored before stay.
+    /// Saves the state of a list; if `prefixes` is `None`, the stored prefixes are kept.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn save(self, ranges: &StoredRanges) -> Result<(), StoreError> {
         let values = values![
             ranges; url, prefixes, created, unreadable, etag, last_modified, rules, fetched_ms,
@@ -74,29 +74,29 @@ impl Ranges<'_> {
         self.db.run(&SAVE_ADDRESS_RANGES, &values).await
     }
 
-    /// Returns what is known of a list, its prefixes with it.
+    /// Returns the stored state of a list, including its prefixes.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn load(self, url: &str) -> Result<Option<StoredRanges>, StoreError> {
         self.db.first(&ADDRESS_RANGES, &[url.into()]).await
     }
 
-    /// Returns what is known of all lists, by URL, without their prefixes.
+    /// Returns the states of all lists, ordered by URL, without prefixes.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn states(self) -> Result<Vec<StoredRanges>, StoreError> {
         self.db.rows(&ADDRESS_RANGE_STATES, &[]).await
     }
 
-    /// Forgets a list; does nothing where it is not known.
+    /// Removes a list; does nothing if the list is not stored.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn remove(self, url: &str) -> Result<(), StoreError> {
         self.db.run(&REMOVE_ADDRESS_RANGES, &[url.into()]).await
     }

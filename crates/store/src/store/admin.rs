@@ -1,4 +1,4 @@
-//! The administrator: a password, tokens for scripts, sessions.
+//! Administrator credentials: password, API tokens and sessions.
 
 use sha2::{Digest, Sha256};
 
@@ -6,54 +6,54 @@ use super::{StoreError, StoreErrorKind};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Time in which a session that is used again is not noted again, as each note is a write.
+/// Minimum interval between updates of a session's last use, to limit writes.
 const SEEN_MS: i64 = 5 * 60 * 1_000;
 
-/// Digits of a digest by which lists name a session.
+/// Length of a session key, in hexadecimal digits of the ID's SHA-256.
 const KEY_DIGITS: usize = 16;
 
 robot_detection_layer::words! {
-    /// What a token may do.
+    /// Scope of an API token.
     #[derive(Default)]
     pub enum TokenScope {
-        /// Asks, and changes nothing.
+        /// Read-only access.
         Read = "read",
-        /// Asks and changes.
+        /// Read and write access.
         #[default]
         Write = "write",
     }
 }
 
 columns! {
-    /// Token for scripts, without the secret.
+    /// API token without its secret.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct AdminToken {
-        /// Name of what uses it.
+        /// Name of the token.
         pub name: String,
-        /// What it may do.
+        /// Scope of the token.
         pub scope: TokenScope,
-        /// When it was made, in milliseconds since 1970.
+        /// Creation time of the token, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Hour in which it was last used.
+        /// Hour in which the token was last used.
         pub used_ms: Option<i64>,
-        /// When it ends; nothing for one that is lasting.
+        /// Expiry of the token; `None` if the token does not expire.
         pub ends_ms: Option<i64>,
     }
 }
 
 columns! {
-    /// Session that has not ended.
+    /// Session that has not expired.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredSession {
-        /// Key by which it is ended.
+        /// Key that identifies the session in lists and ends it.
         pub key: String,
-        /// Data, as it was saved.
+        /// Session data, as saved.
         pub data: String,
-        /// When it was last used, to some minutes; 0 for never.
+        /// Time of the last use, to within five minutes; 0 for never.
         pub seen_ms: i64,
-        /// When it ends.
+        /// Expiry of the session.
         pub expires_ms: i64,
     }
 }
@@ -77,18 +77,18 @@ statements! {
     ADD_ADMIN_TOKEN = "add a token",
         "INSERT INTO admin_tokens (name, sha256, created_ms, scope, ends_ms) \
          VALUES ($1, $2, $3, $4, $5)";
-    // Looked up by its hash, so that the time of the comparison tells nothing of the token.
+    // Tokens are looked up by hash, so that the lookup time reveals nothing about the token.
     ADMIN_TOKEN = "look for a token",
         concat!("SELECT ", token_columns!(), " FROM admin_tokens WHERE sha256 = $1");
     ADMIN_TOKENS = "list the tokens",
         concat!("SELECT ", token_columns!(), " FROM admin_tokens ORDER BY name");
-    USE_ADMIN_TOKEN = "note the use of a token",
+    USE_ADMIN_TOKEN = "record the use of a token",
         "UPDATE admin_tokens SET used_ms = $2 WHERE name = $1";
     CHANGE_ADMIN_TOKEN = "change a token",
         "UPDATE admin_tokens SET scope = $2, ends_ms = $3 WHERE name = $1";
     DELETE_ADMIN_TOKEN = "remove a token",
         "DELETE FROM admin_tokens WHERE name = $1";
-    FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",
+    FORGET_ALL_LOGIN_FAILURES = "delete all failed logins",
         "DELETE FROM login_failures";
     SAVE_SESSION = "save a session",
         "INSERT INTO admin_sessions (id_sha256, data, expires_ms) VALUES ($1, $2, $3) \
@@ -96,12 +96,12 @@ statements! {
          expires_ms = excluded.expires_ms";
     LOAD_SESSION = "load a session",
         "SELECT data, seen_ms FROM admin_sessions WHERE id_sha256 = $1 AND expires_ms > $2";
-    SEE_SESSION = "note the use of a session",
+    SEE_SESSION = "record the use of a session",
         "UPDATE admin_sessions SET seen_ms = $2 WHERE id_sha256 = $1";
     SESSIONS = "list the sessions",
         "SELECT SUBSTR(id_sha256, 1, 16) AS key, data, seen_ms, expires_ms FROM admin_sessions WHERE expires_ms > $1 \
          ORDER BY seen_ms DESC, id_sha256";
-    // Half a digest names a session as surely, and is shorter to show.
+    // Half a digest identifies a session just as reliably and is shorter to display.
     END_SESSION = "end a session",
         "DELETE FROM admin_sessions WHERE SUBSTR(id_sha256, 1, 16) = $1 AND expires_ms > $2";
     END_OTHER_SESSIONS = "end the other sessions",
@@ -110,17 +110,17 @@ statements! {
         "DELETE FROM admin_sessions WHERE id_sha256 = $1";
     DELETE_SESSIONS = "end all sessions",
         "DELETE FROM admin_sessions";
-    PRUNE_SESSIONS = "remove ended sessions",
+    PRUNE_SESSIONS = "remove expired sessions",
         "DELETE FROM admin_sessions WHERE expires_ms <= $1";
 }
 
-// A word that is not known opens no more than it has to.
+// An unknown word grants read access only.
 column!(TokenScope, String, |word| Ok(
     TokenScope::from_word(&word).unwrap_or(TokenScope::Read)
 ));
 
 impl AdminToken {
-    /// Creates a token that may do everything and does not end.
+    /// Creates a token with full access that does not expire.
     pub fn new(name: &str, created_ms: i64) -> Self {
         Self {
             name: name.to_owned(),
@@ -131,46 +131,46 @@ impl AdminToken {
         }
     }
 
-    /// Sets what it may do.
+    /// Sets the scope of the token.
     #[must_use]
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Sets when it ends.
+    /// Sets the expiry of the token; `None` for a token that does not expire.
     #[must_use]
     pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
         self.ends_ms = ends_ms;
         self
     }
 
-    /// Returns `true` if it no longer counts.
+    /// Returns `true` if the token has expired.
     pub fn has_ended(&self, now_ms: i64) -> bool {
         self.ends_ms.is_some_and(|ends_ms| ends_ms <= now_ms)
     }
 }
 
 handle! {
-    /// The password, tokens and sessions of the administrator.
+    /// Access to the administrator's password, tokens and sessions.
     Access, access
 }
 
 impl Access<'_> {
-    /// Returns the PHC string of the password, if one was set.
+    /// Returns the PHC string of the administrator's password, if one is set.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn password_hash(self) -> Result<Option<String>, StoreError> {
         self.db.value(&ADMIN_PASSWORD, &[]).await
     }
 
-    /// Sets the password's PHC string, ends all sessions, and forgets failed logins.
+    /// Sets the PHC string of the password, ends all sessions and clears failed logins.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then changes nothing.
+    /// Returns an error if the query fails; nothing is changed then.
     pub async fn set_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
         let (set, forget) = (&SET_ADMIN_PASSWORD, &FORGET_ALL_LOGIN_FAILURES);
         let mut transaction = self.db.begin(set.what).await?;
@@ -181,24 +181,24 @@ impl Access<'_> {
         transaction.commit().await
     }
 
-    /// Sets the password's PHC string where none is set; returns whether it did.
+    /// Sets the PHC string of the password unless one is set; returns `true` if it was set.
     ///
-    /// Of two instances that start at once one does.
+    /// If two instances start at the same time, only one of them sets the password.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn init_password_hash(self, hash: &str, now_ms: i64) -> Result<bool, StoreError> {
         let values = [hash.into(), now_ms.into()];
         let set = self.db.execute(&INIT_ADMIN_PASSWORD, &values);
         Ok(set.await? > 0)
     }
 
-    /// Adds a token for scripts; only its SHA-256, in hexadecimal, is stored.
+    /// Adds an API token; only the hexadecimal SHA-256 of its secret is stored.
     ///
     /// # Errors
     ///
-    /// `Conflict` when the name or the token is taken.
+    /// Returns `Conflict` if the name or the secret is already in use.
     pub async fn add_token(self, token: &AdminToken, sha256_hex: &str) -> Result<(), StoreError> {
         let name = &token.name;
         let values = [
@@ -213,19 +213,19 @@ impl Access<'_> {
             Err(error) if error.kind() == StoreErrorKind::Conflict => Err(StoreError::new(
                 StoreErrorKind::Conflict,
                 format!(
-                    "a token with the name {name:?} is there already; \
-                     remove it first, or take another name"
+                    "a token named {name:?} already exists; \
+                     remove it first, or choose another name"
                 ),
             )),
             result => result.map(|_| ()),
         }
     }
 
-    /// Changes scope and expiry of a token.
+    /// Changes the scope and expiry of a token.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn change_token(
         self,
         name: &str,
@@ -237,13 +237,13 @@ impl Access<'_> {
         changed.await.map(drop)
     }
 
-    /// Returns the token with this SHA-256, if there is one that has not ended.
+    /// Returns the unexpired token with this SHA-256, if any.
     ///
-    /// Its use is noted, to the hour.
+    /// The use of the token is recorded, to the hour.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn use_token(
         self,
         sha256_hex: &str,
@@ -255,7 +255,7 @@ impl Access<'_> {
             return Ok(None);
         };
         let hour_ms = now_ms - now_ms.rem_euclid(HOUR_MS);
-        // To the hour, so that a program that asks all the time does not write all the time.
+        // Recorded per hour, so that frequent use of a token does not cause frequent writes.
         if token.used_ms.is_none_or(|used_ms| used_ms < hour_ms) {
             let values = [(&token.name).into(), hour_ms.into()];
             let noted = self.db.execute(&USE_ADMIN_TOKEN, &values);
@@ -264,11 +264,11 @@ impl Access<'_> {
         Ok(Some(token))
     }
 
-    /// Returns the tokens by name, those that have ended among them.
+    /// Returns all tokens, including expired ones, ordered by name.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn tokens(self) -> Result<Vec<AdminToken>, StoreError> {
         self.db.rows(&ADMIN_TOKENS, &[]).await
     }
@@ -277,22 +277,22 @@ impl Access<'_> {
     ///
     /// # Errors
     ///
-    /// `NotFound` when there is none of this name.
+    /// Returns `NotFound` if no token has this name.
     pub async fn remove_token(self, name: &str) -> Result<(), StoreError> {
         match self.db.execute(&DELETE_ADMIN_TOKEN, &[name.into()]).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
-                format!("no token has the name {name:?}"),
+                format!("no token is named {name:?}"),
             )),
             _ => Ok(()),
         }
     }
 
-    /// Saves a session; only a hash of its id is stored.
+    /// Saves a session; only a hash of its ID is stored.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn save_session(
         self,
         id: &str,
@@ -304,11 +304,11 @@ impl Access<'_> {
         self.db.run(&SAVE_SESSION, &values).await
     }
 
-    /// Returns the data of a session that has not ended; its use is noted, to some minutes.
+    /// Returns the data of an unexpired session and records its use, to within five minutes.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn load_session(self, id: &str, now_ms: i64) -> Result<Option<String>, StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), now_ms.into()];
@@ -322,16 +322,16 @@ impl Access<'_> {
         Ok(Some(data))
     }
 
-    /// Returns the sessions that have not ended, the last used first.
+    /// Returns all unexpired sessions, most recently used first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn sessions(self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
         self.db.rows(&SESSIONS, &[now_ms.into()]).await
     }
 
-    /// Returns the key of a session, by which lists name it; nobody finds the id from it.
+    /// Returns the key of a session; the session ID cannot be derived from it.
     pub fn session_key(id: &str) -> String {
         key(&hashed(id))
     }
@@ -340,7 +340,7 @@ impl Access<'_> {
     ///
     /// # Errors
     ///
-    /// `NotFound` when there is none.
+    /// Returns `NotFound` if no session has this key.
     pub async fn end_session(self, key: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [key.into(), now_ms.into()];
         match self.db.execute(&END_SESSION, &values).await? {
@@ -352,11 +352,11 @@ impl Access<'_> {
         }
     }
 
-    /// Ends all sessions, but for the one with this id where there is one; returns how many.
+    /// Ends all sessions except the one with this ID, if given; returns their number.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn end_other_sessions(self, id: Option<&str>) -> Result<u64, StoreError> {
         let id = id.map(hashed).unwrap_or_default();
         let values = [(&id).into()];
@@ -364,33 +364,33 @@ impl Access<'_> {
         ended.await
     }
 
-    /// Ends a session; one that is not there is no error.
+    /// Ends a session; does nothing if the session does not exist.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn delete_session(self, id: &str) -> Result<(), StoreError> {
         let id = hashed(id);
         self.db.run(&DELETE_SESSION, &[(&id).into()]).await
     }
 
-    /// Removes sessions that ended; returns how many.
+    /// Removes expired sessions; returns their number.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn prune_sessions(self, now_ms: i64) -> Result<u64, StoreError> {
         self.db.execute(&PRUNE_SESSIONS, &[now_ms.into()]).await
     }
 }
 
-/// Only a hash is stored: a backup of the database must not make its reader the administrator.
+/// Hashes a session ID, so that a database backup contains no usable session IDs.
 fn hashed(id: &str) -> String {
-    // Fast and without salt: an id is random, so that trying words finds none.
+    // A fast, unsalted hash is enough: IDs are random and cannot be guessed.
     hex::encode(Sha256::digest(id.as_bytes()))
 }
 
-/// Returns the beginning of a digest.
+/// Returns the session key: the first digits of the ID's digest.
 fn key(digest: &str) -> String {
     digest.chars().take(KEY_DIGITS).collect()
 }

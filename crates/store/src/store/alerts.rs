@@ -1,52 +1,52 @@
-//! Alerts: how each stands, what its receiver was told, and the last messages.
+//! States of alerts, and the last notifications sent.
 
 use super::StoreError;
 
-/// Messages that are kept; the oldest go first.
+/// Maximum number of stored notifications; the oldest are deleted first.
 const MAX_ATTEMPTS: i64 = 500;
 
 columns! {
-    /// How an alert stands, and what its receiver was told last.
+    /// State of an alert and of the notifications to its receiver.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AlertState {
-        /// Name.
+        /// Name of the alert.
         pub name: String,
-        /// What is watched, such as `impostor`.
+        /// Watched condition, such as `impostor`.
         pub watch: String,
-        /// Scheme and host of the receiver.
+        /// Scheme and host of the receiver's URL.
         pub receiver: String,
-        /// What it is about lasts.
+        /// Whether the watched condition currently holds.
         pub is_firing: bool,
-        /// When it last began or ended, in milliseconds since 1970; 0: never.
+        /// When firing last started or stopped, in milliseconds since the Unix epoch; 0: never.
         pub since_ms: i64,
-        /// When it was last seen to last.
+        /// Time when the watched condition was last observed.
         pub seen_ms: i64,
-        /// What was found, one sentence a line.
+        /// Findings of the last check, one sentence per line.
         pub findings: String,
-        /// The receiver believes that it lasts.
+        /// Whether the receiver has been notified that the alert is firing.
         pub is_told: bool,
-        /// When the receiver took a message; 0: never.
+        /// Time of the last delivered notification; 0: never.
         pub told_ms: i64,
-        /// Attempts in a row that failed.
+        /// Consecutive failed delivery attempts.
         pub failures: u32,
-        /// When the last attempt was.
+        /// Time of the last delivery attempt.
         pub tried_ms: i64,
-        /// Why it failed; empty where it did not.
+        /// Error of the last delivery attempt; empty if it succeeded.
         pub error: String,
     }
 }
 
 columns! {
-    /// Message that was sent, or was not taken.
+    /// Attempt to deliver an alert notification.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AlertAttempt {
-        /// When, in milliseconds since 1970.
+        /// Time of the attempt, in milliseconds since the Unix epoch.
         pub at_ms: i64,
         /// Name of the alert.
         pub name: String,
-        /// What the message was, such as `begun`.
+        /// Event that the notification reports, such as `begun`.
         pub event: String,
-        /// Why it was not taken; empty where it was.
+        /// Delivery error; empty if the notification was delivered.
         pub error: String,
     }
 }
@@ -64,19 +64,19 @@ statements! {
     ALERTS = "read the alerts",
         "SELECT name, watch, receiver, is_firing, since_ms, seen_ms, findings, is_told, told_ms, \
          failures, tried_ms, error FROM alerts ORDER BY name";
-    DELETE_ALERT = "forget an alert",
+    DELETE_ALERT = "remove an alert",
         "DELETE FROM alerts WHERE name = $1";
-    ADD_ALERT_ATTEMPT = "record the sending of an alert",
+    ADD_ALERT_ATTEMPT = "record an alert notification",
         "INSERT INTO alert_attempts (at_ms, name, event, error) VALUES ($1, $2, $3, $4) \
          RETURNING attempt_id";
-    PRUNE_ALERT_ATTEMPTS = "forget old sendings of alerts",
+    PRUNE_ALERT_ATTEMPTS = "remove old alert notifications",
         "DELETE FROM alert_attempts WHERE attempt_id <= $1";
-    ALERT_ATTEMPTS = "read the sendings of alerts",
+    ALERT_ATTEMPTS = "read the alert notifications",
         "SELECT at_ms, name, event, error FROM alert_attempts ORDER BY attempt_id DESC LIMIT $1";
 }
 
 handle! {
-    /// Alert states and messages.
+    /// Access to alert states and notifications.
     Alerts, alerts
 }
 
@@ -85,7 +85,7 @@ impl Alerts<'_> {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn save(self, state: &AlertState) -> Result<(), StoreError> {
         let values = values![
             state; name, watch, receiver, is_firing, since_ms, seen_ms, findings, is_told,
@@ -94,30 +94,30 @@ impl Alerts<'_> {
         self.db.run(&SAVE_ALERT, &values).await
     }
 
-    /// Returns the states of all alerts, by name.
+    /// Returns the states of all alerts, ordered by name.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn list(self) -> Result<Vec<AlertState>, StoreError> {
         self.db.rows(&ALERTS, &[]).await
     }
 
-    /// Forgets an alert; one that is not there is no error.
+    /// Removes an alert; does nothing if the alert does not exist.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn remove(self, name: &str) -> Result<(), StoreError> {
         let values = [name.into()];
         self.db.run(&DELETE_ALERT, &values).await
     }
 
-    /// Records a message; the last 500 are kept.
+    /// Records a delivery attempt; the last 500 are kept.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn record_attempt(self, attempt: &AlertAttempt) -> Result<(), StoreError> {
         let add = &ADD_ALERT_ATTEMPT;
         let mut transaction = self.db.begin(add.what).await?;
@@ -129,11 +129,11 @@ impl Alerts<'_> {
         transaction.commit().await
     }
 
-    /// Returns the last messages, newest first.
+    /// Returns the last delivery attempts, newest first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn attempts(self, limit: u64) -> Result<Vec<AlertAttempt>, StoreError> {
         self.db.rows(&ALERT_ATTEMPTS, &[limit.into()]).await
     }

@@ -1,37 +1,37 @@
-//! Who changed what: rules, settings, refreshes, logins, tokens.
+//! Audit log of administrators' changes: rules, settings, refreshes, logins, tokens.
 
 use std::ops::Range;
 
 use super::{StoreError, transaction::Transaction};
 
-/// Entries that are kept; the oldest go first.
+/// Maximum number of stored entries; the oldest are deleted first.
 const MAX_ENTRIES: i64 = 10_000;
 
-/// Characters of a text that are kept: names come from people and from networks.
+/// Maximum length of stored texts, in characters; names may come from untrusted sources.
 const MAX_CHARS: usize = 500;
 
-/// Last changes of some time.
+/// Most recent audit log entries of a time range.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LastChanges {
-    /// The last of them, newest first.
+    /// Returned entries, newest first; possibly fewer than `total`.
     pub entries: Vec<AuditEntry>,
-    /// How many there are of that time.
+    /// Total number of entries in the time range.
     pub total: u64,
 }
 
 columns! {
-    /// Change that somebody made.
+    /// Audit log entry.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AuditEntry {
-        /// Time, in milliseconds since 1970.
+        /// Time of the change, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Who made it: `admin`, `token NAME`, `command line` or `schedule`.
+        /// Author of the change: `admin`, `token NAME`, `command line` or `schedule`.
         pub actor: String,
-        /// Word for what was done, such as `rule-added`.
+        /// Kind of change, such as `rule-added`.
         pub event: String,
-        /// What it was done to, such as a robot's id or the label of a rule.
+        /// Changed object, such as a robot's ID or a rule's label.
         pub subject: String,
-        /// What else is known of it, for people to read.
+        /// Further details of the change, for display.
         pub detail: String,
     }
 }
@@ -54,12 +54,12 @@ statements! {
     ADD_AUDIT = "record a change",
         "INSERT INTO audit_log (at_ms, actor, event, subject, detail) VALUES ($1, $2, $3, $4, $5) \
          RETURNING entry_id";
-    PRUNE_AUDIT = "forget old changes",
+    PRUNE_AUDIT = "remove old changes",
         "DELETE FROM audit_log WHERE entry_id <= $1";
     AUDIT = "read the changes",
         concat!("SELECT ", audit_columns!(), " FROM audit_log \
          WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3");
-    // Logins and tokens change nothing of what visitors get.
+    // Logins and tokens do not affect responses to visitors.
     TRAFFIC_CHANGES = "read the changes that traffic may show",
         concat!("SELECT ", audit_columns!(), " FROM audit_log \
          WHERE at_ms >= $1 AND at_ms < $2 AND event IN ('rule-added', 'rule-removed', \
@@ -68,27 +68,27 @@ statements! {
 }
 
 handle! {
-    /// The log of changes.
+    /// Access to the audit log.
     Audit, audit
 }
 
 impl Audit<'_> {
-    /// Records a change; the last 10,000 are kept, and of each text 500 characters.
+    /// Records a change; the last 10,000 are kept, and texts are cut to 500 characters.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn record(self, entry: &AuditEntry) -> Result<(), StoreError> {
         let mut transaction = self.db.begin(ADD_AUDIT.what).await?;
         add_to(&mut transaction, entry).await?;
         transaction.commit().await
     }
 
-    /// Returns the last changes in some time, newest first.
+    /// Returns the last changes in a time range, newest first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn list(
         self,
         times_ms: Range<i64>,
@@ -98,13 +98,13 @@ impl Audit<'_> {
         self.db.rows(&AUDIT, &values).await
     }
 
-    /// Returns the last changes that traffic may show: of rules, pauses, configuration and robots.
+    /// Returns the last changes that may affect traffic: rules, pauses, configuration and robots.
     ///
-    /// Logins, passwords, sessions and tokens are none, nor is a reload that failed.
+    /// Logins, passwords, sessions, tokens and failed reloads are left out.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn traffic_changes(
         self,
         times_ms: Range<i64>,
@@ -119,7 +119,7 @@ impl Audit<'_> {
     }
 }
 
-/// Records a change in the transaction that makes it.
+/// Records a change in the transaction that makes the change.
 pub(super) async fn add_to(
     transaction: &mut Transaction<'_>,
     entry: &AuditEntry,
@@ -137,7 +137,7 @@ pub(super) async fn add_to(
     Ok(())
 }
 
-/// Returns the beginning of a text.
+/// Cuts a text to the maximum stored length.
 fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_CHARS);
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)

@@ -1,7 +1,7 @@
-//! Backup: a whole `SQLite` database as one file, and back.
+//! Backup of an `SQLite` database into a single file, and restore.
 //!
-//! `SQLite` writes the copy itself. It is proven before a restore puts it in the place of what is
-//! there. Databases on a server are backed up by `PostgreSQL`'s own programs.
+//! `SQLite` writes the copy. A restore verifies the backup before it replaces the database. Back up
+//! a `PostgreSQL` database with the tools of `PostgreSQL`.
 
 use std::{
     fs::{self, File},
@@ -20,20 +20,20 @@ use super::{
 };
 
 impl Store {
-    /// Copies an `SQLite` database into a new file, while servers go on writing.
+    /// Copies an `SQLite` database into a new file while servers keep writing.
     ///
-    /// The copy is of one moment.
+    /// The copy is a consistent snapshot.
     ///
     /// # Errors
     ///
-    /// Fails when the file exists already or cannot be written, when the database cannot be
-    /// read, and for one on a server, whose own programs back it up; then there is no such file.
+    /// Returns an error if the file already exists or cannot be written, if the database cannot be
+    /// read, or if it is not an `SQLite` file; no backup file is left behind then.
     pub async fn back_up(url: &str, file: &Path) -> Result<(), StoreError> {
         let (place, path) = file_of(url)?;
         if file.exists() {
             return Err(StoreError::new(
                 StoreErrorKind::Conflict,
-                format!("{} exists already: name another file", file.display()),
+                format!("{} already exists; choose another file", file.display()),
             ));
         }
         let part = beside(file, ".part");
@@ -51,15 +51,15 @@ impl Store {
         written
     }
 
-    /// Replaces an `SQLite` database by a backup; without `force` it has to be empty.
+    /// Replaces an `SQLite` database with a backup; an existing database requires `force`.
     ///
-    /// Returns where a file that was there is kept. A backup of an older program is brought
-    /// up to date.
+    /// Returns the path to which the previous file was moved, if any. A backup from an older
+    /// version of the program is migrated.
     ///
     /// # Errors
     ///
-    /// Fails when the database is not empty or on a server, when the file is no backup, is
-    /// damaged or was made by a newer program; the database is as before then.
+    /// Returns an error if the database is not empty or not an `SQLite` file, or if the backup is
+    /// invalid, damaged or from a newer version; the database is unchanged then.
     pub async fn restore(
         url: &str,
         file: &Path,
@@ -74,8 +74,8 @@ impl Store {
             return Err(StoreError::new(
                 StoreErrorKind::Conflict,
                 format!(
-                    "the database {place} is not empty: say --force to replace it; the old file \
-                     is kept beside it"
+                    "the database {place} is not empty; use --force to replace it. The old file \
+                     is kept next to it"
                 ),
             ));
         }
@@ -100,20 +100,20 @@ impl Store {
     }
 }
 
-/// Returns the error of a file that cannot be restored.
+/// Returns the error for a file that cannot be restored.
 fn not_a_backup(file: &Path, why: &str) -> StoreError {
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot restore {}: {why}; name a file that `robot-detection database backup` made",
+            "cannot restore {}: {why}; specify a file created by `robot-detection database backup`",
             file.display()
         ),
     )
 }
 
-/// Fails where servers serve from a database, which would write on into what is gone.
+/// Returns an error if servers use the database, since they would keep writing to the old file.
 ///
-/// An older program's database tells of none, and neither does a damaged one.
+/// Databases of older versions and damaged ones do not list servers and pass the check.
 fn check_unserved(
     place: &DatabaseLocation,
     serving: &Result<i64, sqlx::Error>,
@@ -123,8 +123,8 @@ fn check_unserved(
         Ok(count) => Err(StoreError::new(
             StoreErrorKind::Conflict,
             format!(
-                "servers serve from the database {place} ({count}): stop them before; one that was \
-                 killed counts for 40 seconds more"
+                "servers still use the database {place} ({count}); stop them first. A killed \
+                 server is counted for another 40 seconds"
             ),
         )),
     }
@@ -143,7 +143,7 @@ async fn copy(place: &DatabaseLocation, path: &Path, part: &Path) -> Result<(), 
     if !path.is_file() {
         return Err(StoreError::new(
             StoreErrorKind::CannotOpen,
-            format!("there is no file {}: nothing to back up", path.display()),
+            format!("{} does not exist; nothing to back up", path.display()),
         ));
     }
     vacuum_into(place, path, part).await?;
@@ -151,10 +151,10 @@ async fn copy(place: &DatabaseLocation, path: &Path, part: &Path) -> Result<(), 
         Some(Fault::Damage(why)) => Err(StoreError::new(
             StoreErrorKind::Corrupt,
             format!(
-                "the copy is damaged: {why}; `robot-detection database repair` looks at {place}"
+                "the copy is damaged: {why}; check {place} with `robot-detection database repair`"
             ),
         )),
-        // A newer program's file is copied as any other.
+        // A database of a newer version can be copied like any other.
         Some(Fault::Newer(_)) | None => Ok(()),
     }
 }
@@ -177,7 +177,7 @@ async fn put_in_place(
     Ok(kept)
 }
 
-/// Fails where a whole `SQLite` file is somebody else's.
+/// Returns an error if an intact `SQLite` file belongs to another program.
 async fn check_is_ours(file: &Path) -> Result<(), StoreError> {
     let of_open = |error: &sqlx::Error| not_a_backup(file, &error.to_string());
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
@@ -191,12 +191,12 @@ async fn check_is_ours(file: &Path) -> Result<(), StoreError> {
         .await;
     drop(connection.close().await);
     match count.map_err(|error| of_open(&error))? {
-        0 => Err(not_a_backup(file, "it holds no tables of robot-detection")),
+        0 => Err(not_a_backup(file, "it contains no robot-detection tables")),
         _ => Ok(()),
     }
 }
 
-/// Writes what a file holds, with its write-ahead log, into another, which is empty.
+/// Writes a database, including its write-ahead log, into an empty file.
 async fn vacuum_into(place: &DatabaseLocation, from: &Path, to: &Path) -> Result<(), StoreError> {
     const WHAT: &str = "copy the database";
     let name = to.to_str().ok_or_else(|| {
@@ -221,7 +221,7 @@ fn cannot_write(file: &Path, error: &std::io::Error) -> StoreError {
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot write {}: {error}; check that there is space, and that this user may write there",
+            "cannot write {}: {error}; check the free space and this user's write permission",
             file.display()
         ),
     )

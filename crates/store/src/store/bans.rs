@@ -1,22 +1,22 @@
-//! Networks that a firewall had better keep out, each until a time.
+//! Networks to block at the firewall until a given time.
 
 use super::StoreError;
 
-/// Bans that are kept; those that end first go first.
-// A firewall's set of as many addresses takes some megabytes.
+/// Maximum number of stored bans; those that expire first are removed first.
+// A firewall set of this many addresses takes a few megabytes.
 const MAX_BANS: i64 = 100_000;
 
 columns! {
-    /// Network that was refused too often.
+    /// Ban of a network that was refused too often.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct Ban {
-        /// Address of IPv4, such as `192.0.2.1`, or a /64 of IPv6.
+        /// Banned network: an IPv4 address such as `192.0.2.1`, or an IPv6 /64.
         pub network: String,
-        /// Label of the rule that refused it last, or a word for what else did.
+        /// Label of the rule that last refused the network, or a word for another cause.
         pub cause: String,
-        /// Since when, in milliseconds since 1970.
+        /// Start of the ban, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// When it ends.
+        /// End of the ban.
         pub until_ms: i64,
     }
 }
@@ -32,43 +32,43 @@ statements! {
          ORDER BY since_ms, network";
     END_OF_BAN_TOO_MANY = "count the bans",
         "SELECT until_ms FROM bans ORDER BY until_ms DESC LIMIT 1 OFFSET $1";
-    PRUNE_BANS = "forget bans that have ended",
+    PRUNE_BANS = "remove expired bans",
         "DELETE FROM bans WHERE until_ms <= $1";
     REMOVE_BAN = "end a ban",
         "DELETE FROM bans WHERE network = $1";
 }
 
 handle! {
-    /// Banned networks.
+    /// Access to the banned networks.
     Bans, bans
 }
 
 impl Bans<'_> {
-    /// Adds a ban; one of the same network lasts until the later of both ends.
+    /// Adds a ban; if the network is already banned, the later end applies.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn add(self, ban: &Ban) -> Result<(), StoreError> {
         let values = values![ban; network, cause, since_ms, until_ms];
         self.db.run(&ADD_BAN, &values).await
     }
 
-    /// Returns the bans that have not ended at a time, the oldest first.
+    /// Returns the bans in effect at `now_ms`, oldest first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn list(self, now_ms: i64) -> Result<Vec<Ban>, StoreError> {
         let values = [now_ms.into()];
         self.db.rows(&BANS, &values).await
     }
 
-    /// Removes bans that have ended, and those of which there are too many.
+    /// Removes expired bans, and the bans that exceed the maximum number.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn prune(self, now_ms: i64) -> Result<(), StoreError> {
         let values = [MAX_BANS.into()];
         let too_many = &END_OF_BAN_TOO_MANY;
@@ -77,11 +77,11 @@ impl Bans<'_> {
         self.db.run(&PRUNE_BANS, &values).await
     }
 
-    /// Ends the ban of a network; returns `false` where there is none.
+    /// Ends the ban of a network; returns `false` if the network is not banned.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn remove(self, network: &str) -> Result<bool, StoreError> {
         let values = [network.into()];
         let removed = self.db.execute(&REMOVE_BAN, &values);

@@ -1,27 +1,27 @@
-//! Canonical URLs of pages, as the site robot and other robots were told them.
+//! Canonical URLs of pages, learned from responses to the site robot and other robots.
 
 use super::StoreError;
 
-/// Canonical URLs of a site that are kept; the oldest go first.
-// Each is two URLs in memory too: some ten megabytes.
+/// Maximum number of canonical URLs stored per site; the oldest are removed first.
+// Each entry takes two URLs in memory too: about ten megabytes in total.
 pub const MAX_CANONICALS: u32 = 100_000;
 
 statements! {
-    LEARN = "keep a canonical URL",
+    LEARN = "save a canonical URL",
         "INSERT INTO canonicals (site, url, canonical, learnt_ms) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (site, url) DO UPDATE SET canonical = excluded.canonical, \
          learnt_ms = excluded.learnt_ms";
-    FORGET = "forget a canonical URL",
+    FORGET = "remove a canonical URL",
         "DELETE FROM canonicals WHERE site = $1 AND (url = $2 OR canonical = $2)";
     LEARNT = "read the canonical URLs",
         "SELECT url, canonical FROM canonicals WHERE site = $1 AND learnt_ms > $2 \
          ORDER BY learnt_ms DESC, url LIMIT $3 + 0";
     TOO_MANY = "count the canonical URLs",
         "SELECT learnt_ms FROM canonicals WHERE site = $1 ORDER BY learnt_ms DESC LIMIT 1 OFFSET $2 + 0";
-    PRUNE = "forget old canonical URLs",
+    PRUNE = "remove old canonical URLs",
         "DELETE FROM canonicals WHERE site = $1 AND learnt_ms <= $2";
-    // A rank from 8 on is that of a page which names another URL.
-    NAMED = "read the canonical URLs that pages have named",
+    // Preferences from 8 on mark a page that names another URL as canonical.
+    NAMED = "read the canonical URLs named by pages",
         "SELECT seen.url, seen.alias_of FROM site_robot_urls AS seen \
          JOIN site_robot_urls AS page ON page.site = seen.site AND page.url = seen.alias_of \
          WHERE seen.site = $1 AND seen.url > $2 AND seen.described = 0 AND seen.loss = 'duplicate' \
@@ -30,26 +30,26 @@ statements! {
          ORDER BY seen.url LIMIT $4 + 0";
 }
 
-/// What a robot was told of a URL.
+/// Canonical URL observed in a response to a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LearntCanonical {
-    /// Host and path.
+    /// Host and path of the page.
     pub url: String,
-    /// The same of its canonical URL; `None`: nothing may lead there.
+    /// Host and path of the canonical URL; `None` removes all entries with `url` on either side.
     pub canonical: Option<String>,
 }
 
 handle! {
-    /// Canonical URLs.
+    /// Access to the canonical URLs.
     Canonicals, canonicals
 }
 
 impl Canonicals<'_> {
-    /// Keeps what robots were told of a site, and forgets what is from `since_ms` or before.
+    /// Saves canonical URLs of a site, and removes those learned at or before `since_ms`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn learn(
         self,
         site: &str,
@@ -57,7 +57,7 @@ impl Canonicals<'_> {
         now_ms: i64,
         since_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.db.begin("keep canonical URLs").await?;
+        let mut transaction = self.db.begin("save canonical URLs").await?;
         for one in learnt {
             let url = (&one.url).into();
             match &one.canonical {
@@ -76,11 +76,11 @@ impl Canonicals<'_> {
         self.db.run(&PRUNE, &values).await
     }
 
-    /// Returns what was learnt of a site after a time, the newest first.
+    /// Returns the canonical URLs of a site learned after `since_ms`, newest first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn learnt(
         self,
         site: &str,
@@ -94,12 +94,12 @@ impl Canonicals<'_> {
         self.db.rows(&LEARNT, &values).await
     }
 
-    /// Returns URLs whose pages have named others as canonical that are described, and these, behind
-    /// a URL, as far as the site robot has asked for them after a time.
+    /// Returns pairs of a URL and its described canonical URL, named by pages that the site robot
+    /// fetched after `since_ms`; the pairs start after the URL `after`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn named(
         self,
         site: &str,

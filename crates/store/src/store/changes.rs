@@ -1,4 +1,4 @@
-//! Notification of changes, for instances that keep a copy of the database in memory.
+//! Change notifications for instances that cache the database in memory.
 
 use std::{io, time::Duration};
 
@@ -19,70 +19,69 @@ use super::{
     transaction::Transaction,
 };
 
-/// Interval at which `SQLite` is polled.
+/// Polling interval for `SQLite`.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Interval at which both engines are polled for the version of a heaven: one row by its key.
+/// Polling interval for the version of a site's heaven, on both engines: reads one row by key.
 const HEAVEN_POLL: Duration = Duration::from_millis(500);
 
-/// Interval at which `PostgreSQL` is polled, in case a notification is lost.
+/// Polling interval for `PostgreSQL`, in case a notification is lost.
 const SLOW_POLL: Duration = Duration::from_secs(30);
 
-/// Pause before a database that failed is tried again.
+/// Pause before a failed database is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-// Without SQL, as sqlx writes it: errors want its words.
+// sqlx writes the SQL of `LISTEN`; this statement only provides the text for errors.
 static LISTEN: Statement = Statement::new("listen for changes", "");
 
-/// Notifies the other instances; `PostgreSQL` only, delivered when the transaction commits.
+/// Statement that notifies the other instances at commit; `PostgreSQL` only.
 pub(super) static NOTIFY: Statement = Statement::new(
-    "tell the other instances",
+    "notify the other instances",
     "SELECT CAST(pg_notify($1, '') AS TEXT)",
 );
 
 impl Store {
-    /// Returns a number that grows with every change of the robots table.
+    /// Returns a number that increases with every change of the robots table.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn registry_version(&self) -> Result<i64, StoreError> {
         let (version,) = self.database.one(&REGISTRY_VERSION, &[]).await?;
         Ok(version)
     }
 
-    /// Waits until the registry's version is not `seen`, and returns it.
+    /// Waits until the registry version differs from `seen`, and returns the new version.
     ///
-    /// `PostgreSQL` notifies at once, `SQLite` is polled every 250 ms. While the
-    /// database is away it is tried every second. The future may be dropped
-    /// at any time.
+    /// `PostgreSQL` notifies immediately; `SQLite` is polled every 250 ms. While the database is
+    /// unavailable, the call retries every second. The future may be dropped at any time.
     ///
     /// # Errors
     ///
-    /// Fails when the store was closed, or for a cause that does not pass.
+    /// Returns an error if the store was closed, or if the failure is permanent.
     pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
         let look = || self.registry_version();
         self.database.changed(Channel::Registry, &seen, look).await
     }
 
-    /// Returns a number that grows with every change of what is in force of a site's heaven.
+    /// Returns a number that increases with every change of a site's published heaven.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn heaven_version(&self, site: &str) -> Result<i64, StoreError> {
         let version = self.database.value(&HEAVEN_VERSION, &[site.into()]).await?;
         Ok(version.unwrap_or(0))
     }
 
-    /// Waits until the version of a site's heaven is not `seen`, and returns it.
+    /// Waits until the version of a site's heaven differs from `seen`, and returns the new version.
     ///
-    /// The database is asked twice a second; while it is away, every second. The future may be
-    /// dropped at any time.
+    /// The database is polled twice a second; while it is unavailable, every second. The future may
+    /// be dropped at any time.
     ///
     /// # Errors
     ///
-    /// Fails when the store was closed, or for a cause that does not pass.
+    /// Returns an error if the store was closed, or if the failure is permanent.
     pub async fn heaven_changed(&self, site: &str, seen: i64) -> Result<i64, StoreError> {
         loop {
             match self.heaven_version(site).await {
@@ -99,7 +98,7 @@ impl Store {
 }
 
 impl Database {
-    /// Waits until what `look` sees is not `seen`, and returns it.
+    /// Waits until `look` returns a value other than `seen`, and returns that value.
     pub(super) async fn changed<T, L>(
         &self,
         channel: Channel,
@@ -112,8 +111,7 @@ impl Database {
     {
         loop {
             match self.wait_for_change(channel, seen, &look).await {
-                // A closed store fails as one that is away does, and would be waited for until the
-                // end of time.
+                // A closed store fails like an unavailable one; retrying would never end.
                 Err(error) if error.is_passing() && !self.link.is_closed() => {
                     tracing::debug!(%error, "waiting for the database: {error}");
                     tokio::time::sleep(RETRY).await;
@@ -133,7 +131,7 @@ impl Database {
         T: PartialEq,
         L: Future<Output = Result<T, StoreError>>,
     {
-        // Listening begins before the first look: no change falls between.
+        // Listening starts before the first look, so that no change is missed.
         let mut notices = ChangeListener::new(self, channel).await?;
         loop {
             let now = look().await?;
@@ -163,14 +161,14 @@ impl ChangeListener {
         }
     }
 
-    /// Waits for a reason to look at the version.
+    /// Waits for a notification or the polling interval.
     async fn next(&mut self) -> Result<(), sqlx::Error> {
         match self {
             Self::Poll => {
                 tokio::time::sleep(POLL).await;
                 Ok(())
             }
-            // A notice, a new connection after a lost one, or enough time.
+            // A notification, a reconnect, or the polling interval.
             Self::Listen(notices, channel) => {
                 let channel = *channel as usize;
                 let seen = notices.borrow_and_update().get(channel).copied();
@@ -184,7 +182,7 @@ impl ChangeListener {
     }
 }
 
-/// Returns the notices of the one connection that listens to all channels.
+/// Returns the notifications of the connection that listens on all channels.
 async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Error> {
     let mut shared = database.link.notices.lock().await;
     if let Some(notices) = &*shared
@@ -201,7 +199,7 @@ async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Er
     )]
     tokio::spawn(async move {
         tokio::select! {
-            // The database handle is gone.
+            // The database handle was dropped.
             () = sender.closed() => {}
             _error = forward(listener, &sender) => {}
         }
@@ -210,7 +208,7 @@ async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Er
     Ok(notices)
 }
 
-/// Counts notices until the database fails or is closed.
+/// Counts notifications until the database fails or is closed.
 async fn forward(
     mut listener: PgListener,
     sender: &watch::Sender<[u64; CHANNELS.len()]>,
@@ -222,7 +220,7 @@ async fn forward(
         };
         sender.send_modify(|counts| {
             for (count, channel) in counts.iter_mut().zip(CHANNELS) {
-                // Without a notice the connection was lost, and perhaps notices of every channel.
+                // `None`: the connection was lost, perhaps along with notifications on any channel.
                 let is_meant = |notice: &PgNotification| notice.channel() == channel.name();
                 *count += u64::from(notice.as_ref().is_none_or(is_meant));
             }
@@ -230,8 +228,8 @@ async fn forward(
     }
 }
 
-/// Notifies the other instances of a change when the transaction commits; `SQLite` has one process
-/// that looks by itself.
+/// Notifies the other instances of a change when the transaction commits; does nothing on `SQLite`,
+/// which is polled.
 pub(super) async fn notify(
     transaction: &mut Transaction<'_>,
     channel: Channel,

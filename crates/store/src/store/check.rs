@@ -1,4 +1,4 @@
-//! Every statement is compiled, so that a database whose tables do not fit is found.
+//! Compiles all SQL statements to detect a database with incompatible tables.
 
 use super::{
     Store, StoreError, address_ranges, admin, alerts, audit, bans, canonicals, changes,
@@ -8,13 +8,13 @@ use super::{
 };
 
 impl Store {
-    /// Compiles every statement without running any.
+    /// Compiles all SQL statements without running them.
     ///
-    /// What `doctor` asks: do the tables fit the program?
+    /// `doctor` uses this to check that the tables match the program.
     ///
     /// # Errors
     ///
-    /// Fails on the first statement that the database does not accept.
+    /// Returns an error for the first statement that the database rejects.
     pub async fn check_statements(&self) -> Result<(), StoreError> {
         for statement in every_statement(self.database.place.engine) {
             self.database.prepare(&statement).await?;
@@ -23,7 +23,7 @@ impl Store {
     }
 }
 
-/// Returns every statement that can be asked for, those put together in each form.
+/// Returns all SQL statements, including every variant of the assembled ones.
 fn every_statement(engine: Engine) -> Vec<Statement> {
     let fixed = [
         address_ranges::FIXED,

@@ -1,8 +1,8 @@
-//! Rows with names for their columns, read alike from either engine.
+//! Rows with named columns, read identically from both engines.
 
 use sqlx::{FromRow, error::BoxDynError, postgres::PgRow, sqlite::SqliteRow};
 
-/// Row that either engine can return.
+/// Row that can be read from either engine.
 pub(super) trait EngineRow:
     for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
 {
@@ -13,7 +13,7 @@ impl<T> EngineRow for T where
 {
 }
 
-/// Type of a field of a row: that of a column, or a row of its own whose columns stand beside it.
+/// Type of a row's field: a column, or a nested row whose columns are part of the same result.
 pub(super) trait Column: Sized {
     fn read<'r, R: sqlx::Row>(row: &'r R, name: &'static str) -> Result<Self, sqlx::Error>
     where
@@ -22,7 +22,7 @@ pub(super) trait Column: Sized {
         String: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>;
 }
 
-/// Implements [`Column`] by an expression of `row` and `name`.
+/// Implements [`Column`] with an expression of `row` and `name`.
 macro_rules! column {
     ($type:ty, $row:ident, $name:ident, $read:expr) => {
         impl crate::store::columns::Column for $type {
@@ -36,7 +36,7 @@ macro_rules! column {
             }
         }
     };
-    // A type that is made of what another one reads, which may fail.
+    // A type converted from another column type; the conversion may fail.
     ($type:ty, $stored:ty, $make:expr) => {
         column!($type, row, name, {
             let stored = <$stored as crate::store::columns::Column>::read(row, name)?;
@@ -67,10 +67,10 @@ column!(Option<u16>, Option<i64>, |stored| Ok(
     stored.and_then(|stored| u16::try_from(stored).ok())
 ));
 
-/// Declares a row whose columns have the names of its fields.
+/// Declares a row type whose column names equal its field names.
 ///
-/// What sqlx derives does the same, for a second build of the drivers and of TLS on behalf
-/// of the compiler: a tenth of the time that the program takes to build.
+/// sqlx's derive macro does the same, but builds the database drivers and TLS a second time for the
+/// compiler, a tenth of the build time.
 macro_rules! columns {
     ($(#[$attribute:meta])* $visibility:vis struct $row:ident {
         $($(#[$of_column:meta])* $of_field:vis $column:ident: $type:ty,)*
@@ -100,7 +100,7 @@ macro_rules! columns {
     };
 }
 
-/// Returns the error for a column whose value is none of its type.
+/// Returns the error for a column value that does not fit its type.
 pub(super) fn unreadable(column: &str, error: BoxDynError) -> sqlx::Error {
     sqlx::Error::ColumnDecode {
         index: column.to_owned(),
@@ -108,7 +108,7 @@ pub(super) fn unreadable(column: &str, error: BoxDynError) -> sqlx::Error {
     }
 }
 
-/// Returns a count that the database has; a negative one is none.
+/// Converts a count from the database; negative values become 0.
 pub(super) fn from_sql(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }

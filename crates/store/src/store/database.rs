@@ -1,6 +1,6 @@
-//! Statements on either engine.
+//! Runs statements on either engine.
 //!
-//! The only file, beside those of the engines, that knows there are two.
+//! Except for the engines' own files, only this file distinguishes the engines.
 
 use std::sync::{
     Arc,
@@ -23,24 +23,24 @@ use super::{
     transaction::{OpenTransaction, Transaction},
 };
 
-/// Descriptions after whose writing the log is carried over: some 3 MB of it, of the 16 after which
-/// whoever writes does it.
+/// Saved descriptions after which the write-ahead log is checkpointed: about 3 MB of log. At 16 MB
+/// the writer would have to do it.
 const DESCRIPTIONS: usize = 250;
 
-/// How much was written since `SQLite`'s log was carried over to its file.
+/// Amount of data written since the last checkpoint of `SQLite`'s write-ahead log.
 ///
-/// Left alone, whoever writes when the log is long carries it over and waits for the disk, and so
-/// do all who are to write next. Carried over beside them, little is left to be done then.
+/// A writer that finds a long log must checkpoint it and wait for the disk, which delays all other
+/// writers. Checkpointing in the background leaves little work for writers.
 #[derive(Debug, Default)]
 pub(super) struct CarryOver {
     written: AtomicUsize,
     is_under_way: AtomicBool,
 }
 
-/// Task that carries the log over; there is another one only after its end.
+/// Running checkpoint task; the next one starts only after its end.
 struct UnderWay(Arc<Database>);
 
-/// Database of either engine.
+/// Database on either engine.
 #[derive(Debug)]
 pub(super) struct Database {
     pub(super) link: Link,
@@ -50,7 +50,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the database that the URL names, and brings its tables up to date.
+    /// Opens the database at the URL and applies pending migrations.
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
         let place = Self::place(url)?;
         let pools = match place.engine {
@@ -69,7 +69,7 @@ impl Database {
         }
     }
 
-    /// Reads engine and place from a URL; asks nobody.
+    /// Parses the engine and location from a URL without connecting.
     pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         match scheme {
@@ -88,7 +88,7 @@ impl Database {
         }
     }
 
-    /// Returns all rows of a statement that only reads.
+    /// Returns all rows of a reading statement.
     pub(super) async fn rows<T: EngineRow>(
         &self,
         statement: &Statement,
@@ -111,7 +111,7 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Returns the first row of a statement that only reads.
+    /// Returns the first row of a reading statement.
     pub(super) async fn first<T: EngineRow>(
         &self,
         statement: &Statement,
@@ -121,7 +121,7 @@ impl Database {
         Ok(rows.into_iter().next())
     }
 
-    /// Returns the first row of a statement that only reads, which must have one.
+    /// Returns the first row of a reading statement; no row is an error.
     pub(super) async fn one<T: EngineRow>(
         &self,
         statement: &Statement,
@@ -131,7 +131,7 @@ impl Database {
         row.ok_or_else(|| self.error(statement, &sqlx::Error::Decode("no row".into())))
     }
 
-    /// Returns the only column of all rows of a statement that only reads.
+    /// Returns the only column of all rows of a reading statement.
     pub(super) async fn column<T>(
         &self,
         statement: &Statement,
@@ -144,7 +144,7 @@ impl Database {
         Ok(rows.into_iter().map(|(value,)| value).collect())
     }
 
-    /// Returns the only column of the first row of a statement that only reads.
+    /// Returns the only column of the first row of a reading statement.
     pub(super) async fn value<T>(
         &self,
         statement: &Statement,
@@ -157,7 +157,7 @@ impl Database {
         Ok(row.map(|(value,)| value))
     }
 
-    /// Carries out one statement that writes.
+    /// Runs a writing statement.
     pub(super) async fn run(
         &self,
         statement: &Statement,
@@ -166,7 +166,7 @@ impl Database {
         self.execute(statement, values).await.map(drop)
     }
 
-    /// Carries out one statement that writes; returns the number of rows it changed.
+    /// Runs a writing statement; returns the number of changed rows.
     pub(super) async fn execute(
         &self,
         statement: &Statement,
@@ -191,14 +191,14 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Begins a transaction that writes.
+    /// Begins a write transaction.
     ///
-    /// `SQLite` hears of it with its first statement.
+    /// On `SQLite`, `BEGIN` is sent together with the first statement.
     pub(super) async fn begin(&self, what: &'static str) -> Result<Transaction<'_>, StoreError> {
         self.begin_with(what, Mode::Write).await
     }
 
-    /// Begins a transaction that reads twice and sees the same state.
+    /// Begins a read transaction in which all reads see the same state.
     pub(super) async fn begin_reading(
         &self,
         what: &'static str,
@@ -211,7 +211,7 @@ impl Database {
         what: &'static str,
         mode: Mode,
     ) -> Result<Transaction<'_>, StoreError> {
-        // What a pool needs to begin is large, and would be moved with all that waits for it.
+        // Boxed: the pools' futures are large and would be moved with every caller's future.
         let open = in_time(async {
             Ok(match (self.link.pools()?, mode) {
                 (Pools::Sqlite { write, .. }, Mode::Write) => {
@@ -251,7 +251,7 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Carries the log of `SQLite` over to its file, while others write; does nothing on `PostgreSQL`.
+    /// Checkpoints `SQLite`'s log while others write; does nothing on `PostgreSQL`.
     pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
         let result = in_time(async {
             if let Pools::Sqlite { read, write } = self.link.pools()?
@@ -261,12 +261,12 @@ impl Database {
             }
             Ok(())
         });
-        let what = "carry the log over to the file";
+        let what = "checkpoint the write-ahead log";
         let result = result.await;
         result.map_err(|error| StoreError::of_statement(what, &self.place, &error))
     }
 
-    /// Notes that descriptions were written; once there are many, a task carries the log over.
+    /// Counts saved descriptions, and starts a checkpoint task after a certain number.
     pub(super) fn note_written(self: &Arc<Self>, descriptions: usize) {
         if self.place.engine == Engine::Postgres {
             return;
@@ -278,9 +278,9 @@ impl Database {
         }
         log.written.store(0, Ordering::Relaxed);
         let task = UnderWay(Arc::clone(self));
-        // Closing the database waits for it.
+        // Closing the database waits for the task.
         Handle::current().spawn(async move {
-            // The log stays then, and whoever writes carries it over.
+            // After a failure the log is kept; a later writer checkpoints it.
             if let Err(error) = task.0.checkpoint().await {
                 tracing::debug!("{error}");
             }
@@ -306,7 +306,7 @@ impl Drop for UnderWay {
 
 fn bad_scheme(url: &str, scheme: &str) -> StoreError {
     use super::StoreErrorKind::BadUrl;
-    // Of `user:password@host` the part before the colon is a name, not a scheme: nothing is quoted.
+    // In `user:password@host`, the part before the colon is a user name: it must not be quoted.
     if scheme.is_empty() || url.contains('@') && !url.contains("://") {
         return StoreError::new(
             BadUrl,
@@ -317,7 +317,7 @@ fn bad_scheme(url: &str, scheme: &str) -> StoreError {
     StoreError::new(
         BadUrl,
         format!(
-            "no database is known for URLs that begin with {scheme:?}; \
+            "unsupported database URL scheme {scheme:?}; \
              write sqlite://robot-detection.db or postgres://user@host/database"
         ),
     )
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_written_reaches_the_file_while_others_have_it_open() {
+    async fn saved_descriptions_are_checkpointed_while_the_file_is_open() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let store = Store::connect(&format!("sqlite://{}", path.display())).await;
@@ -356,7 +356,7 @@ mod tests {
                 .save("a", 1, &written, 1)
                 .await
                 .unwrap();
-            assert_eq!(length(), before, "it is in the log");
+            assert_eq!(length(), before, "the data is only in the log");
             store.database.note_written(DESCRIPTIONS);
             let is_under_way = || store.database.log.is_under_way.load(Ordering::Relaxed);
             let carried = async {
@@ -365,14 +365,14 @@ mod tests {
                 }
             };
             let carried = tokio::time::timeout(Duration::from_secs(20), carried).await;
-            carried.expect("the log is carried over");
+            carried.expect("the log is checkpointed");
             assert!(length() > before + 1_000_000);
         }
         store.close().await;
     }
 
     #[tokio::test]
-    async fn a_database_in_memory_has_no_log() {
+    async fn checkpoint_of_memory_database_does_nothing() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let writing = store.database.begin("write").await.unwrap();
         store.checkpoint().await.unwrap();

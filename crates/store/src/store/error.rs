@@ -1,4 +1,4 @@
-//! What can go wrong with a database.
+//! Errors of the database.
 
 use std::{
     fmt,
@@ -12,10 +12,10 @@ use sqlx::migrate::MigrateError;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
-/// Error of the database.
+/// Error of a database operation.
 ///
-/// Its text says what failed, on which database, why, and what to do next; it
-/// never holds a password.
+/// The text contains the failed operation, the database, the cause and advice, but never a
+/// password.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct StoreError {
@@ -24,33 +24,33 @@ pub struct StoreError {
     absence: Option<Arc<Absence>>,
 }
 
-/// Cause of a store error that callers choose by.
+/// Kind of a store error, for callers that handle kinds differently.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// The database URL is of no kind that is known.
+    /// The database URL is invalid or its scheme is unsupported.
     BadUrl,
-    /// The file or the server refuses: rights, password, not a database.
+    /// The database cannot be opened: permissions, password, or not a database.
     CannotOpen,
-    /// The tables could not be brought up to date, or are newer than the program.
+    /// The tables could not be migrated, or are newer than the program.
     Migration,
-    /// Somebody else holds the database; the same call may succeed later.
+    /// Another process uses the database; the same call may succeed later.
     Busy,
-    /// The database does not answer; the same call may succeed later.
+    /// The database does not respond; the same call may succeed later.
     Unavailable,
-    /// The row is there already.
+    /// The row already exists.
     Conflict,
-    /// There is no such row.
+    /// The row does not exist.
     NotFound,
-    /// The lease under which it was to be done has ended, and is another's.
+    /// The lease that protected the operation expired and was acquired by another process.
     LeaseLost,
-    /// What is stored cannot be read.
+    /// Stored data cannot be read.
     Corrupt,
     /// Any other cause.
     Other,
 }
 
-/// Database as errors name it: which engine, and where, without a password.
+/// Engine and location of a database, without a password, for use in error texts.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseLocation {
     pub(super) engine: Engine,
@@ -58,12 +58,12 @@ pub(super) struct DatabaseLocation {
     pub(super) trouble: Arc<FailureSignal>,
 }
 
-/// What statements that fail tell who watches the database.
+/// Signals from failed statements to the task that watches the database.
 #[derive(Debug, Default)]
 pub(super) struct FailureSignal {
-    /// Rung when a statement failed for the database's sake, not for its own.
+    /// Notified when a statement failed because of the database, not because of the statement.
     pub(super) bell: Notify,
-    /// Whether the engine said that what it reads is damaged.
+    /// Whether the engine reported damaged data.
     pub(super) is_damage: AtomicBool,
 }
 
@@ -74,27 +74,27 @@ pub(super) enum Engine {
     Postgres,
 }
 
-/// Database that is away: since when, and why.
+/// Outage of the database: its start and its reason.
 ///
-/// Calls of its [`Store`] fail at once, without waiting for it.
+/// During an outage, calls of the [`Store`] fail immediately without trying the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Absence {
-    /// When it was noticed, in milliseconds since 1970.
+    /// Time when the outage was noticed, in milliseconds since the Unix epoch.
     pub since_ms: i64,
-    /// What failed, on which database, why, and what to do next; without a password.
+    /// Failed operation, database, cause and advice; without a password.
     pub reason: String,
-    /// Cause that callers choose by.
+    /// Kind of the error that caused the outage.
     pub kind: StoreErrorKind,
 }
 
-/// Cause of a statement that failed at once.
+/// Cause of a statement that failed immediately because the database is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.reason)]
 pub(super) struct AwayError(pub(super) Arc<Absence>);
 
 impl StoreError {
-    /// Returns the cause that callers choose by.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
@@ -107,17 +107,17 @@ impl StoreError {
         }
     }
 
-    /// Returns since when the database is away, where that was known before the call.
+    /// Returns the outage that was already known before the call, if any.
     pub fn absence(&self) -> Option<&Absence> {
         self.absence.as_deref()
     }
 
-    /// Error of the statement that should `what`.
+    /// Creates the error of a failed statement; `what` completes the sentence "cannot …".
     pub(super) fn of_statement(what: &str, place: &DatabaseLocation, error: &sqlx::Error) -> Self {
         let kind = kind_of(place.engine, error);
-        // Who watches the database has logged the reason, once and not for each statement.
+        // The task that watches the database has logged the reason once for all statements.
         if let Some(absence) = known_absence(error) {
-            let text = format!("cannot {what}: the database is away");
+            let text = format!("cannot {what}: the database is unavailable");
             let absence = Some(Arc::clone(absence));
             return Self {
                 text,
@@ -135,7 +135,7 @@ impl StoreError {
         Self::new(kind, text)
     }
 
-    /// Error of opening the database.
+    /// Creates the error of opening a database.
     pub(super) fn of_open(place: &DatabaseLocation, error: &sqlx::Error, advice: &str) -> Self {
         let kind = match kind_of(place.engine, error) {
             StoreErrorKind::Corrupt | StoreErrorKind::Other => StoreErrorKind::CannotOpen,
@@ -145,7 +145,7 @@ impl StoreError {
         let advice = match kind_of(place.engine, error) {
             kind @ StoreErrorKind::Busy => self::advice(place.engine, kind).unwrap_or(advice),
             StoreErrorKind::Corrupt if place.engine == Engine::Sqlite => {
-                "name an SQLite database, or save what can be read of a damaged one: \
+                "specify an SQLite database, or recover a damaged one with \
                  `robot-detection database repair`"
             }
             _ => advice,
@@ -156,18 +156,18 @@ impl StoreError {
         )
     }
 
-    /// Error of bringing the tables up to date.
+    /// Creates the error of migrating the tables.
     pub(super) fn of_migration(place: &DatabaseLocation, error: &MigrateError) -> Self {
         let why = match error {
             MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => {
                 return Self::of_migration_statement(place, cause);
             }
             MigrateError::VersionMissing(version) => format!(
-                "its tables are newer than this program (migration {version} is unknown); \
+                "its tables are newer than this program (unknown migration {version}); \
                  upgrade the program, or restore a backup from before the upgrade"
             ),
             MigrateError::VersionMismatch(version) => format!(
-                "its migration {version} is not the one of this program; \
+                "its migration {version} differs from this program's; \
                  run a released program, or use another database"
             ),
             other => format!("{other}; restore a backup, or use another database"),
@@ -184,12 +184,12 @@ impl StoreError {
             found.kind = StoreErrorKind::Migration;
             found
                 .text
-                .push_str("; use a database of its own, or a user that may create tables");
+                .push_str("; use a separate database, or a user with permission to create tables");
         }
         found
     }
 
-    /// Returns `true` if the same call may succeed later.
+    /// Returns `true` if the error is temporary: the same call may succeed later.
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
@@ -217,9 +217,9 @@ impl DatabaseLocation {
         }
     }
 
-    /// Has who watches the database look at once, where the error is the database's.
+    /// Wakes the task that watches the database if the database itself has failed.
     fn note(&self, error: &sqlx::Error, kind: StoreErrorKind) {
-        // A row that cannot be decoded is `Corrupt` as well, but the file is whole then.
+        // A row that cannot be decoded is also `Corrupt`, but does not indicate file damage.
         let is_damage =
             kind == StoreErrorKind::Corrupt && matches!(error, sqlx::Error::Database(_));
         if is_damage {
@@ -247,14 +247,14 @@ impl fmt::Display for DatabaseLocation {
 }
 
 impl StoreError {
-    /// Error of an `SQLite` file that is damaged; it is not written to.
+    /// Creates the error for a damaged `SQLite` file, which is not written to.
     pub(super) fn of_damage(place: &DatabaseLocation, why: &str) -> Self {
         Self::new(
             StoreErrorKind::Corrupt,
             format!(
-                "the database {place} is damaged: {why}; it is left as it is: \
-                 `robot-detection database repair` saves what can be read, \
-                 `robot-detection database new` begins anew"
+                "the database {place} is damaged: {why}; the file is left unchanged. \
+                 `robot-detection database repair` recovers readable data, \
+                 `robot-detection database new` starts with an empty database"
             ),
         )
     }
@@ -270,7 +270,7 @@ pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
                 Engine::Postgres => kind_of_postgres_code(&code),
             }
         }
-        // The connections to a file are busy at worst; a server that grants none may be gone.
+        // A file's connections can only be busy; a server without free connections may be down.
         sqlx::Error::PoolTimedOut if engine == Engine::Sqlite => StoreErrorKind::Busy,
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
@@ -295,8 +295,8 @@ pub(super) fn cause_of(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(cause) => cause.message().to_owned(),
         sqlx::Error::Io(cause) => cause.to_string(),
-        sqlx::Error::PoolClosed => "it was closed".to_owned(),
-        sqlx::Error::PoolTimedOut => "no connection was free in time".to_owned(),
+        sqlx::Error::PoolClosed => "the database was closed".to_owned(),
+        sqlx::Error::PoolTimedOut => "timed out waiting for a connection".to_owned(),
         other => other.to_string(),
     }
 }
@@ -304,27 +304,25 @@ pub(super) fn cause_of(error: &sqlx::Error) -> String {
 fn advice(engine: Engine, kind: StoreErrorKind) -> Option<&'static str> {
     match (kind, engine) {
         (StoreErrorKind::Busy, Engine::Sqlite) => {
-            Some("another process is writing to it: try again, or stop that process")
+            Some("another process is writing to the file; try again, or stop that process")
         }
-        (StoreErrorKind::Busy, Engine::Postgres) => {
-            Some("the server is busy with other work: try again")
-        }
+        (StoreErrorKind::Busy, Engine::Postgres) => Some("the server is busy; try again"),
         (StoreErrorKind::Unavailable, Engine::Sqlite) => {
-            Some("check the disk and the rights of the file")
+            Some("check the disk and the file's permissions")
         }
         (StoreErrorKind::Unavailable, Engine::Postgres) => {
-            Some("check that the server runs and can be reached")
+            Some("check that the server is running and reachable")
         }
-        (StoreErrorKind::CannotOpen, _) => Some("check the rights of this user"),
+        (StoreErrorKind::CannotOpen, _) => Some("check this user's permissions"),
         (StoreErrorKind::Corrupt, Engine::Sqlite) => {
-            Some("restore a backup, or save what can be read: `robot-detection database repair`")
+            Some("restore a backup, or recover data with `robot-detection database repair`")
         }
         (StoreErrorKind::Corrupt, Engine::Postgres) => Some("restore a backup"),
         _ => None,
     }
 }
 
-/// Returns the kind of an error with an SQLSTATE.
+/// Returns the error kind of a `PostgreSQL` SQLSTATE code.
 ///
 /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
 fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
@@ -333,12 +331,12 @@ fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
         "55P03" | "57014" => StoreErrorKind::Busy,
         // invalid_catalog_name, insufficient_privilege
         "3D000" | "42501" => StoreErrorKind::CannotOpen,
-        // read_only_sql_transaction: a standby, or a server that fails over
+        // read_only_sql_transaction: a standby server, or a failover in progress
         "25006" => StoreErrorKind::Unavailable,
         "XX001" | "XX002" => StoreErrorKind::Corrupt,
         _ if code.starts_with("28") => StoreErrorKind::CannotOpen,
         _ if code.starts_with("40") => StoreErrorKind::Busy,
-        // connection exceptions, resources, intervention, the system, idle time-outs
+        // connection exceptions, resources, intervention, system errors, idle timeouts
         _ if ["08", "53", "57", "58", "25P"]
             .iter()
             .any(|class| code.starts_with(class)) =>
@@ -349,9 +347,9 @@ fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
     }
 }
 
-/// Returns the kind of an error with an `SQLite` result code.
+/// Returns the error kind of an `SQLite` result code.
 ///
-/// <https://www.sqlite.org/rescode.html>: the lower byte is the primary code.
+/// <https://www.sqlite.org/rescode.html>: the low byte is the primary result code.
 pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
     match code.parse::<u32>().map(|code| code & 0xff) {
         // BUSY, LOCKED
@@ -366,7 +364,7 @@ pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
     }
 }
 
-/// What waits while the database is away, of which its begin and its end are told once.
+/// Logger of database outages of a background task; logs start and end once each.
 #[derive(Debug)]
 pub struct Outage {
     is_on: bool,
@@ -375,7 +373,7 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// Creates one that has not begun, with what is told of it.
+    /// Creates an outage logger from the messages for the start and the end.
     pub const fn new(begins: &'static str, ends: &'static str) -> Self {
         Self {
             is_on: false,
@@ -384,14 +382,14 @@ impl Outage {
         }
     }
 
-    /// Tells of the first failure.
+    /// Logs the start of an outage on the first failure.
     pub fn failed(&mut self, error: &StoreError) {
         if !std::mem::replace(&mut self.is_on, true) {
             warn!(%error, "{}: {error}", self.begins);
         }
     }
 
-    /// Tells of the first success behind a failure.
+    /// Logs the end of an outage on the first success after a failure.
     pub fn succeeded(&mut self) {
         if std::mem::take(&mut self.is_on) {
             info!("{}", self.ends);
@@ -404,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_of_an_error_is_in_its_sqlstate() {
+    fn sqlstate_determines_error_kind() {
         for (code, kind) in [
             ("55P03", StoreErrorKind::Busy),        // lock_not_available
             ("57014", StoreErrorKind::Busy),        // query_canceled
@@ -425,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_an_error_is_in_the_lower_byte_of_its_code() {
+    fn low_byte_of_sqlite_code_determines_error_kind() {
         for (code, kind) in [
             ("5", StoreErrorKind::Busy),
             ("517", StoreErrorKind::Busy), // BUSY_SNAPSHOT

@@ -1,15 +1,15 @@
-//! What `IndexNow` is still to be told, and how that went last.
+//! URLs that are still to be submitted to `IndexNow`, and the result of the last submission.
 
 use super::{StoreError, columns::from_sql};
 
-/// URLs of a site that wait to be told; what comes behind them is left out.
+/// Maximum number of waiting URLs per site; further URLs are dropped.
 const MAX_WAITING: u32 = 100_000;
 
-/// URLs that a publication changed that are read together.
+/// Number of changed URLs of a publication that are read per query.
 const PIECE: u32 = 1_000;
 
 statements! {
-    CHANGED = "look for what a publication changed",
+    CHANGED = "read the URLs changed by a publication",
         "SELECT former.url FROM previous_descriptions AS former \
          LEFT JOIN resource_descriptions AS known ON known.site = former.site \
          AND known.url = former.url AND known.hidden_ms IS NULL \
@@ -19,19 +19,19 @@ statements! {
          WHEN former.was_there = 1 AND former.hidden_ms IS NULL \
          THEN known.url IS NULL OR known.fingerprint <> former.fingerprint \
          ELSE known.url IS NOT NULL END ORDER BY former.url LIMIT $4 + 0";
-    NOTE = "note a URL that is to be told",
+    NOTE = "queue a URL for IndexNow",
         "INSERT INTO index_now_urls (site, url, noted_ms) VALUES ($1, $2, $3) \
          ON CONFLICT (site, url) DO NOTHING";
-    WAITING = "count the URLs that are to be told",
+    WAITING = "count the URLs queued for IndexNow",
         "SELECT COUNT(*) FROM index_now_urls WHERE site = $1";
-    NEXT = "read the URLs that are to be told",
+    NEXT = "read the URLs queued for IndexNow",
         "SELECT url, noted_ms FROM index_now_urls WHERE site = $1 \
          ORDER BY noted_ms, url LIMIT $2 + 0";
-    TOLD = "forget URLs that were told",
+    TOLD = "remove URLs submitted to IndexNow",
         "DELETE FROM index_now_urls WHERE site = $1 AND (noted_ms, url) <= ($2, $3)";
-    STATE = "read how the last telling went",
+    STATE = "read the result of the last IndexNow submission",
         "SELECT told_ms, taken, failure, failures, next_ms FROM index_now WHERE site = $1";
-    SAVE_STATE = "note how the last telling went",
+    SAVE_STATE = "save the result of the last IndexNow submission",
         "INSERT INTO index_now (told_ms, taken, failure, failures, next_ms, site) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (site) DO UPDATE SET \
          told_ms = excluded.told_ms, taken = excluded.taken, failure = excluded.failure, \
@@ -39,36 +39,36 @@ statements! {
 }
 
 columns! {
-    /// How the last telling went.
+    /// Result of the last `IndexNow` submission of a site.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct IndexNowState {
-        /// When it was.
+        /// Time of the submission.
         pub told_ms: i64,
-        /// URLs that were taken.
+        /// Number of accepted URLs.
         pub taken: u64,
-        /// Why the rest was not; nothing: all were.
+        /// Error of the submission; `None` if all URLs were accepted.
         pub failure: Option<String>,
-        /// Times in a row that it failed.
+        /// Number of consecutive failed submissions.
         pub failures: u32,
-        /// Before when nobody is told again.
+        /// Earliest time of the next submission.
         pub next_ms: i64,
     }
 }
 
 handle! {
-    /// Notifications of search engines.
+    /// Access to the `IndexNow` queue and its state.
     IndexNow, index_now
 }
 
 impl IndexNow<'_> {
-    /// Notes the URLs that the publication of a run has added, changed or removed, as far as they
-    /// are wanted; returns how many.
+    /// Queues the accepted (`is_wanted`) URLs that the publication of a run added, changed or
+    /// removed; returns the number of queued URLs.
     ///
-    /// 100,000 wait at most; none is noted beyond that.
+    /// At most 100,000 URLs are queued; further URLs are dropped.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn note(
         self,
         site: &str,
@@ -98,50 +98,50 @@ impl IndexNow<'_> {
         Ok(noted)
     }
 
-    /// Returns how many URLs wait to be told.
+    /// Returns the number of URLs waiting for submission.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn waiting(self, site: &str) -> Result<u64, StoreError> {
         let count = self.db.value(&WAITING, &[site.into()]).await?;
         Ok(count.map_or(0, from_sql))
     }
 
-    /// Returns the URLs that wait longest, each with when it was noted.
+    /// Returns the URLs that have waited longest, each with the time when it was queued.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn urls(self, site: &str, limit: u32) -> Result<Vec<(String, i64)>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
         self.db.rows(&NEXT, &values).await
     }
 
-    /// Forgets the URLs up to one, as [`index_now_urls`](Self::urls) returned them.
+    /// Removes queued URLs up to and including the given one, in the order of [`urls`](Self::urls).
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn forget(self, site: &str, (url, noted_ms): (&str, i64)) -> Result<(), StoreError> {
         let values = [site.into(), noted_ms.into(), url.into()];
         self.db.run(&TOLD, &values).await
     }
 
-    /// Returns how the last telling of a site went; nothing before the first.
+    /// Returns the result of the last submission of a site; `None` before the first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn state(self, site: &str) -> Result<Option<IndexNowState>, StoreError> {
         self.db.first(&STATE, &[site.into()]).await
     }
 
-    /// Saves how a telling went.
+    /// Saves the result of a submission.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn save(self, site: &str, state: &IndexNowState) -> Result<(), StoreError> {
         let values = values![state; told_ms, taken, failure, failures, next_ms; site];
         self.db.run(&SAVE_STATE, &values).await

@@ -1,6 +1,6 @@
-//! Which processes serve from this database, and what each of them leads.
+//! Running instances that use this database, and the leases that they hold.
 //!
-//! All times are those of the database, so that the clocks of instances may be hours off.
+//! All times are from the database's clock, so the clocks of instances may be wrong.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -10,82 +10,82 @@ use super::{
     process_lock,
 };
 
-/// Milliseconds of silence after which an instance is forgotten.
+/// Time without a sign of life after which an instance is removed, in milliseconds.
 const FORGOTTEN_MS: i64 = 120_000;
 
-/// Instances that are listed, at most.
+/// Maximum number of listed instances.
 const MOST: i64 = 1_000;
 
-/// Leases that are looked at, at most.
+/// Maximum number of leases read.
 const MOST_LEASES: i64 = 10_000;
 
 columns! {
-    /// Process that serves from this database.
+    /// Instance: a server process that uses this database.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredInstance {
-        /// Another one for each start of a process.
+        /// ID of the instance, different for each start of a process.
         pub instance: String,
-        /// Name of its machine.
+        /// Name of the instance's host.
         pub host: String,
-        /// Id of the process on that machine.
+        /// Process ID on the host.
         pub process: u32,
         /// Version of the program.
         pub version: String,
-        /// Where its health, metrics and console are; empty where it has no listener for them.
+        /// Address of the listener for health checks, metrics and console; empty without one.
         pub address: String,
-        /// When it started, in milliseconds since 1970.
+        /// Start time of the instance, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// When it was heard of last.
+        /// Time of the last sign of life of the instance.
         pub seen_ms: i64,
-        /// What the database's clock said when this was read.
+        /// Current time of the database's clock when the row was read.
         pub now_ms: i64,
-        /// By how many milliseconds the clock of its machine is ahead of the database's.
+        /// How far the host's clock is ahead of the database's clock, in milliseconds.
         pub ahead_ms: i64,
-        /// It is the process that has read this.
+        /// Whether the instance is the current process.
         pub is_own: bool,
-        /// Names of the leases that it holds, in their order.
+        /// Names of the leases that the instance holds, ordered by name.
         pub leads: Vec<String>,
     }
 }
 
 statements! {
-    FORGET = "forget an instance",
+    FORGET = "remove an instance",
         "DELETE FROM instances WHERE instance = $1";
-    BEAT = "say that an instance is alive",
+    BEAT = "record that an instance is alive",
         "INSERT INTO instances (instance, host, process, version, address, since_ms, seen_ms, \
         ahead_ms) VALUES ($1, $2, $3, $4, $5, {now} - $6, {now}, $7) \
         ON CONFLICT (instance) DO UPDATE SET address = excluded.address, \
         seen_ms = excluded.seen_ms, ahead_ms = excluded.ahead_ms";
-    PRUNE = "forget instances that are gone",
+    PRUNE = "remove stopped instances",
         "DELETE FROM instances WHERE seen_ms <= {now} - $1";
-    // The leads are those of `HELD`.
+    // The query `HELD` fills in `leads`.
     LIST = "list the instances",
         "SELECT instance, host, process, version, address, since_ms, seen_ms, {now} AS now_ms, \
         ahead_ms, CAST(CASE WHEN instance = $3 THEN 1 ELSE 0 END AS BIGINT) AS is_own, \
         '[]' AS leads FROM instances WHERE seen_ms > {now} - $1 ORDER BY since_ms, instance LIMIT $2 + 0";
-    SERVING = "count who serves from the database",
+    SERVING = "count the instances of the database",
         "SELECT COUNT(*) FROM instances WHERE seen_ms > {now} - 40000";
     NOW = "read the time",
         "SELECT {now}";
-    HELD = "list who leads what",
+    HELD = "list the lease holders",
         "SELECT name, holder FROM leases WHERE until_ms > {now} ORDER BY name LIMIT $1 + 0";
 }
 
 handle! {
-    /// The instances that serve from the database.
+    /// Access to the instances that use the database.
     Instances, instances
 }
 
 impl Instances<'_> {
-    /// Records that this process is alive, since how long, and where it can be asked.
+    /// Records that this process is alive, its start time and the address of its listener.
     ///
-    /// `ahead_ms` is by how many milliseconds its clock is ahead of the database's. Others
-    /// that have been silent for two minutes are forgotten.
+    /// `ahead_ms` is how far the host's clock is ahead of the database's clock. Instances without a
+    /// sign of life for two minutes are removed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn beat(
         self,
         version: &str,
@@ -108,32 +108,32 @@ impl Instances<'_> {
         self.db.run(&PRUNE, &[FORGOTTEN_MS.into()]).await
     }
 
-    /// Returns what the database's clock says, in milliseconds since 1970.
+    /// Returns the time of the database's clock, in milliseconds since the Unix epoch.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn now_ms(self) -> Result<i64, StoreError> {
         let now_ms = self.db.value(&NOW, &[]).await?;
         Ok(now_ms.unwrap_or(0))
     }
 
-    /// Forgets this process, which ends.
+    /// Removes this process from the instances before it exits.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn forget(self) -> Result<(), StoreError> {
         let instance = process_lock::instance();
         let values = [(&instance).into()];
         self.db.run(&FORGET, &values).await
     }
 
-    /// Returns the instances that were heard of in the last two minutes, the oldest first.
+    /// Returns the instances that were alive in the last two minutes, oldest first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn list(self) -> Result<Vec<StoredInstance>, StoreError> {
         let own = process_lock::instance();
         let values = [FORGOTTEN_MS.into(), MOST.into(), (&own).into()];

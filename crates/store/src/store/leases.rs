@@ -1,8 +1,8 @@
-//! Leases: one instance of a fleet works, the others need not.
+//! Leases: exclusive rights that let one of several instances do a job.
 //!
-//! A row says who has a lease and until when, by the database's time. What changes for
-//! the holder alone looks at that row in its own transaction. Beside it the holder keeps
-//! a [`ProcessLock`] that ends with its process, so that nobody waits for one that was killed.
+//! A row contains the holder and the expiry of a lease, by the database's clock. Changes reserved
+//! for the holder check that row in their own transaction. The holder also keeps a [`ProcessLock`]
+//! that ends with the process, so that a killed process blocks no other.
 
 use std::{
     fmt, fs,
@@ -20,17 +20,17 @@ use super::{
     transaction::Transaction,
 };
 
-/// Longest life of a lease: a hundred years, with which no sum overflows.
+/// Maximum duration of a lease: a hundred years, which no sum overflows.
 const LONGEST_LIFE_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1_000;
 
-/// Attempts to take a lease that others give back, or lose, at the same time.
+/// Attempts to acquire a lease that other processes acquire and release at the same time.
 const ATTEMPTS: usize = 5;
 
-/// Exclusive right to some work, until it is released or expires.
+/// Exclusive right to do some work until the lease is released or expires.
 ///
-/// It ends with its process too, and when it is dropped: on a file, by a lock beside the
-/// database, on `PostgreSQL` with a session of its own. Of a database in memory only a
-/// release or the time ends it.
+/// A lease also ends when its process exits or the value is dropped: for a file by a lock next to
+/// the database, for `PostgreSQL` by a separate session. For a database in memory only release or
+/// expiry ends a lease.
 #[derive(Debug)]
 pub struct Lease {
     database: Arc<Database>,
@@ -40,20 +40,20 @@ pub struct Lease {
     process_lock: Mutex<ProcessLock>,
 }
 
-/// Error of a lease that could not be taken.
+/// Error returned when a lease cannot be acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaseError {
-    /// Somebody has it.
-    #[error("it is under way already, {0}")]
+    /// Another process or task holds the lease.
+    #[error("already running {0}")]
     Held(LeaseHolder),
-    /// The database failed.
+    /// The database query failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 columns! {
-    /// Process that holds a lease, and how long it keeps it unless renewed.
+    /// Process that holds a lease, and when the lease expires unless renewed.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct LeaseHolder {
         holder: String,
@@ -62,18 +62,18 @@ columns! {
 }
 
 statements! {
-    LEASE_HOLDER = "read who has a lease",
+    LEASE_HOLDER = "read the holder of a lease",
         "SELECT holder, until_ms FROM leases WHERE name = $1";
-    RELEASE_LEASE = "give a lease back",
+    RELEASE_LEASE = "release a lease",
         "DELETE FROM leases WHERE name = $1 AND holder = $2";
-    // One statement: of those who find a lease that has expired, the row lets one have it.
-    ACQUIRE_LEASE = "take a lease",
+    // A single statement: if several processes find an expired lease, only one acquires it.
+    ACQUIRE_LEASE = "acquire a lease",
         "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms \
         WHERE leases.until_ms <= {now}";
     RENEW_LEASE = "renew a lease",
         "UPDATE leases SET until_ms = {now} + $3 WHERE name = $1 AND holder = $2";
-    LIVE_LEASE_HOLDER = "read who has a lease now",
+    LIVE_LEASE_HOLDER = "read the current holder of a lease",
         "SELECT holder, until_ms FROM leases WHERE name = $1 AND until_ms > {now}";
     MARK_ALIVE = "show that a holder is alive",
         "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
@@ -81,21 +81,21 @@ statements! {
 }
 
 handle! {
-    /// Leases for jobs that one instance runs for all.
+    /// Access to the leases for jobs that only one instance runs.
     Leases, leases
 }
 
 impl Leases<'_> {
-    /// Acquires a lease that is free, has expired, or whose holder's process has ended.
+    /// Acquires a lease that is free or expired, or the process of which has ended.
     ///
-    /// It is the caller's for `life`, by the database's clock. Of any number of instances
-    /// that try at once one gets it; two tasks of one process exclude each other too.
+    /// The caller holds the lease for `life`, by the database's clock. If several instances try at
+    /// the same time, only one succeeds; tasks of the same process exclude each other too.
     ///
     /// # Errors
     ///
-    /// `Held` while somebody else has it; else as the database fails.
+    /// Returns `Held` while another holder has the lease, and `Store` if the database query fails.
     pub async fn acquire(self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
-        // Who only looks whether he is needed opens no session for that.
+        // Checked first, so that unsuccessful attempts open no database session.
         if let Some(other) = self.live_lease_holder(name).await?
             && !self.has_ended(&other).await?
         {
@@ -109,11 +109,11 @@ impl Leases<'_> {
             life_ms: i64::try_from(life.as_millis())
                 .unwrap_or(i64::MAX)
                 .min(LONGEST_LIFE_MS),
-            // Before the row, which nobody may see without it.
+            // Acquired before the row: other processes must not see the row without the lock.
             process_lock: Mutex::new(ProcessLock::acquire(self.db, key).await?),
         };
         for _ in 0..ATTEMPTS {
-            // Also where its time is over: what it has left is cleared away.
+            // Checked for expired leases too, to clean up after their holders.
             let other = self.holder(name).await?;
             let alive = match other {
                 Some(other) if self.has_ended(&other).await? => {
@@ -132,52 +132,52 @@ impl Leases<'_> {
         Err(LeaseError::Store(StoreError::new(
             StoreErrorKind::Busy,
             format!(
-                "cannot take the lease {name:?}: others take and return it all the time; try again"
+                "cannot acquire the lease {name:?}: other processes keep acquiring it; try again"
             ),
         )))
     }
 
-    /// Returns who has a lease, or had it last and did not give it back.
+    /// Returns the current holder of a lease, or the last holder if it did not release the lease.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
         self.db.first(&LEASE_HOLDER, &[name.into()]).await
     }
 
-    /// Returns who has a lease whose time is not over.
+    /// Returns the holder of an unexpired lease.
     async fn live_lease_holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
         self.db.first(&LIVE_LEASE_HOLDER, &[name.into()]).await
     }
 
-    /// Removes the row of a lease; does nothing if somebody else has it now.
+    /// Removes the row of a lease; does nothing if another process holds the lease now.
     pub(super) async fn free_lease(self, name: &str, holder: &str) -> Result<(), StoreError> {
         let values = [name.into(), holder.into()];
         self.db.run(&RELEASE_LEASE, &values).await
     }
 
-    /// Returns `true` if the process that had a lease is known to have ended.
+    /// Returns `true` if the process of a lease holder is known to have ended.
     async fn has_ended(self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
             Some((key, ..)) => process_lock::is_gone(self.db, key).await,
-            // Of holders that were named otherwise nothing is known.
+            // Nothing is known about holders with another name format.
             None => Ok(false),
         }
     }
 }
 
 impl Lease {
-    /// Returns the database that the lease is in.
+    /// Returns the database that contains the lease.
     pub(super) fn database(&self) -> &Arc<Database> {
         &self.database
     }
 
-    /// Extends the lease; returns `false` if it had ended and somebody else took it.
+    /// Extends the lease; returns `false` if it expired and another process acquired it.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn renew(&self) -> Result<bool, StoreError> {
         let database = &self.database;
         self.process_lock.lock().await.reconnect(database).await?;
@@ -186,7 +186,7 @@ impl Lease {
         Ok(database.execute(renew, &values).await? > 0)
     }
 
-    /// Releases the lease; if that fails, it ends with its process or its time.
+    /// Releases the lease; if that fails, the lease ends with its process or its expiry.
     pub async fn release(self) {
         let leases = Leases { db: &self.database };
         if let Err(error) = leases.free_lease(&self.name, &self.holder).await {
@@ -195,18 +195,18 @@ impl Lease {
         self.process_lock.into_inner().release().await;
     }
 
-    /// Fails a transaction unless the lease is still held; nobody takes it until it ends.
+    /// Fails the transaction unless the lease is still held; blocks other holders until it ends.
     ///
-    /// A process that was frozen after it looked would not know better.
+    /// Checking beforehand is not enough: the process could freeze between check and change.
     pub(super) async fn guard(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
-        // An update rather than a select: it locks the row until the transaction ends.
+        // An update instead of a select, because it locks the row until the transaction ends.
         let renew = &RENEW_LEASE;
         let values = values![self; name, holder, life_ms];
         match transaction.execute(renew, &values).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::LeaseLost,
                 format!(
-                    "the lease {:?} had ended, and another process has taken it",
+                    "the lease {:?} expired and was acquired by another process",
                     self.name
                 ),
             )),
@@ -223,23 +223,23 @@ impl Lease {
 }
 
 impl LeaseHolder {
-    /// Returns the name of the process that a row of leases names.
+    /// Returns the instance ID of the process named in a lease row.
     pub(super) fn instance_of(holder: &str) -> Option<String> {
         let (key, _) = holder.split_once(' ')?;
         let key = u64::from_str_radix(key, 16).ok()?;
         Some(process_lock::instance_of(key))
     }
 
-    /// Returns key, process and host.
+    /// Returns the key, process ID and host name.
     fn parts(&self) -> Option<(u64, u32, &str)> {
-        // Three parts: the name of a host is the rest, and "an unnamed host" has spaces.
+        // Three parts: the host name is the rest, since "an unnamed host" contains spaces.
         let mut parts = self.holder.splitn(3, ' ');
         let key = u64::from_str_radix(parts.next()?, 16).ok()?;
         Some((key, parts.next()?.parse().ok()?, parts.next()?))
     }
 }
 
-/// Completes a sentence such as "a refresh is running already".
+/// Continues a sentence such as "a refresh is already running".
 impl fmt::Display for LeaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parts() {
@@ -248,22 +248,22 @@ impl fmt::Display for LeaseHolder {
         }
         let until = u64::try_from(self.until_ms).ok().and_then(|until_ms| {
             let until = UNIX_EPOCH.checked_add(Duration::from_millis(until_ms))?;
-            // Beyond the year 9999 no date is written.
+            // Dates after the year 9999 cannot be formatted.
             (until_ms < 253_402_300_800_000).then(|| httpdate::fmt_http_date(until))
         });
         match until {
-            Some(until) => write!(f, ", which has it until {until} at the latest"),
+            Some(until) => write!(f, ", with a lease until {until}"),
             None => Ok(()),
         }
     }
 }
 
-/// Returns how a holder is named: key, process, host.
+/// Formats the name of a lease holder: key, process ID and host name.
 fn holder_text(key: u64) -> String {
     format!("{key:016x} {} {}", std::process::id(), host())
 }
 
-/// Returns the name of this machine, as Linux tells it.
+/// Returns the host name as reported by Linux.
 pub(super) fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: String = name
@@ -289,10 +289,10 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_is_told_by_its_process_and_host() {
+    fn holder_is_displayed_as_process_and_host() {
         assert_eq!(
             told("00000000000000ff 4711 web 1", 1_795_446_000_000),
-            "in process 4711 on web 1, which has it until Mon, 23 Nov 2026 15:00:00 GMT at the latest"
+            "in process 4711 on web 1, with a lease until Mon, 23 Nov 2026 15:00:00 GMT"
         );
         let ours = holder_text(7);
         let ours = told(&ours, 0);
@@ -300,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_of_which_nothing_is_known_is_told_too() {
-        for holder in ["", "17", "x 17 y", "ff x y", "somebody else here"] {
+    fn unknown_holder_is_displayed_as_another_process() {
+        for holder in ["", "17", "x 17 y", "ff x y", "another holder here"] {
             assert!(
-                told(holder, 1).starts_with("in another process, which"),
+                told(holder, 1).starts_with("in another process, with"),
                 "{holder}"
             );
         }

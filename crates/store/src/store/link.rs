@@ -1,7 +1,7 @@
-//! Connections to the database, and whether it is reachable.
+//! Connections to the database, and detection of outages.
 //!
-//! While it is known to be away, statements fail at once: only
-//! [`Link::check`] asks it. Nothing of this happens to a database that nobody looks at.
+//! During a known outage, statements fail immediately and only [`Link::check`] contacts the
+//! database. Outages are only detected if [`Link::check`] is called.
 
 use std::{
     fmt, io,
@@ -29,33 +29,33 @@ use super::{
     sqlite_file::{self, FileId, OpenedFile},
 };
 
-/// Longest that a database may take to say that it is there.
+/// Time limit for a response to the availability check.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Looks for an idle connection where the server grants no other one, and the pause between them.
+/// Number of, and pause between, attempts to find an idle connection on a fully used server.
 const BUSY_LOOKS: u32 = 20;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Longest that those who use a file that is gone may take to end.
+/// Time limit for running statements when a removed file is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time in which a file that is exchanged for another is back at its path.
+/// Time within which a file that is being replaced reappears at its path.
 const EXCHANGE: Duration = Duration::from_secs(1);
 
-/// Connections, and whether they lead anywhere.
+/// Connections to a database and their availability.
 pub(super) struct Link {
     url: String,
-    /// Most connections to a `PostgreSQL` server.
+    /// Maximum number of connections to a `PostgreSQL` server.
     max_connections: u32,
     pools: ArcSwapOption<Pools>,
     absence: watch::Sender<Option<Arc<Absence>>>,
-    /// File that the connections were opened to, now or last.
+    /// Identity of the file that the connections were last opened to.
     file: Mutex<OpenedFile>,
-    /// Held during a check.
+    /// Locked during a check.
     asking: AsyncMutex<()>,
-    /// Subscription to the notices of other instances, which all of this one share.
+    /// Subscription to notifications from other instances, shared by the whole process.
     pub(super) notices: AsyncMutex<Option<Notices>>,
-    /// Session with the locks of all leases of this process, while there are any.
+    /// Session that holds the locks of all leases of this process, while there are any.
     pub(super) locks: AsyncMutex<Weak<LockSession>>,
     is_closed: AtomicBool,
 }
@@ -65,12 +65,12 @@ statements! {
         "SELECT version FROM registry_version WHERE id = 1";
 }
 
-/// Change that a check of the database has found.
+/// Change of availability detected by a check.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PresenceChange {
-    /// The database is away, or is away for another reason.
+    /// The database became unavailable, or is unavailable for a new reason.
     Away(Arc<Absence>),
-    /// The database is there, and its tables are up to date.
+    /// The database is available again, and its tables are migrated.
     Back(Arc<Absence>),
 }
 
@@ -82,18 +82,18 @@ pub(super) enum Channel {
     LiveRules,
 }
 
-/// Every channel, in the order of their declaration.
+/// All channels, in declaration order.
 pub(super) const CHANNELS: [Channel; 3] =
     [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
 
-/// Notices of `PostgreSQL` on all channels: how many have come on each.
+/// Number of `PostgreSQL` notifications received on each channel.
 pub(super) type Notices = watch::Receiver<[u64; CHANNELS.len()]>;
 
-/// Session with the advisory locks of all leases of this process.
+/// Session that holds the advisory locks of all leases of this process.
 pub(super) type LockSession = AsyncMutex<PgConnection>;
 
 impl Channel {
-    /// Returns the name by which `PostgreSQL` knows it.
+    /// Returns the `PostgreSQL` name of the channel.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Registry => "robot_detection_registry",
@@ -110,7 +110,7 @@ impl Link {
         link
     }
 
-    /// Creates a link to a database that is not there yet.
+    /// Creates a link to a database that is not available yet.
     pub(super) fn absent(url: &str, max_connections: u32, absence: Option<Absence>) -> Self {
         Self {
             url: url.to_owned(),
@@ -125,7 +125,7 @@ impl Link {
         }
     }
 
-    /// Returns the connections, or the reason why there are none.
+    /// Returns the connections, or the reason why the database is unavailable.
     pub(super) fn pools(&self) -> Result<Pools, sqlx::Error> {
         if let Some(absence) = self.absence() {
             return Err(sqlx::Error::Io(io::Error::other(AwayError(absence))));
@@ -143,7 +143,7 @@ impl Link {
         self.absence.subscribe()
     }
 
-    /// Checks whether the database is reachable; returns what changed.
+    /// Checks whether the database is reachable; returns the change, if any.
     pub(super) async fn check(
         &self,
         place: &DatabaseLocation,
@@ -160,14 +160,14 @@ impl Link {
             (Engine::Sqlite, None) => self.check_file(place, now_ms).await,
             (Engine::Sqlite, Some(_)) => self.return_to_file(place).await?,
         };
-        // Who closed it meanwhile made it fail: that is no absence.
+        // Closing the database during the check makes it fail, which is not an outage.
         if self.is_closed() {
             return None;
         }
         match (before, seen) {
             (None, Ok(())) => None,
             (None, Err(error)) if self.is_busy(&error) => None,
-            // The same reason again is no change: it was reported once.
+            // The same reason again is not a change; it has already been reported.
             (Some(before), Err(error)) if before.reason == error.to_string() => None,
             (before, Err(error)) => {
                 let since_ms = before.map_or(now_ms, |before| before.since_ms);
@@ -182,9 +182,9 @@ impl Link {
         }
     }
 
-    /// Closes all connections, after those who use one have finished.
+    /// Closes all connections after running statements have finished.
     pub(super) async fn close(&self) {
-        // Set first, so that a check that is under way does not open the database again.
+        // Set first, so that a running check does not reopen the database.
         self.is_closed.store(true, Ordering::Relaxed);
         if let Some(pools) = self.pools.load_full() {
             pools.close().await;
@@ -207,17 +207,17 @@ impl Link {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// File of the database; none for a server, and for a database in memory.
+    /// Path of the database file; `None` for a server and for a database in memory.
     fn path(&self) -> Option<PathBuf> {
         sqlite_file::path(&self.url)
     }
 
-    /// Returns `true` if the database is there, and others work on it.
+    /// Returns `true` if the database is available but in use by others.
     fn is_busy(&self, error: &StoreError) -> bool {
         error.kind() == StoreErrorKind::Busy && self.pools.load().is_some()
     }
 
-    /// Asks on an idle connection, or on another one: all of the pool's may be at work.
+    /// Queries the server on an idle connection or, if all of the pool's are in use, on a new one.
     async fn ask(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
         let Some(Pools::Postgres(pool)) = self.pools.load().as_deref().cloned() else {
             return Ok(());
@@ -225,7 +225,7 @@ impl Link {
         if ask_idle(&pool).await {
             return Ok(());
         }
-        // A firewall or a restart of the server may have taken the connection alone.
+        // A firewall or a server restart may have broken only this connection.
         let asked = async {
             let mut connection = postgres::connect(&self.url, place).await?;
             let answer = timeout(ANSWER_TIMEOUT, version(&mut connection)).await;
@@ -237,7 +237,7 @@ impl Link {
         let Err(error) = asked.await else {
             return Ok(());
         };
-        // The server may grant no more connections than the pool has, all of which were at work.
+        // The server may not grant more connections than the busy ones of the pool.
         for _ in 0..BUSY_LOOKS {
             if pool.size() > 0 && ask_idle(&pool).await {
                 return Ok(());
@@ -247,9 +247,9 @@ impl Link {
         Err(error)
     }
 
-    /// Uses the server again: a backup of an older program may have been restored.
+    /// Reconnects to the server and migrates the tables: an old backup may have been restored.
     async fn return_to_server(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
-        // Its pool makes new connections by itself; only the tables have to be looked at.
+        // The pool reconnects by itself; only the tables have to be checked.
         if self.pools.load().is_some() {
             postgres::migrate(&self.url, place).await?;
         } else {
@@ -267,12 +267,12 @@ impl Link {
         let opened = *self.opened();
         let mut found = FileId::of(&path);
         if found.is_none() {
-            // A file that is exchanged for another is missing for a moment.
+            // While a file is being replaced, it is missing for a moment.
             tokio::time::sleep(EXCHANGE).await;
             found = FileId::of(&path);
         }
         if found.is_none() {
-            // What would be written now would be lost with the file.
+            // Anything written now would be lost with the file.
             let absence = Absence::new(now_ms, &sqlite_file::gone(place, Err("not yet")));
             self.absence.send_replace(Some(Arc::new(absence)));
             let saved = sqlite_file::save_open_file(&read, &path, now_ms).await;
@@ -281,7 +281,7 @@ impl Link {
             return Err(sqlite_file::gone(place, saved));
         }
         if found != opened.file {
-            // The next look opens it: until then nobody takes its rows for those of before.
+            // The next check opens the new file; until then its rows must not be used.
             return Err(sqlite_file::exchanged(place));
         }
         if place.trouble.is_damage.swap(false, Ordering::Relaxed)
@@ -293,18 +293,17 @@ impl Link {
         let asked = sqlx::query(&*REGISTRY_VERSION.sql).fetch_one(&read);
         match timeout(ANSWER_TIMEOUT, asked).await {
             Ok(Err(error)) => Err(of_look(place, &error)),
-            // A disk that is slow is no disk that is gone.
+            // A slow disk is not an outage.
             Ok(Ok(_)) | Err(_) => Ok(()),
         }
     }
 
-    /// Opens a file that is there again; nothing where there is none.
+    /// Opens a file that exists again; returns `None` if the file is still missing.
     async fn return_to_file(&self, place: &DatabaseLocation) -> Option<Result<(), StoreError>> {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;
         let opened = *self.opened();
-        // After the pools are closed: SQLite writes to the log until its last connection is
-        // gone.
+        // After closing the pools: SQLite writes to the log until its last connection is closed.
         sqlite_file::set_stale_log_aside(&path, opened);
         let opened = sqlite::open(&self.url, place, Opening::Return).await;
         Some(opened.map(|pools| {
@@ -313,7 +312,7 @@ impl Link {
         }))
     }
 
-    /// Drops the pools; connections in use may finish.
+    /// Drops the pools; connections in use may finish first.
     async fn let_go(&self) {
         if let Some(pools) = self.pools.swap(None) {
             drop(timeout(CLOSE_TIMEOUT, pools.close()).await);
@@ -323,21 +322,21 @@ impl Link {
 
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the URL: it may hold a password.
+        // The URL is left out, as it may contain a password.
         f.debug_struct("Link")
             .field("absence", &self.absence())
             .finish_non_exhaustive()
     }
 }
 
-/// Returns `true` if the database answers on an idle connection; closes it if others are idle too.
+/// Queries the database on an idle connection, and closes the connection if others are idle.
 async fn ask_idle(pool: &PgPool) -> bool {
     let Some(mut connection) = pool.try_acquire() else {
         return false;
     };
     let answer = timeout(ANSWER_TIMEOUT, version(&mut connection)).await;
     let is_there = matches!(answer, Ok(Ok(_)));
-    // Statements alternate between all idle connections: none would ever reach an idle timeout.
+    // The pool rotates through its idle connections, so that none would reach the idle timeout.
     if !is_there || pool.num_idle() > 0 {
         connection.close_on_drop();
     }

@@ -1,4 +1,4 @@
-//! Rules that are made while servers run, and the pause of all enforcement.
+//! Live rules, which are added at run time, and the pause of all enforcement.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,62 +6,62 @@ use super::{
     AuditEntry, StoreError, audit, changes::notify, link::Channel, transaction::Transaction,
 };
 
-/// Time for which a rule that was removed, or has ended, is kept.
+/// Time for which removed and expired rules are kept.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
-/// Who changes a live rule, when, and what the log of changes says of it.
+/// Author, time and details of a live rule change, for the audit log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LiveRuleChange<'c> {
-    /// Who: `admin`, `token NAME` or `command line`.
+    /// Author: `admin`, `token NAME` or `command line`.
     pub actor: &'c str,
-    /// What else is known of it, for people to read.
+    /// Further details of the change, for display.
     pub detail: &'c str,
-    /// Time, in milliseconds since 1970.
+    /// Time of the change, in milliseconds since the Unix epoch.
     pub now_ms: i64,
 }
 
-/// Rules that are read at most; more were never let in.
+/// Maximum number of rules read; more can never be added.
 const MAX_READ: i64 = 10_000;
 
-/// Live rules in force, and whether enforcement is paused.
+/// Active live rules, and the current pause of enforcement.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredLiveRules {
-    /// Grows with each change.
+    /// Version of the live rules, which increases with each change.
     pub version: i64,
-    /// Rules that have neither ended nor been removed, the oldest first.
+    /// Rules that have neither expired nor been removed, oldest first.
     pub rules: Vec<StoredLiveRule>,
-    /// The pause under way.
+    /// Current pause, if any.
     pub pause: Option<StoredPause>,
 }
 
 columns! {
-    /// Rule that was made while servers ran.
+    /// Live rule, which was added at run time.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredLiveRule {
-        /// Its number, which no other rule ever gets.
+        /// ID of the rule, which is never reused.
         pub id: i64,
-        /// What it does, and to whom: JSON.
+        /// Definition of the rule, as JSON.
         pub definition: String,
-        /// Name that no other rule in force has.
+        /// Name of the rule, unique among the active rules.
         pub name: Option<String>,
-        /// When it was made, in milliseconds since 1970.
+        /// Creation time, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Creator.
+        /// Author of the rule.
         pub created_by: String,
-        /// When it ends; `None`: it lasts.
+        /// Expiry of the rule; `None` if the rule does not expire.
         pub ends_ms: Option<i64>,
     }
 }
 
-/// Time in which nothing is enforced.
+/// Period in which nothing is enforced.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StoredPause {
-    /// When it ends, in milliseconds since 1970.
+    /// End of the pause, in milliseconds since the Unix epoch.
     pub ends_ms: i64,
-    /// When it began.
+    /// Start of the pause.
     pub begun_ms: i64,
-    /// Who began it.
+    /// Author of the pause.
     pub begun_by: String,
 }
 
@@ -78,8 +78,8 @@ columns! {
 statements! {
     STATE = "read the state of the live rules",
         "SELECT version, pause_ends_ms, paused_ms, paused_by FROM live_rules_state WHERE id = 1";
-    // First in each transaction: the row makes those wait who change something at the same time.
-    BUMP = "tell of a change of the live rules",
+    // Runs first in each transaction: the row lock serialises concurrent changes.
+    BUMP = "change the live rules",
         "UPDATE live_rules_state SET version = version + 1 WHERE id = 1";
     RULES = "read the live rules",
         "SELECT rule_id AS id, definition, name, created_ms, created_by, ends_ms FROM live_rules \
@@ -87,7 +87,7 @@ statements! {
     NAMED = "read a live rule by its name",
         "SELECT rule_id AS id, definition, name, created_ms, created_by, ends_ms FROM live_rules \
          WHERE name = $1 AND removed_ms IS NULL AND (ends_ms IS NULL OR ends_ms > $2)";
-    REMOVED = "read the live rules that can be brought back",
+    REMOVED = "read the live rules that can be restored",
         "SELECT rule_id FROM live_rules WHERE removed_ms IS NOT NULL \
          AND (ends_ms IS NULL OR ends_ms > $1) ORDER BY rule_id";
     COUNT = "count the live rules",
@@ -99,12 +99,12 @@ statements! {
     REMOVE = "remove a live rule",
         "UPDATE live_rules SET removed_ms = $2 WHERE rule_id = $1 AND removed_ms IS NULL \
          AND (ends_ms IS NULL OR ends_ms > $2) RETURNING definition";
-    RESTORE = "bring a live rule back",
+    RESTORE = "restore a live rule",
         "UPDATE live_rules SET removed_ms = NULL WHERE rule_id = $1 AND removed_ms IS NOT NULL \
          AND (ends_ms IS NULL OR ends_ms > $2) AND NOT EXISTS (SELECT 1 FROM live_rules other \
          WHERE other.name = live_rules.name AND other.removed_ms IS NULL \
          AND (other.ends_ms IS NULL OR other.ends_ms > $2)) RETURNING definition";
-    PRUNE = "forget live rules that have ended",
+    PRUNE = "remove expired live rules",
         "DELETE FROM live_rules WHERE ends_ms < $1 OR removed_ms < $1";
     PAUSE = "pause all enforcement",
         "UPDATE live_rules_state SET pause_ends_ms = $1, paused_ms = $2, paused_by = $3 \
@@ -114,44 +114,44 @@ statements! {
 }
 
 handle! {
-    /// Rules that are made while servers run.
+    /// Access to the live rules and the pause.
     LiveRules, live_rules
 }
 
 /// Live rule to add.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLiveRule<'r> {
-    /// What it does, and to whom: JSON.
+    /// Definition of the rule, as JSON.
     pub definition: &'r str,
-    /// Name; no other rule in force has it.
+    /// Name; must be unique among the active rules unless `replaces` is set.
     pub name: Option<&'r str>,
-    /// Expiry; `None` for a rule that does not expire.
+    /// Expiry of the rule; `None` if the rule does not expire.
     pub ends_ms: Option<i64>,
-    /// Replace the rule in force that has its name.
+    /// Whether to replace the active rule with the same name.
     pub replaces: bool,
 }
 
-/// Result of adding a live rule, with the ID of the rule in force.
+/// Result of adding a live rule, with the ID of the active rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AddedLiveRule {
-    /// It is new.
+    /// The rule was added.
     Added(i64),
-    /// It replaced the rule of its name.
+    /// The rule replaced the one with the same name.
     Replaced(i64),
-    /// The rule of its name is the same.
+    /// An identical rule with the same name exists.
     Unchanged(i64),
-    /// Another rule has its name.
+    /// Another rule has the same name.
     Taken(i64),
-    /// There are as many rules as there may be.
+    /// The maximum number of rules is reached.
     Full,
 }
 
 impl<'s> LiveRules<'s> {
-    /// Adds a live rule; one of the same name is replaced or refused.
+    /// Adds a live rule; a rule with the same name is replaced or makes the call fail.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn add(
         self,
         rule: NewLiveRule<'_>,
@@ -193,13 +193,13 @@ impl<'s> LiveRules<'s> {
         })
     }
 
-    /// Removes a live rule; returns its definition, or `None` where it is not in force.
+    /// Removes a live rule; returns its definition, or `None` if the rule is not active.
     ///
-    /// `detail_of` makes the detail of the change from the definition.
+    /// `detail_of` creates the audit log detail from the definition.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn remove(
         self,
         id: i64,
@@ -218,14 +218,14 @@ impl<'s> LiveRules<'s> {
         Ok(Some(definition))
     }
 
-    /// Brings a live rule back that was removed; returns its definition.
+    /// Restores a removed live rule; returns its definition.
     ///
-    /// `None`: it was not removed, has ended since, or there are `max` rules already.
-    /// `detail_of` makes the detail of the change from the definition.
+    /// Returns `None` if the rule was not removed, has expired, or if there are already `max`
+    /// rules. `detail_of` creates the audit log detail from the definition.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn restore(
         self,
         id: i64,
@@ -248,11 +248,11 @@ impl<'s> LiveRules<'s> {
         Ok(Some(definition))
     }
 
-    /// Pauses all enforcement until a time, in place of a pause that is under way.
+    /// Pauses all enforcement until a time, replacing a current pause.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn pause(self, ends_ms: i64, change: LiveRuleChange<'_>) -> Result<(), StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [ends_ms.into(), change.now_ms.into(), change.actor.into()];
@@ -260,11 +260,11 @@ impl<'s> LiveRules<'s> {
         finish(transaction, "paused", ENFORCEMENT, change).await
     }
 
-    /// Ends the pause; returns `false` where there was none.
+    /// Ends the pause; returns `false` if enforcement was not paused.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn resume(self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [change.now_ms.into()];
@@ -275,7 +275,7 @@ impl<'s> LiveRules<'s> {
         Ok(true)
     }
 
-    /// Begins a change, which nobody sees before it is finished.
+    /// Begins a change, which becomes visible when it is finished.
     async fn change_live_rules(self, now_ms: i64) -> Result<Transaction<'s>, StoreError> {
         let mut transaction = self.db.begin(BUMP.what).await?;
         transaction.execute(&BUMP, &[]).await?;
@@ -286,10 +286,10 @@ impl<'s> LiveRules<'s> {
     }
 }
 
-/// What a pause is of, as the log of changes says it.
+/// Subject of pauses in the audit log.
 const ENFORCEMENT: &str = "enforcement";
 
-/// Returns what the log of changes calls a rule.
+/// Returns the name of a rule in the audit log.
 fn subject(id: i64) -> String {
     format!("live rule {id}")
 }
@@ -299,7 +299,7 @@ async fn count(transaction: &mut Transaction<'_>, now_ms: i64) -> Result<usize, 
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// Records the change, and tells the other instances as soon as it is there.
+/// Records the change and notifies the other instances when it is committed.
 async fn finish(
     mut transaction: Transaction<'_>,
     event: &str,
@@ -319,13 +319,13 @@ async fn finish(
 }
 
 impl LiveRules<'_> {
-    /// Returns the live rules in force at a time, and the pause if there is one.
+    /// Returns the live rules that are active at `now_ms`, and the current pause, if any.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn list(self, now_ms: i64) -> Result<StoredLiveRules, StoreError> {
-        // The version first: what changes in between is then seen as a change.
+        // Version first: a concurrent change is then detected as a change later.
         let state = self.live_rules_state().await?;
         let values = [now_ms.into(), MAX_READ.into()];
         let rows = self.db.rows(&RULES, &values).await?;
@@ -341,11 +341,11 @@ impl LiveRules<'_> {
         })
     }
 
-    /// Returns the numbers of rules that were removed and can be brought back.
+    /// Returns the IDs of removed rules that can be restored.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn removed(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
         let values = [now_ms.into()];
         Ok(BTreeSet::from_iter(
@@ -353,13 +353,13 @@ impl LiveRules<'_> {
         ))
     }
 
-    /// Waits until the version of the live rules is not `seen`, and returns it.
+    /// Waits until the version of the live rules differs from `seen`, and returns the new version.
     ///
-    /// It is notified as [`Store::registry_changed`](crate::store::Store::registry_changed) is.
+    /// Notified like [`Store::registry_changed`](crate::store::Store::registry_changed).
     ///
     /// # Errors
     ///
-    /// Fails when the store was closed, or for a cause that does not pass.
+    /// Returns an error if the store was closed, or if the failure is permanent.
     pub async fn changed(self, seen: i64) -> Result<i64, StoreError> {
         let look = async || Ok(self.live_rules_state().await?.version);
         self.db.changed(Channel::LiveRules, &seen, look).await

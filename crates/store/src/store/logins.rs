@@ -1,25 +1,25 @@
-//! Failed logins, counted together by all instances.
+//! Failed logins, counted across all instances.
 
 use super::admin::Access;
 use std::time::Duration;
 
 use super::StoreError;
 
-/// Clients that are remembered beside the one that stands for all; the others are the
-/// soonest to be forgotten.
+/// Maximum number of tracked clients, not counting the entry for all clients together; the ones
+/// closest to expiry are removed first.
 const MAX_CLIENTS: i64 = 10_000;
 
-/// Milliseconds until failed logins are forgotten.
+/// Remaining time until failed logins are forgotten, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LoginFailures {
-    /// Until those of the client are.
+    /// Remaining time for the client.
     pub client_ms: i64,
-    /// Until those of all clients together are.
+    /// Remaining time for all clients together.
     pub all_ms: i64,
 }
 
 statements! {
-    FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
+    FORGET_LOGIN_FAILURES = "clear the failed logins of a client",
         "DELETE FROM login_failures WHERE client = $1";
     COUNT_LOGIN_FAILURE = "count a failed login",
         "INSERT INTO login_failures (client, forgotten_ms) VALUES ($1, {now} + $2) \
@@ -29,21 +29,21 @@ statements! {
         ELSE login_failures.forgotten_ms + $2 END";
     LOGIN_FAILURES = "read failed logins",
         "SELECT client, forgotten_ms - {now} FROM login_failures WHERE client IN ($1, $2)";
-    PRUNE_LOGIN_FAILURES = "forget failed logins",
+    PRUNE_LOGIN_FAILURES = "remove old failed logins",
         "DELETE FROM login_failures WHERE forgotten_ms <= {now} OR (client <> $1 \
         AND forgotten_ms <= (SELECT MAX(late.forgotten_ms) FROM (SELECT forgotten_ms \
         FROM login_failures ORDER BY forgotten_ms DESC LIMIT 1 OFFSET $2) AS late))";
 }
 
 impl Access<'_> {
-    /// Counts a failed login: it takes `each` longer until the client's are forgotten.
+    /// Counts a failed login: extends the time until the client's failed logins are forgotten.
     ///
-    /// No more than `longest` from now, by the database's clock. What is over is removed,
-    /// and of more than 10,000 clients those that would be forgotten first; `kept` is never.
+    /// The time grows by `each`, up to `longest` from now by the database's clock. Expired entries
+    /// are removed, as are the ones expiring first beyond 10,000 clients, but never `kept`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn count_login_failure(
         self,
         client: &str,
@@ -53,16 +53,16 @@ impl Access<'_> {
     ) -> Result<(), StoreError> {
         let values = [client.into(), ms(each).into(), ms(longest).into()];
         self.db.execute(&COUNT_LOGIN_FAILURE, &values).await?;
-        // Somebody who guesses from many addresses must not fill the database.
+        // Password guessing from many addresses must not fill the database.
         let values = [kept.into(), MAX_CLIENTS.into()];
         self.db.run(&PRUNE_LOGIN_FAILURES, &values).await
     }
 
-    /// Returns how long it takes until failed logins are forgotten, of a client and of `all`.
+    /// Returns the time until the failed logins of a client, and of `all`, are forgotten.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn login_failures(
         self,
         client: &str,
@@ -80,11 +80,11 @@ impl Access<'_> {
         })
     }
 
-    /// Forgets the failed logins of a client.
+    /// Clears the failed logins of a client.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn forget_login_failures(self, client: &str) -> Result<(), StoreError> {
         let values = [client.into()];
         let forget = &FORGET_LOGIN_FAILURES;
@@ -93,6 +93,6 @@ impl Access<'_> {
 }
 
 fn ms(duration: Duration) -> i64 {
-    // Far from the largest number, as statements add it to the time.
+    // Far below the maximum, since statements add the value to the time.
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }

@@ -1,4 +1,4 @@
-//! The migrations of both engines, as they were when the program was built.
+//! Migrations of both engines, embedded at build time.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-/// Table that says which have been applied; an application may have sqlx's own beside it.
+/// Table of applied migrations, separate from an application's own sqlx migrations.
 pub(super) const TABLE: &str = "robot_detection_migrations";
 
-/// Files with their names, in the order of their versions.
+/// Names and contents of migration files, in the order of their versions.
 type Files = &'static [(&'static str, &'static str)];
 
 const SQLITE: Files = &[(
@@ -37,7 +37,7 @@ fn migrator(files: Files) -> Migrator {
     migrator
 }
 
-/// Returns the migration of a file; its name is its version and what it is about.
+/// Returns the migration of a file named after its version and subject.
 fn migration(name: &'static str, sql: &'static str) -> Option<Migration> {
     let (version, about) = name.split_once('_')?;
     Some(Migration::new(

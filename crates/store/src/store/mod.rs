@@ -1,7 +1,7 @@
 //! The database: robots, refreshes, sources, address ranges, sessions, descriptions.
 //!
-//! `SQLite` is the embedded default, a fleet shares `PostgreSQL`. Both run the
-//! same statements; times are milliseconds since 1970.
+//! `SQLite` is the embedded default; several instances share `PostgreSQL`. Both engines run the
+//! same SQL statements. Times are in milliseconds since the Unix epoch.
 //!
 //! # Example
 //!
@@ -19,7 +19,7 @@
 //! # }
 //! ```
 
-/// Declares the handle of a subject, and the method of [`Store`] that returns it.
+/// Declares the handle type of a group of tables and the [`Store`] method that returns the handle.
 macro_rules! handle {
     ($(#[$doc:meta])* $Handle:ident, $name:ident) => {
         $(#[$doc])*
@@ -80,7 +80,7 @@ mod secrets;
 mod sqlite;
 mod sqlite_file;
 mod sqlite_writer;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(clippy::module_inception, reason = "the file is named after its type")]
 mod store;
 mod suspects;
 mod traffic;

@@ -1,52 +1,52 @@
-//! Orders: runs of the site robot that a command hands over to a running server.
+//! Orders: site robot runs that a command passes to a running server.
 
 use std::time::Duration;
 
 use super::{StoreError, changes::notify, link::Channel, statement::Step};
 
-/// Longest that an order waits for a server.
+/// Maximum time that an order waits for a server.
 ///
-/// The command does the work itself long before; this clears orders of one that was killed.
+/// The command runs the site robot itself long before; this removes orders of killed commands.
 const WAITS: Duration = Duration::from_mins(1);
 
-/// Time for which the outcome of an order is kept for the command that placed it.
+/// Time for which the outcome of an order is kept for the command.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// Longest that a server counts as running without a heartbeat.
+/// Maximum time without a heartbeat for which a server counts as running.
 const SERVER_SEEN: Duration = Duration::from_mins(1);
 
 columns! {
-    /// Order to a running server.
+    /// Order from a command to a running server.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredOrder {
-        /// Its name, which no other order has.
+        /// Unique ID of the order.
         pub order_id: String,
         /// Name of the site.
         pub site: String,
-        /// What is to be done.
+        /// Work that the order requests.
         pub work: String,
-        /// Whether it is to be broken off.
+        /// Whether the order is to be stopped.
         pub is_stopped: bool,
-        /// Who has taken it.
+        /// Server that took the order; `None` while the order is waiting.
         pub holder: Option<String>,
-        /// When they were last at work on it.
+        /// Time of the server's last sign of work on the order.
         pub seen_ms: Option<i64>,
-        /// Progress.
+        /// Progress of the work, as reported by the server.
         pub progress: Option<String>,
-        /// Outcome, once it is done.
+        /// Outcome of the order; `None` until the order is finished.
         pub outcome: Option<String>,
     }
 }
 
 columns! {
-    /// Versions of what servers that run site robots and serve robot heaven watch.
+    /// Version numbers watched by servers that run site robots and serve robot heaven.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct SiteRobotVersions {
-        /// Grows with each order.
+        /// Increases with each new order.
         pub orders: i64,
-        /// Grows when robot heaven may have changed.
+        /// Increases when robot heaven may have changed.
         pub heavens: i64,
     }
 }
@@ -59,7 +59,7 @@ macro_rules! order_columns {
 }
 
 statements! {
-    PLACE_ORDER = "hand a run over",
+    PLACE_ORDER = "place an order for the site robot",
         "INSERT INTO site_robot_orders (order_id, site, work, placed_ms, wanted) \
          VALUES ($1, $2, $3, $4, 'run')";
     WAITING_ORDERS = "look for orders",
@@ -72,44 +72,44 @@ statements! {
         "DELETE FROM site_robot_orders WHERE COALESCE(seen_ms, placed_ms) <= $1";
     ORDER = "read an order",
         concat!("SELECT ", order_columns!(), " FROM site_robot_orders WHERE order_id = $1");
-    WITHDRAW_ORDER = "take an order back",
+    WITHDRAW_ORDER = "withdraw an order",
         "DELETE FROM site_robot_orders WHERE order_id = $1 AND holder IS NULL";
     STOP_ORDER = "stop an order",
         "UPDATE site_robot_orders SET wanted = 'stop' WHERE order_id = $1";
-    SHOW_ORDER = "tell how an order goes",
+    SHOW_ORDER = "update the progress of an order",
         "UPDATE site_robot_orders SET progress = $2, seen_ms = $3 WHERE order_id = $1";
-    END_ORDER = "tell what came of an order",
+    END_ORDER = "record the outcome of an order",
         "UPDATE site_robot_orders SET outcome = $2, seen_ms = $3 WHERE order_id = $1";
     REMOVE_ORDER = "remove an order",
         "DELETE FROM site_robot_orders WHERE order_id = $1";
-    SHOW_SERVER = "show that a server runs",
+    SHOW_SERVER = "record that a server is running",
         "INSERT INTO site_robot_servers (holder, seen_ms) VALUES ($1, $2) \
          ON CONFLICT (holder) DO UPDATE SET seen_ms = excluded.seen_ms";
-    PRUNE_SERVERS = "forget servers that do not run",
+    PRUNE_SERVERS = "remove stopped servers",
         "DELETE FROM site_robot_servers WHERE seen_ms <= $1";
-    REMOVE_SERVER = "show that a server has ended",
+    REMOVE_SERVER = "remove a server",
         "DELETE FROM site_robot_servers WHERE holder = $1";
     SERVERS = "look for running servers",
         "SELECT holder FROM site_robot_servers WHERE seen_ms > $1 ORDER BY seen_ms DESC, holder";
-    SITE_ROBOT_NEWS = "read the news of the site robot",
+    SITE_ROBOT_NEWS = "read the site robot versions",
         "SELECT orders, heavens FROM site_robot_news WHERE id = 1";
-    BUMP_ORDERS = "tell of an order",
+    BUMP_ORDERS = "announce an order",
         "UPDATE site_robot_news SET orders = orders + 1 WHERE id = 1";
-    BUMP_HEAVENS = "tell of a change in robot heaven",
+    BUMP_HEAVENS = "announce a change of robot heaven",
         "UPDATE site_robot_news SET heavens = heavens + 1 WHERE id = 1";
 }
 
 handle! {
-    /// Orders for running site robots.
+    /// Access to the orders for running site robots.
     Orders, orders
 }
 
 impl Orders<'_> {
-    /// Hands work over to whichever server takes it.
+    /// Places an order, which any running server may take.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn place(
         self,
         order_id: &str,
@@ -122,20 +122,20 @@ impl Orders<'_> {
         self.tell([order, (&BUMP_ORDERS, Vec::new())]).await
     }
 
-    /// Takes over the order that has waited longest, if there is one.
+    /// Takes the order that has waited longest, if any.
     ///
-    /// Of several servers one gets it.
+    /// If several servers try at the same time, only one gets the order.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn take(self, holder: &str, now_ms: i64) -> Result<Option<StoredOrder>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(WAITS));
         let since = [since_ms.into()];
         let waiting = self.db.rows(&WAITING_ORDERS, &since);
         let waiting: Vec<StoredOrder> = waiting.await?;
         for order in waiting {
-            // Another server may have taken it since it was read: the update tells.
+            // Another server may have taken the order meanwhile; the update detects that.
             let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
             if self.db.execute(&TAKE_ORDER, &values).await? > 0 {
                 return Ok(Some(order));
@@ -144,41 +144,41 @@ impl Orders<'_> {
         Ok(None)
     }
 
-    /// Returns an order, unless it is gone.
+    /// Returns an order; `None` if the order does not exist any more.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn find(self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
         self.db.first(&ORDER, &[order_id.into()]).await
     }
 
-    /// Withdraws an order that no server has taken; returns `true` if it did.
+    /// Withdraws an order that no server has taken; returns `true` on success.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn withdraw(self, order_id: &str) -> Result<bool, StoreError> {
         let values = [order_id.into()];
         let withdrawn = self.db.execute(&WITHDRAW_ORDER, &values);
         Ok(withdrawn.await? > 0)
     }
 
-    /// Asks the server that has taken an order to break it off.
+    /// Requests the server that took an order to stop the work.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn stop(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
         self.db.run(&STOP_ORDER, &values).await
     }
 
-    /// Updates the progress of an order; returns `true` if it is to go on.
+    /// Updates the progress of an order; returns `false` if the work must stop.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn update(
         self,
         order_id: &str,
@@ -195,7 +195,7 @@ impl Orders<'_> {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn finish(
         self,
         order_id: &str,
@@ -206,21 +206,21 @@ impl Orders<'_> {
         self.db.run(&END_ORDER, &values).await
     }
 
-    /// Forgets an order.
+    /// Removes an order.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn remove(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
         self.db.run(&REMOVE_ORDER, &values).await
     }
 
-    /// Records that a server runs that takes orders, and removes old orders and servers.
+    /// Records that a server accepts orders, and removes old orders and servers.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn server_heartbeat(self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [holder.into(), now_ms.into()];
         self.db.execute(&SHOW_SERVER, &values).await?;
@@ -231,20 +231,20 @@ impl Orders<'_> {
         Ok(())
     }
 
-    /// Records that a server takes no more orders.
+    /// Records that a server accepts no more orders.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn remove_server(self, holder: &str) -> Result<(), StoreError> {
         self.db.run(&REMOVE_SERVER, &[holder.into()]).await
     }
 
-    /// Returns the servers that take orders, as far as is known.
+    /// Returns the servers that currently accept orders.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn servers(self, now_ms: i64) -> Result<Vec<String>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(SERVER_SEEN));
         self.db.column(&SERVERS, &[since_ms.into()]).await
@@ -254,27 +254,27 @@ impl Orders<'_> {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn announce_heaven(self) -> Result<(), StoreError> {
         self.tell([(&BUMP_HEAVENS, Vec::new())]).await
     }
 
-    /// Returns the current versions.
+    /// Returns the current version numbers.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn site_robot_versions(self) -> Result<SiteRobotVersions, StoreError> {
         self.db.one(&SITE_ROBOT_NEWS, &[]).await
     }
 
-    /// Waits until the versions are not `seen`, and returns them.
+    /// Waits until the version numbers differ from `seen`, and returns the new ones.
     ///
-    /// It is notified as [`Store::registry_changed`](crate::store::Store::registry_changed) is.
+    /// Notified like [`Store::registry_changed`](crate::store::Store::registry_changed).
     ///
     /// # Errors
     ///
-    /// Fails when the store was closed, or for a cause that does not pass.
+    /// Returns an error if the store was closed, or if the failure is permanent.
     pub async fn site_robot_changed(
         self,
         seen: SiteRobotVersions,
@@ -283,7 +283,7 @@ impl Orders<'_> {
         self.db.changed(Channel::SiteRobot, &seen, look).await
     }
 
-    /// Carries out statements that change the versions, and notifies the other instances.
+    /// Runs statements that increase the version numbers, and notifies the other instances.
     async fn tell<const N: usize>(self, steps: [Step<'_>; N]) -> Result<(), StoreError> {
         let mut transaction = self.db.begin(SITE_ROBOT_NEWS.what).await?;
         for (statement, values) in &steps {

@@ -1,7 +1,7 @@
-//! What the instances of a fleet tell each other of the pace that rules set.
+//! Rate limit state that instances share, for rules that slow down clients.
 //!
-//! A bucket is one row: when it is full again. Its time is that of the database, so that the
-//! clocks of instances may differ.
+//! A bucket is a row with the time when the bucket is full again, by the database's clock, so that
+//! the clocks of instances may differ.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -11,37 +11,37 @@ use super::{
     statement::{ByRows, Statement, Value},
 };
 
-/// Buckets that are kept; those that are full first go first.
+/// Maximum number of stored buckets; those that are full soonest are removed first.
 const MAX_BUCKETS: i64 = 200_000;
 
-/// Milliseconds that an instance counts for without another sign of life.
+/// Time for which an instance counts as alive without a sign of life, in milliseconds.
 const LIFE_MS: i64 = 15_000;
 
-/// Milliseconds for which a change is read again: a transaction may have taken as long.
+/// Overlap of successive reads, in milliseconds; covers the duration of concurrent transactions.
 const OVERLAP_MS: i64 = 2_000;
 
-/// Buckets that one reading brings, at most: the deepest debts.
+/// Maximum number of buckets returned per read, those with the largest debts first.
 const MAX_READ: i64 = 20_000;
 
 columns! {
-    /// Debt of a bucket of a rule, or what is added to it.
+    /// Debt of a rule's bucket, or an addition to the debt.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     pub struct PaceDebt {
         /// Hash of the rule.
         pub rule: i64,
-        /// Hash of who is slowed.
+        /// Hash of the client or group that is limited.
         pub bucket: i64,
-        /// How long it takes to be full again, in microseconds.
+        /// Time until the bucket is full again, in microseconds.
         pub debt_us: i64,
     }
 }
 
-/// What all instances have told.
+/// Changed debts of all instances.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PaceChanges {
     /// Debts that have changed.
     pub debts: Vec<PaceDebt>,
-    /// Time by the database's clock, in milliseconds since 1970: from there on read next.
+    /// Read time in Unix milliseconds, by the database's clock; start of the next read.
     pub read_ms: i64,
 }
 
@@ -54,36 +54,36 @@ columns! {
 }
 
 statements! {
-    ADD_SEED = "make the seed of the fleet",
+    ADD_SEED = "create the shared hash seed",
         "INSERT INTO fleet_seed (id, first, second) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING";
-    SEED = "read the seed of the fleet",
+    SEED = "read the shared hash seed",
         "SELECT first, second FROM fleet_seed WHERE id = 1";
-    LEAVE = "take leave of the fleet",
+    LEAVE = "remove an instance from the shared rate limits",
         "DELETE FROM leases WHERE name = $1";
-    TOO_MANY = "count what the fleet has served",
+    TOO_MANY = "count the shared rate limit buckets",
         "SELECT full_us FROM pace ORDER BY full_us DESC LIMIT 1 OFFSET $1";
     ALIVE = "count the instances",
         "SELECT COUNT(*) FROM leases WHERE name LIKE 'instance %' AND until_ms > {now}";
-    CHANGED = "read what the fleet has served",
+    CHANGED = "read the shared rate limit buckets",
         "SELECT rule, bucket, full_us - {now} * 1000 AS debt_us, {now} AS now_ms FROM pace \
         WHERE changed_ms >= $1 ORDER BY full_us DESC LIMIT $2";
-    PRUNE = "forget what the fleet has served",
+    PRUNE = "remove old shared rate limit buckets",
         "DELETE FROM pace WHERE full_us <= {now} * 1000 OR full_us <= $1";
 }
 
 static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[32, 8, 1], add));
 
 handle! {
-    /// The pace that instances share.
+    /// Access to the rate limit state that instances share.
     Pace, pace
 }
 
 impl Pace<'_> {
-    /// Returns the seed of the fleet; the first instance that asks makes it.
+    /// Returns the hash seed shared by all instances; the first caller's `random` becomes the seed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn seed(self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
         if let Some(seed) = self.known_seed().await? {
             return Ok(seed);
@@ -94,11 +94,11 @@ impl Pace<'_> {
         Ok(seed.unwrap_or(random))
     }
 
-    /// Shows that an instance is alive; returns how many are, itself among them.
+    /// Records that an instance is alive; returns the number of live instances, including itself.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn join(self, instance: &str) -> Result<u32, StoreError> {
         let name = lease_name(instance);
         let values = [(&name).into(), instance.into(), LIFE_MS.into()];
@@ -108,25 +108,25 @@ impl Pace<'_> {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// Takes leave of the fleet: the others need not wait until it is known to be gone.
+    /// Records that an instance has stopped, so that others need not wait for its timeout.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn leave(self, instance: &str) -> Result<(), StoreError> {
         let name = lease_name(instance);
         let values = [(&name).into()];
         self.db.run(&LEAVE, &values).await
     }
 
-    /// Adds what an instance has served to the buckets of all; each bucket stands in it once.
+    /// Adds served requests to the shared buckets; each bucket may occur only once.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; then nothing was added, or all of it.
+    /// Returns an error if the query fails; either all or none of the debts were added then.
     pub async fn add(self, served: &[PaceDebt]) -> Result<(), StoreError> {
         let mut served = served.to_vec();
-        // In the same order everywhere: two instances would else wait for each other for ever.
+        // The same order everywhere prevents deadlocks between instances.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
         let steps = ADD.pieces(&served).map(|(statement, rows)| {
             let values = rows.iter().flat_map(|debt| {
@@ -140,15 +140,15 @@ impl Pace<'_> {
             (statement, values.collect())
         });
         let steps: Vec<_> = steps.collect();
-        let transaction = self.db.begin("tell what was served").await?;
+        let transaction = self.db.begin("share the rate limit buckets").await?;
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
-    /// Returns the debts that have changed since a time by the database's clock.
+    /// Returns the debts that changed since `read_ms`, by the database's clock.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn since(self, read_ms: i64) -> Result<PaceChanges, StoreError> {
         let values = [read_ms.saturating_sub(OVERLAP_MS).into(), MAX_READ.into()];
         let rows = self.db.rows::<DebtRow>(&CHANGED, &values).await?;
@@ -157,11 +157,11 @@ impl Pace<'_> {
         Ok(PaceChanges { debts, read_ms })
     }
 
-    /// Removes buckets that are full, and those of which there are too many.
+    /// Removes full buckets, and those that exceed the maximum number.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn prune(self) -> Result<(), StoreError> {
         let values = [MAX_BUCKETS.into()];
         let end = self.db.value::<i64>(&TOO_MANY, &values).await?;
@@ -175,7 +175,7 @@ impl Pace<'_> {
     }
 }
 
-/// Returns every statement, those put together in each form.
+/// Returns the assembled statements, one for each number of rows.
 pub(super) fn assembled_statements() -> Vec<Statement> {
     ADD.all().cloned().collect()
 }
@@ -184,7 +184,7 @@ fn lease_name(instance: &str) -> String {
     format!("instance {instance}")
 }
 
-/// Returns the statement that adds so many debts.
+/// Returns the statement that adds `rows` debts.
 fn add(rows: usize) -> Statement {
     let mut sql =
         "INSERT INTO pace (rule, bucket, full_us, added_us, changed_ms) VALUES ".to_owned();
@@ -201,5 +201,5 @@ fn add(rows: usize) -> Statement {
          changed_ms = excluded.changed_ms, full_us = excluded.added_us + \
          CASE WHEN pace.full_us > {now} * 1000 THEN pace.full_us ELSE {now} * 1000 END",
     );
-    Statement::assembled("tell what was served", sql)
+    Statement::assembled("share the rate limit buckets", sql)
 }

@@ -1,4 +1,4 @@
-//! Connections to either engine.
+//! Connection pools of either engine.
 
 use std::{future::Future, time::Duration};
 
@@ -6,14 +6,13 @@ use sqlx::{PgPool, SqlitePool};
 
 use super::sqlite_writer::SqliteWriter;
 
-/// Longest that one statement may take, waiting for a connection included.
-// More than what `PostgreSQL` is told to allow, connection and locks included: its own error, which
-// says more, comes first.
+/// Time limit of a statement, including waiting for a connection.
+// Longer than the timeouts set for `PostgreSQL`, so that its more specific error comes first.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub(super) enum Pools {
-    /// `SQLite` has one writer.
+    /// `SQLite` has a single writer.
     Sqlite {
         read: SqlitePool,
         write: SqliteWriter,
@@ -21,15 +20,15 @@ pub(super) enum Pools {
     Postgres(PgPool),
 }
 
-/// Connections to the database that statements share.
+/// State of the connection pool.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PoolState {
-    /// Open connections.
+    /// Number of open connections.
     pub open: u32,
-    /// Open connections without a statement.
+    /// Number of open connections that are idle.
     pub idle: u32,
-    /// Most connections at one time.
+    /// Maximum number of connections.
     pub max: u32,
 }
 
@@ -55,7 +54,7 @@ impl PoolState {
     }
 }
 
-/// Runs a statement, which a dead connection must not keep waiting for ever.
+/// Runs a statement with a time limit, in case its connection is dead.
 pub(super) async fn in_time<T>(
     statement: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, sqlx::Error> {

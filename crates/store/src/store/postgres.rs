@@ -1,4 +1,4 @@
-//! `PostgreSQL`: shared by a fleet, with time-outs kept by the server.
+//! `PostgreSQL` connections: shared by several instances, with timeouts enforced by the server.
 
 use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
@@ -15,34 +15,33 @@ use super::{
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
-/// How long a statement waits for a connection, new or free.
+/// Time limit for obtaining a connection, new or from the pool.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connections of an instance that is not configured otherwise.
+/// Default number of connections per instance.
 pub(super) const MAX_CONNECTIONS: u32 = 10;
 
-/// Connections outside the pool: the locks of leases, and the check of the database.
+/// Connections outside the pool: one for the locks of leases, one for checking the database.
 const OUTSIDE_POOL: u32 = 2;
 
-/// Time-outs of the sessions, in milliseconds.
-// Below our own for a statement, so that the server ends what takes too long and rolls it back; a
-// process that is frozen in a transaction must not keep its locks.
+/// Session timeouts, in milliseconds.
+// Shorter than our own statement timeout, so that the server cancels and rolls back slow
+// statements; a process that freezes in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
     ("statement_timeout", "15000"),
     ("lock_timeout", "5000"),
     ("idle_in_transaction_session_timeout", "15000"),
 ];
 
-/// Time-outs of the session that changes tables, perhaps after other instances.
+/// Timeouts of the session that runs migrations and may wait for other instances.
 const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
-    // An index over a large table may take any time; cut off, it would be begun again at each
-    // start.
+    // Building an index on a large table may take long; a timeout would restart it at each start.
     ("statement_timeout", "0"),
     ("lock_timeout", "60000"),
     ("idle_in_transaction_session_timeout", "60000"),
 ];
 
-/// Reads the place from a URL.
+/// Parses the database location from a URL.
 pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     let options = options(url)?;
     Ok(DatabaseLocation::new(
@@ -51,9 +50,9 @@ pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     ))
 }
 
-/// Opens the database and brings its tables up to date.
+/// Opens the database and applies pending migrations.
 ///
-/// The instance opens `max_connections` at most, two of them outside the pool.
+/// At most `max_connections` are used, two of them outside the pool.
 pub(super) async fn open(
     url: &str,
     place: &DatabaseLocation,
@@ -70,7 +69,7 @@ pub(super) async fn open(
     Ok(Pools::Postgres(pool))
 }
 
-/// Opens a connection beside the pool's.
+/// Opens a connection outside the pool.
 pub(super) async fn connect(
     url: &str,
     place: &DatabaseLocation,
@@ -78,13 +77,13 @@ pub(super) async fn connect(
     connect_with(place, options(url)?, &TIMEOUTS).await
 }
 
-/// Returns `true` if two sessions that are open at once are one of the server's: a pooler before it
-/// gives each transaction any of them.
+/// Returns `true` if two sessions opened at the same time use the same server process, which means
+/// that a pooler is in transaction mode.
 pub(super) async fn shares_sessions(
     url: &str,
     place: &DatabaseLocation,
 ) -> Result<bool, StoreError> {
-    // By the simple protocol, as a pooler may not support prepared statements.
+    // Uses the simple protocol, as a pooler may not support prepared statements.
     let mut sessions = Vec::new();
     for _ in 0..2 {
         sessions.push(connect_with(place, options(url)?, &[]).await?);
@@ -103,20 +102,20 @@ pub(super) async fn shares_sessions(
     Ok(processes.len() == 1)
 }
 
-/// Brings the tables up to date.
+/// Applies pending migrations.
 pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), StoreError> {
     let mut connection = connect_with(place, options(url)?, &MIGRATION_TIMEOUTS).await?;
     let migrated = migrations::postgres()
         .run_direct(None, &mut connection, false)
         .await;
-    // What matters is done; a connection that cannot say goodbye is no failure.
+    // The migration is done; a failure to close the connection does not matter.
     drop(connection.close().await);
     migrated.map_err(|error| StoreError::of_migration(place, &error))
 }
 
-/// Sets parameters of a session.
+/// Sets session parameters.
 ///
-/// Not at the start of the session: `PgBouncer` refuses the start-up parameter `options`.
+/// Set after connecting, because `PgBouncer` rejects the startup parameter `options`.
 pub(super) async fn set(
     connection: &mut PgConnection,
     parameters: &[(&str, &str)],
@@ -127,7 +126,7 @@ pub(super) async fn set(
 }
 
 fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
-    // The cause may quote the URL, and with it the password.
+    // The cause is left out: it may quote the URL including the password.
     let options = PgConnectOptions::from_str(url).map_err(|_| {
         StoreError::new(
             StoreErrorKind::BadUrl,
@@ -136,7 +135,7 @@ fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
              special characters",
         )
     })?;
-    // PgBouncer refuses extra_float_digits; the default since PostgreSQL 12 loses no digit.
+    // PgBouncer rejects extra_float_digits; since PostgreSQL 12 the default loses no digits.
     let options = options.extra_float_digits(None);
     Ok(options.log_slow_statements(SLOW_LOGGED, SLOW_AFTER))
 }
@@ -169,12 +168,12 @@ fn cannot_connect(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
             "raise max_connections of the server, or lower database.max_connections of each instance"
         }
         _ if code.starts_with("28") => "check user and password in the database URL",
-        _ => "check that the server runs and can be reached, and the database URL",
+        _ => "check that the server is running and reachable, and check the database URL",
     };
     StoreError::of_open(place, error, advice)
 }
 
-/// Returns the URL without its password, or its scheme alone where it cannot be read.
+/// Returns the URL without its password, or only the scheme of an invalid URL.
 pub(super) fn shown_url(url: &str) -> String {
     PgConnectOptions::from_str(url).map_or_else(
         |_| "postgres://…".to_owned(),
@@ -203,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_is_shown_without_its_password() {
+    fn url_is_shown_without_password() {
         for (url, shown) in [
             (
                 "postgres://u:secret@db.example.org:5433/robots",
@@ -214,7 +213,7 @@ mod tests {
                 "postgres:///robots?host=/run/postgresql&user=u",
             ),
         ] {
-            let options = PgConnectOptions::from_str(url).expect("a good URL");
+            let options = PgConnectOptions::from_str(url).expect("the URL is valid");
             assert_eq!(url_without_password(&options), shown);
         }
     }

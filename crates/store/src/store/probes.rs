@@ -1,30 +1,30 @@
-//! Notes about the requests by which `doctor` checks a proxy.
+//! Notes about requests that `doctor` sends to test a front proxy.
 
 use super::StoreError;
 
-/// Milliseconds after which a note is removed.
+/// Time for which a note is kept, in milliseconds.
 const KEPT_MS: i64 = 600_000;
 
 statements! {
-    NOTE = "note a request of doctor",
+    NOTE = "save a note about a doctor request",
         "INSERT INTO probes (id, noted_ms, note) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
-    FORGET = "remove notes of requests of doctor",
+    FORGET = "remove notes about doctor requests",
         "DELETE FROM probes WHERE noted_ms < $1";
-    READ = "read the note of a request of doctor",
+    READ = "read the note about a doctor request",
         "SELECT note FROM probes WHERE id = $1";
 }
 
 handle! {
-    /// Probe requests of `doctor`.
+    /// Access to the notes about requests sent by `doctor`.
     Probes, probes
 }
 
 impl Probes<'_> {
-    /// Stores a note, and removes those that are older than ten minutes.
+    /// Stores a note, and removes notes older than ten minutes.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn note(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
         let oldest = [(now_ms - KEPT_MS).into()];
         self.db.execute(&FORGET, &oldest).await?;
@@ -32,11 +32,11 @@ impl Probes<'_> {
         self.db.run(&NOTE, &values).await
     }
 
-    /// Returns a note, if there is one.
+    /// Returns a note, if it exists.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn find(self, id: &str) -> Result<Option<String>, StoreError> {
         self.db.value(&READ, &[id.into()]).await
     }

@@ -1,4 +1,4 @@
-//! A lock that the holder of a lease keeps, and that ends with its process.
+//! Lock that belongs to a lease and ends with the holder's process.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -24,10 +24,10 @@ use super::{
     statement::Statement,
 };
 
-/// Settings by which `PostgreSQL` notices that a holder's machine is gone, in seconds, and a limit
-/// for a lock that an older session of ours has.
-// Ten seconds in all, so that another instance leads within fifteen; Linux by itself would ask for
-// the first time after two hours.
+/// Session settings: TCP keepalives in seconds, by which `PostgreSQL` notices that a holder's host
+/// is gone, and a timeout for locks still held by an older session of this process.
+// Ten seconds in total, so that another instance takes over within fifteen; Linux would send the
+// first probe only after two hours.
 const KEEPALIVES: [(&str, &str); 4] = [
     ("lock_timeout", "5000"),
     ("tcp_keepalives_idle", "4"),
@@ -35,7 +35,7 @@ const KEEPALIVES: [(&str, &str); 4] = [
     ("tcp_keepalives_count", "3"),
 ];
 
-/// Holds an advisory lock as long as the session lasts; `PostgreSQL` only, as the next two.
+/// Statement that takes an advisory lock for the duration of the session; `PostgreSQL` only.
 static LOCK_LEASE: Statement =
     Statement::new("lock a lease", "SELECT CAST(pg_advisory_lock($1) AS TEXT)");
 
@@ -44,38 +44,38 @@ static UNLOCK_LEASE: Statement = Statement::new(
     "SELECT CAST(pg_advisory_unlock($1) AS TEXT)",
 );
 
-/// Shared, and for the moment of the statement: those who look do not see each other.
+/// Statement that tries a shared lock for a moment, so that checks do not disturb each other.
 static IS_LEASE_UNLOCKED: Statement = Statement::new(
-    "look whether a lease is locked",
+    "check whether a lease is locked",
     "SELECT CAST(CASE WHEN pg_try_advisory_xact_lock_shared($1) THEN 1 ELSE 0 END AS BIGINT)",
 );
 
-/// Statements of the locks, which `PostgreSQL` alone has.
+/// Lock statements, which only `PostgreSQL` supports.
 pub(super) static LOCKS: [&Statement; 3] = [&LOCK_LEASE, &UNLOCK_LEASE, &IS_LEASE_UNLOCKED];
 
-/// Random upper half of the keys of this process.
+/// Random upper half of this process's keys.
 static PROCESS: LazyLock<u64> =
     LazyLock::new(|| RandomState::new().hash_one(std::process::id()) << 32);
 
-/// Lock that the holder of a lease keeps, and that ends with its process.
+/// Lock that belongs to a lease and ends with the holder's process.
 #[derive(Debug)]
 pub(super) enum ProcessLock {
-    /// The database is in memory, and ends with the process too.
+    /// Database in memory, which ends with the process too.
     Memory,
-    /// File beside the database that is locked.
-    File(#[expect(dead_code, reason = "it is there to be dropped")] LockedFile),
-    /// Advisory lock in the session that all leases of the process share.
+    /// Locked file next to the database.
+    File(#[expect(dead_code, reason = "held only for its destructor")] LockedFile),
+    /// Advisory lock in the session shared by all leases of the process.
     Session(SessionLock),
 }
 
-/// Advisory lock in a session; given up when it is dropped.
+/// Advisory lock in a session; released on drop.
 #[derive(Debug)]
 pub(super) struct SessionLock {
     session: Option<Arc<LockSession>>,
     key: i64,
 }
 
-/// File that is locked until it is dropped, and then removed.
+/// File that stays locked until the value is dropped, and is then removed.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     path: PathBuf,
@@ -102,9 +102,9 @@ impl ProcessLock {
         }
     }
 
-    /// Opens another session if the first one broke.
+    /// Opens a new session if the previous one broke.
     ///
-    /// Somebody may have taken the lease meanwhile: its row tells.
+    /// Another process may have acquired the lease meanwhile; check the lease's row afterwards.
     pub(super) async fn reconnect(&mut self, database: &Database) -> Result<(), StoreError> {
         if let (Self::Session(lock), Pools::Postgres(pool)) = (self, pools(database)?)
             && let Some(session) = lock.session.as_ref()
@@ -117,13 +117,13 @@ impl ProcessLock {
         Ok(())
     }
 
-    /// Ends it; the last one of the process closes the session in an orderly way.
+    /// Releases the lock; the last lock of the process closes the session cleanly.
     pub(super) async fn release(self) {
         if let Self::Session(mut lock) = self
             && let Some(session) = lock.session.take()
         {
             match Arc::try_unwrap(session) {
-                // A session that cannot be closed in an orderly way has ended all the same.
+                // A session that cannot be closed cleanly has ended anyway.
                 Ok(session) => drop(Box::pin(in_time(session.into_inner().close())).await),
                 Err(session) => unlock(session, lock.key).await,
             }
@@ -133,7 +133,7 @@ impl ProcessLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // The last lock ends with its session, and without a runtime the process ends.
+        // The last lock ends with its session; without a runtime, the process is exiting.
         if let Some(session) = self.session.take()
             && Arc::strong_count(&session) > 1
             && let Ok(runtime) = Handle::try_current()
@@ -148,7 +148,7 @@ impl LockedFile {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
-        // Whoever can open the file can lock it, and would keep the lease alive.
+        // A process that can open the file could lock it and keep the lease alive.
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
         let locked = Self { path, file };
@@ -162,29 +162,29 @@ impl LockedFile {
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // What stays is removed by who finds it without a lock.
+        // A leftover file is removed by the first process that finds it unlocked.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Returns a number that no other lease has; its upper half is that of the process.
+/// Returns a key that no other lease has; its upper half identifies the process.
 pub(super) fn new_key() -> u64 {
     static LEASES: AtomicU32 = AtomicU32::new(0);
     let lease = LEASES.fetch_add(1, Ordering::Relaxed);
     *PROCESS | u64::from(lease)
 }
 
-/// Returns the name of the process whose lease has this key.
+/// Returns the ID of the process that owns a lease key.
 pub(super) fn instance_of(key: u64) -> String {
     format!("{:08x}", key >> 32)
 }
 
-/// Returns the name of this process: another one for each start.
+/// Returns the ID of this process, which differs for each start.
 pub(super) fn instance() -> String {
     instance_of(*PROCESS)
 }
 
-/// Returns `true` if the process that keeps an anchor is known to have ended.
+/// Returns `true` if the process that held a lease is known to have ended.
 pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, StoreError> {
     match pools(database)? {
         Pools::Sqlite { write, .. } => {
@@ -199,16 +199,16 @@ pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, Store
     }
 }
 
-/// Returns `true` if nobody locks a file, which is removed then.
+/// Returns `true` and removes the file if no process has locked it.
 fn is_unlocked(path: &Path) -> bool {
     match File::open(path) {
-        // Shared: two who look at once do not take each other for the holder.
+        // A shared lock, so that concurrent checks do not mistake each other for the holder.
         Ok(file) if file.try_lock_shared().is_ok() => {
             drop(fs::remove_file(path));
             true
         }
         Ok(_) => false,
-        // Any other error tells nothing of the holder, who then counts as alive.
+        // Any other error gives no information about the holder, which then counts as alive.
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
@@ -224,7 +224,7 @@ fn beside(database: &Path, key: u64) -> PathBuf {
     path.into()
 }
 
-/// Returns the session of this process's leases, in which the key is locked.
+/// Returns the session shared by this process's leases, after locking the key in it.
 async fn session(
     database: &Database,
     pool: &PgPool,
@@ -238,7 +238,7 @@ async fn session(
     {
         return Ok(session);
     }
-    // What it needs to connect is large, and would be moved with all that holds a lease.
+    // Boxed: the connect future is large and would be moved with every lease holder's future.
     let locked = Box::pin(async {
         let mut connection = in_time(pool.connect_options().connect()).await?;
         in_time(postgres::set(&mut connection, &KEEPALIVES)).await?;
@@ -253,7 +253,7 @@ async fn session(
 }
 
 async fn unlock(session: Arc<LockSession>, key: i64) {
-    // The lock of a session that fails has ended with it.
+    // If the session fails, its lock has ended too.
     drop(run(&mut *session.lock().await, &UNLOCK_LEASE, key).await);
 }
 
@@ -272,7 +272,7 @@ fn cannot_lock(database: &Database, path: &Path, error: &io::Error) -> StoreErro
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot take a lease in {}: cannot lock {}: {error}; check that this user may \
+            "cannot acquire a lease in {}: cannot lock {}: {error}; check that this user may \
              write in its directory",
             database.place,
             path.display()

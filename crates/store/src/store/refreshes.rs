@@ -1,4 +1,4 @@
-//! The history of refreshes.
+//! History of registry refreshes, and the state of the sources.
 
 use robot_detection_layer::registry::Source;
 
@@ -7,7 +7,7 @@ use super::{
     transaction::Transaction,
 };
 
-/// Refreshes of one source that the history keeps.
+/// Maximum number of stored refreshes per source.
 const KEPT: i64 = 200;
 
 robot_detection_layer::words! {
@@ -17,9 +17,9 @@ robot_detection_layer::words! {
         Replaced = "replaced",
         /// The source has the same content as before.
         NotModified = "not-modified",
-        /// The document looks damaged and is held back until a person accepts it; the old robots stay.
+        /// The document looks damaged and is held for review; the old robots are kept.
         Held = "held",
-        /// The source could not be read, or was refused; the old robots stay.
+        /// The source could not be read or was rejected; the old robots are kept.
         Failed = "failed",
     }
 }
@@ -28,39 +28,39 @@ columns! {
     /// Row of the refresh history.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct RefreshRecord {
-        /// Number of the row; 0 until stored.
+        /// ID of the row; 0 until the record is stored.
         pub refresh_id: i64,
-        /// Source that was refreshed.
+        /// Refreshed source.
         pub source: Source,
-        /// URL that it was read from.
+        /// URL that the source was read from.
         pub url: String,
         /// Trigger: `schedule`, `start`, `command` or `admin`.
         pub trigger: String,
-        /// When it began.
+        /// Start time of the refresh.
         pub started_ms: i64,
-        /// When it ended.
+        /// End time of the refresh.
         pub finished_ms: i64,
-        /// Outcome.
+        /// Outcome of the refresh.
         pub outcome: RefreshOutcome,
-        /// Why it failed, or is held back; empty otherwise.
+        /// Reason for a failure or for holding the document; empty otherwise.
         pub error: String,
-        /// Records in the source.
+        /// Number of records in the source.
         pub records: u64,
-        /// Robots that are new.
+        /// Number of new robots.
         pub added: u64,
-        /// Robots of which the source says something else.
+        /// Number of changed robots.
         pub changed: u64,
-        /// Robots that the source has no more.
+        /// Number of robots that the source no longer contains.
         pub removed: u64,
-        /// Records that made no robot.
+        /// Number of records that could not be converted into robots.
         pub skipped: u64,
-        /// Robots that hit a browser in the self-test.
+        /// Number of robots that matched a browser in the self-test.
         pub quarantined: u64,
-        /// Robots without a pattern.
+        /// Number of robots without a pattern.
         pub unusable: u64,
-        /// One line for each skipped record; bounded by who records.
+        /// One line per skipped record; the caller limits their number.
         pub problems: Vec<String>,
-        /// SHA-256 of the document that is held back, in hexadecimal.
+        /// SHA-256 of the document that is held for review, in hexadecimal.
         pub held_sha256: Option<String>,
     }
 }
@@ -69,15 +69,15 @@ columns! {
     /// State of a source between refreshes.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct SourceState {
-        /// URL that it was read from.
+        /// URL that the source was read from.
         pub url: String,
-        /// `ETag` of the last answer.
+        /// `ETag` of the last response.
         pub etag: Option<String>,
-        /// `Last-Modified` of the last answer, as the server wrote it.
+        /// `Last-Modified` value of the last response, unparsed.
         pub last_modified: Option<String>,
         /// SHA-256 of the last content, in hexadecimal.
         pub content_sha256: Option<String>,
-        /// End of the last refresh that succeeded, a 304 or the same content included.
+        /// End of the last successful refresh, including refreshes without new content.
         pub succeeded_ms: Option<i64>,
     }
 }
@@ -90,10 +90,10 @@ macro_rules! refresh_columns {
 }
 
 statements! {
-    SOURCE_STATE = "read what is known of a source",
+    SOURCE_STATE = "read the state of a source",
         "SELECT url, etag, last_modified, content_sha256, succeeded_ms FROM sources \
          WHERE source = $1";
-    SAVE_SOURCE_STATE = "save what is known of a source",
+    SAVE_SOURCE_STATE = "save the state of a source",
         "INSERT INTO sources (url, etag, last_modified, content_sha256, succeeded_ms, source) \
          VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (source) DO UPDATE SET url = excluded.url, etag = excluded.etag, \
@@ -116,16 +116,16 @@ statements! {
 }
 
 handle! {
-    /// Refreshes of the registry, and the state of its sources.
+    /// Access to the refresh history and the state of the sources.
     Refreshes, refreshes
 }
 
 impl Refreshes<'_> {
-    /// Records a refresh and returns its number; the last 200 of each source are kept.
+    /// Records a refresh and returns its ID; the last 200 per source are kept.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn record(self, record: &RefreshRecord) -> Result<i64, StoreError> {
         let problems = to_json(&record.problems);
         let values = values![
@@ -145,26 +145,26 @@ impl Refreshes<'_> {
     ///
     /// # Errors
     ///
-    /// `Corrupt` when a row cannot be read; else as the database fails.
+    /// Returns `Corrupt` if a row cannot be read, or an error if the query fails.
     pub async fn list(self, limit: u64) -> Result<Vec<RefreshRecord>, StoreError> {
         self.db.rows(&REFRESHES, &[limit.into()]).await
     }
 
-    /// Returns the last refresh of a source, whatever its outcome.
+    /// Returns the last refresh of a source with any outcome.
     ///
     /// # Errors
     ///
-    /// Fails as [`list`](Self::list) does.
+    /// Same as [`list`](Self::list).
     pub async fn last(self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
         let values = [source.as_str().into()];
         self.db.first(&LAST_REFRESH, &values).await
     }
 
-    /// Saves what is remembered of a source whose robots stay as they are.
+    /// Saves the state of a source without changing the robots of the source.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn touch_source(
         self,
         source: &Source,
@@ -173,7 +173,7 @@ impl Refreshes<'_> {
         self.touch_source_as(None, source, state).await
     }
 
-    /// Saves it only while the lease is held, if there is one.
+    /// Saves the state of a source, only while `lease` (if given) is held.
     pub(super) async fn touch_source_as(
         self,
         lease: Option<&Lease>,
@@ -189,11 +189,11 @@ impl Refreshes<'_> {
         transaction.commit().await
     }
 
-    /// Returns what is remembered of a source; nothing if it was never refreshed.
+    /// Returns the state of a source; `None` if the source was never refreshed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn source_state(self, source: &Source) -> Result<Option<SourceState>, StoreError> {
         let values = [source.as_str().into()];
         self.db.first(&SOURCE_STATE, &values).await
@@ -201,11 +201,11 @@ impl Refreshes<'_> {
 }
 
 impl Lease {
-    /// Saves what [`Refreshes::touch_source`](super::Refreshes::touch_source) does, as the lease's holder only.
+    /// Same as [`Refreshes::touch_source`], but only while the lease is held.
     ///
     /// # Errors
     ///
-    /// `LeaseLost` when somebody else has taken the lease; else as there.
+    /// Returns `LeaseLost` if another process acquired the lease, or an error if the query fails.
     pub async fn touch_source(
         &self,
         source: &Source,
@@ -218,7 +218,7 @@ impl Lease {
     }
 }
 
-// Of a word that is none the row is named, so that it can be looked for.
+// The error names the row with the unknown outcome, so that it can be found.
 column!(RefreshOutcome, row, name, {
     let word: String = row.try_get(name)?;
     let id: i64 = row.try_get("refresh_id")?;

@@ -1,7 +1,7 @@
-//! A damaged `SQLite` file: what can be read is saved in a new one.
+//! Repairs a damaged `SQLite` file by copying its readable data into a new file.
 //!
-//! The damaged file is read from a copy, on which `SQLite` may do what it does when it opens a
-//! file, and is kept in the end under a name of its own.
+//! The damaged file is read from a copy, which `SQLite` may modify while opening it. The original
+//! is kept under a new name.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,10 +22,10 @@ use super::{
     sqlite_file::{self, Fault, beside, create_private, label},
 };
 
-/// Statements that may fail on one table: each is tried on half of the rows of the one before.
+/// Maximum number of failed statements per table; each failure halves the range of rows.
 const MAX_FAILURES: u32 = 20_000;
 
-/// Length of the header of an `SQLite` file, and where it has its version and its page count
+/// Length of the header of an `SQLite` file, and the positions of versions and page count
 /// (<https://www.sqlite.org/fileformat2.html> §1.3).
 const HEADER_BYTES: usize = 100;
 const VERSIONS: std::ops::Range<usize> = 18..20;
@@ -35,48 +35,48 @@ const PAGE_COUNT: std::ops::Range<usize> = 28..32;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Repair {
-    /// Damage that was found.
+    /// Description of the damage.
     pub damage: String,
-    /// Path under which the damaged file is kept.
+    /// Path to which the damaged file was moved.
     pub kept: PathBuf,
-    /// The tables, by name.
+    /// Repaired tables, ordered by name.
     pub tables: Vec<RepairedTable>,
 }
 
-/// Table of a database that was repaired.
+/// Table of a repaired database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RepairedTable {
-    /// Name.
+    /// Name of the table.
     pub name: String,
-    /// Rows that the new file has.
+    /// Number of rows in the new file.
     pub saved: u64,
-    /// Rows that could not be read; nothing where nobody can tell.
+    /// Number of lost rows; `None` if unknown.
     pub lost: Option<u64>,
 }
 
 impl Store {
-    /// Returns the damage of an `SQLite` file, if any; changes nothing in it.
+    /// Returns a description of the damage of an `SQLite` file, if any, without changing the file.
     ///
     /// # Errors
     ///
-    /// Fails when there is no such file, for a database on a server or in memory, and
-    /// when a newer program wrote the file.
+    /// Returns an error if the file does not exist, if the URL is not an `SQLite` file, or if a
+    /// newer version of the program wrote the file.
     pub async fn damage(url: &str) -> Result<Option<String>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
         damage_at(&place, &path).await
     }
 
-    /// Saves what can be read of a damaged `SQLite` file in a new one at its place.
+    /// Copies the readable data of a damaged `SQLite` file into a new file in its place.
     ///
-    /// The damaged file is kept beside, with the date in its name. Nothing is done to
-    /// a file that is whole. A server that waits for the file takes the new one over.
+    /// The damaged file is renamed, with the date in its new name. An intact file is not changed. A
+    /// server that waits for the file continues with the new one.
     ///
     /// # Errors
     ///
-    /// Fails as [`Store::damage`] does, and when the new file cannot be written; the
-    /// damaged one is at its place then as before.
+    /// Returns the errors of [`Store::damage`], and an error if the new file cannot be written; the
+    /// damaged file stays in place then.
     pub async fn repair(url: &str, now_ms: i64) -> Result<Option<Repair>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
@@ -106,15 +106,15 @@ impl Store {
         }))
     }
 
-    /// Creates a new `SQLite` file, and keeps the old one beside it.
+    /// Creates a new `SQLite` file and renames the old one.
     ///
-    /// Returns where that is kept, with the date in its name. A server that has the
-    /// old file open, or waits for one, takes the new one over.
+    /// Returns the new path of the old file, which contains the date. A server that has the old
+    /// file open, or waits for one, continues with the new file.
     ///
     /// # Errors
     ///
-    /// Fails for a database on a server or in memory, and when the new file cannot
-    /// be written; the old one is at its place then as before.
+    /// Returns an error if the URL is not an `SQLite` file, or if the new file cannot be written;
+    /// the old file stays in place then.
     pub async fn recreate(url: &str, now_ms: i64) -> Result<Option<PathBuf>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
@@ -129,7 +129,7 @@ impl Store {
         if exchanged.is_err() {
             drop(fs::remove_file(&new));
         }
-        exchanged.map_err(|error| cannot(&place, "make anew", &error))?;
+        exchanged.map_err(|error| cannot(&place, "recreate", &error))?;
         Ok(kept)
     }
 }
@@ -145,9 +145,9 @@ pub(super) fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreErr
         (Engine::Postgres, _) => Err(StoreError::new(
             StoreErrorKind::BadUrl,
             format!(
-                "the database {place} is on a server: back it up with `pg_dump --format=custom \
+                "the database {place} is on a server; back it up with `pg_dump --format=custom \
                  --no-owner --file=FILE '{place}'`, restore it with `pg_restore --clean --if-exists \
-                 --no-owner --single-transaction --dbname='{place}' FILE`, make a new one with createdb"
+                 --no-owner --single-transaction --dbname='{place}' FILE`, create one with createdb"
             ),
         )),
     }
@@ -158,7 +158,7 @@ async fn damage_at(place: &DatabaseLocation, path: &Path) -> Result<Option<Strin
         return Err(StoreError::new(
             StoreErrorKind::CannotOpen,
             format!(
-                "there is no file {}; `robot-detection database new` makes one",
+                "{} does not exist; create it with `robot-detection database new`",
                 path.display()
             ),
         ));
@@ -190,7 +190,7 @@ async fn save_in(
     Ok(tables)
 }
 
-/// Creates a file with our tables, which are empty; it has no write-ahead log.
+/// Creates a file with empty tables and without a write-ahead log.
 pub(super) async fn create(
     place: &DatabaseLocation,
     path: &Path,
@@ -199,18 +199,22 @@ pub(super) async fn create(
     let options = SqliteConnectOptions::new()
         .filename(path)
         .foreign_keys(false)
-        // Nobody else sees the file before it is whole; it is synced at the end.
+        // No other process sees the unfinished file, and it is synced at the end.
         .journal_mode(SqliteJournalMode::Memory)
         .synchronous(SqliteSynchronous::Off);
     let opened = options.connect().await;
     let mut connection = opened.map_err(|error| {
-        StoreError::of_open(place, &error, "check that this user may write beside it")
+        StoreError::of_open(
+            place,
+            &error,
+            "check that this user may write in its directory",
+        )
     })?;
     sqlite::migrate(place, &mut connection).await?;
     Ok(connection)
 }
 
-/// Copies the damaged file with its log; a header that is none is put right in the copy.
+/// Copies the damaged file and its log; an invalid header is replaced in the copy.
 fn copy_readable(path: &Path, copy: &Path, new: &Path) -> io::Result<()> {
     fs::copy(path, copy)?;
     let log = beside(path, "-wal");
@@ -230,7 +234,7 @@ fn copy_readable(path: &Path, copy: &Path, new: &Path) -> io::Result<()> {
         versions.fill(if has_log { 2 } else { 1 });
     }
     if let Some(count) = whole.get_mut(PAGE_COUNT) {
-        count.fill(0); // SQLite counts by the length of the file then.
+        count.fill(0); // SQLite then uses the length of the file.
     }
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&whole)
@@ -246,7 +250,7 @@ async fn save_tables(
     )
     .fetch_all(&mut *connection)
     .await?;
-    // A file that was cut off is opened with this only.
+    // Truncated files can only be opened with this setting.
     connection.execute("PRAGMA writable_schema = ON").await?;
     let copy = copy.to_string_lossy().into_owned();
     let attached = sqlx::query("ATTACH $1 AS damaged").bind(copy);
@@ -277,14 +281,14 @@ async fn save_tables(
             name,
         });
     }
-    // Who holds the old version in memory reads the rows again.
+    // Makes servers with a cached registry read the rows again.
     connection
         .execute("UPDATE main.registry_version SET version = version + 1 WHERE id = 1")
         .await?;
     Ok(tables)
 }
 
-/// Returns the columns that a table has in both files; nothing where it cannot be found.
+/// Returns the columns that a table has in both files; `None` if the table cannot be read.
 async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<String> {
     let named = "SELECT name FROM pragma_table_info($1, 'main') INTERSECT \
                  SELECT name FROM pragma_table_info($1, 'damaged')";
@@ -296,14 +300,14 @@ async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<Strin
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Counts rows, by an index where there is one, which may be whole.
+/// Counts the rows of a table; `SQLite` may use an index, which may be intact.
 async fn count(connection: &mut SqliteConnection, schema: &str, table: &str) -> Option<u64> {
     let sql = AssertSqlSafe(format!("SELECT count(*) FROM {schema}.{table}"));
     let counted: i64 = sqlx::query_scalar(sql).fetch_one(connection).await.ok()?;
     u64::try_from(counted).ok()
 }
 
-/// Rows of one table on the way to the new file.
+/// Copy of one table's rows into the new file.
 struct Salvage<'c> {
     connection: &'c mut SqliteConnection,
     table: &'c str,
@@ -312,7 +316,7 @@ struct Salvage<'c> {
 }
 
 impl Salvage<'_> {
-    /// Saves all rows; where one cannot be read, those around it.
+    /// Copies all rows; if some cannot be read, copies the rows around them.
     async fn save(&mut self) {
         if self.copy_rows("").await {
             return;
@@ -334,7 +338,7 @@ impl Salvage<'_> {
 
     async fn copy_rows(&mut self, which: &str) -> bool {
         let Self { table, columns, .. } = self;
-        // `REPLACE`, since the migrations put rows of their own into the new tables.
+        // `REPLACE`, since the migrations insert some rows into the new tables.
         let sql = format!(
             "INSERT OR REPLACE INTO main.{table} ({columns}) \
              SELECT {columns} FROM damaged.{table}{which}"
@@ -344,9 +348,9 @@ impl Salvage<'_> {
         copied.is_ok()
     }
 
-    /// Returns the numbers of the first and the last row, from the table or an index.
+    /// Returns the first and last row ID, from the table or an index.
     async fn ends(&mut self) -> Option<(i64, i64)> {
-        // `+` keeps `SQLite` from the table's own tree, so that it may read an index that is whole.
+        // `+` keeps `SQLite` from using the table's own tree, so that an intact index may be read.
         for number in ["rowid", "+rowid"] {
             let table = self.table;
             let sql = format!("SELECT min({number}), max({number}) FROM damaged.{table}");
@@ -357,12 +361,12 @@ impl Salvage<'_> {
                 return Some((first.max(0), last));
             }
         }
-        // Rows are numbered from one; what is beyond the last failure is not looked for.
+        // Row IDs start at one; rows beyond the maximum number of failures are not searched.
         Some((0, i64::from(MAX_FAILURES) * 64))
     }
 }
 
-/// Moves the new file to the path, and keeps the old one under another name.
+/// Moves the new file to the path, and renames the old file to `kept`.
 pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     if let Some(kept) = kept {
         take_after(path, new);
@@ -371,11 +375,11 @@ pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Resu
             drop(fs::rename(beside(path, end), beside(kept, end)));
         }
     }
-    // In between there is no file at the path: a server that looks then waits a second for it.
+    // The file is missing for a moment; a server that notices waits a second for it.
     fs::rename(new, path)
 }
 
-/// Gives the new file the owner and mode of the old one: root may repair a service's file.
+/// Copies the owner and mode of the old file, since root may repair a service's file.
 fn take_after(old: &Path, new: &Path) {
     let Ok(about) = fs::metadata(old) else { return };
     drop(fs::set_permissions(new, about.permissions()));
@@ -390,8 +394,8 @@ fn cannot(place: &DatabaseLocation, what: &str, error: &io::Error) -> StoreError
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot {what} the database {place}: {error}; check that there is space, and that \
-             this user may write beside it"
+            "cannot {what} the database {place}: {error}; check the free space and whether \
+             this user may write in its directory"
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! Robots are written: a source is replaced, a robot is added by hand.
+//! Writes robots: replaces the robots of a source, or adds a single robot.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,21 +19,21 @@ use super::{
     transaction::Transaction,
 };
 
-/// Changes of a replacement: ids, sorted.
+/// Changes made by a replacement; IDs are sorted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// Ids that the source had not before.
+    /// IDs of new robots.
     pub added: Vec<String>,
-    /// Ids of which the source says something else now.
+    /// IDs of changed robots.
     pub changed: Vec<String>,
-    /// Ids that the source has no more.
+    /// IDs of removed robots.
     pub removed: Vec<String>,
-    /// Number of robots that stayed as they were.
+    /// Number of unchanged robots.
     pub unchanged: u64,
 }
 
-/// Rows in one statement that inserts robots.
+/// Number of rows per `INSERT` statement.
 pub(super) const INSERT_ROWS: usize = 50;
 
 statements! {
@@ -43,27 +43,26 @@ statements! {
         "DELETE FROM robots WHERE source = $1";
     DELETE_ROBOT = "remove a robot",
         "DELETE FROM robots WHERE source = $1 AND robot_id = $2";
-    // An update that changes nothing locks the row until the transaction ends, on both engines.
+    // This update changes nothing but locks the row until the transaction ends, on both engines.
     LOCK_REGISTRY = "lock the registry",
         "UPDATE registry_version SET version = version WHERE id = 1";
     BUMP_REGISTRY_VERSION = "change the registry's version",
         "UPDATE registry_version SET version = version + 1 WHERE id = 1";
-    DELETE_SOURCE_STATE = "forget a source",
+    DELETE_SOURCE_STATE = "remove the state of a source",
         "DELETE FROM sources WHERE source = $1";
 }
 
 impl Robots<'_> {
-    /// Replaces all robots of a source and what is remembered of it, or nothing.
+    /// Replaces all robots of a source and the source's state in one transaction.
     ///
-    /// One short transaction drops the source's rows and repopulates. An id
-    /// that stays keeps its insertion date, a robot that stays as it was its
-    /// modified date too. Other sources are not touched; readers see the old
-    /// set or the new one. When nothing changed, the registry's version stays.
+    /// Robots that existed before keep their insertion date; unchanged robots also keep their
+    /// modification date. Other sources are not affected, and readers see either the old or the new
+    /// robots. If nothing changed, the registry version stays the same.
     ///
     /// # Errors
     ///
-    /// `Conflict` when two of the robots have the same id; else as the
-    /// database fails. The old rows are there as before.
+    /// Returns `Conflict` if two robots have the same ID, or an error if the query fails; the old
+    /// robots are kept then.
     pub async fn replace_source(
         self,
         source: &Source,
@@ -75,7 +74,7 @@ impl Robots<'_> {
         replaced.await
     }
 
-    /// Replaces the robots only while the lease is held, if there is one.
+    /// Replaces the robots of a source, only while `lease` (if given) is held.
     pub(super) async fn replace_source_as(
         self,
         lease: Option<&Lease>,
@@ -109,13 +108,13 @@ impl Robots<'_> {
         Ok(changes)
     }
 
-    /// Removes a source's robots and what is remembered of it; returns how many robots.
+    /// Removes a source's robots and state; returns the number of removed robots.
     ///
-    /// Its refreshes stay in the history.
+    /// The source's refreshes stay in the history.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then removes nothing.
+    /// Returns an error if the query fails; nothing is removed then.
     pub async fn drop_source(self, source: &Source) -> Result<u64, StoreError> {
         let values = [source.as_str().into()];
         let mut transaction = self.db.begin("drop a source").await?;
@@ -131,20 +130,20 @@ impl Robots<'_> {
         Ok(removed)
     }
 
-    /// Adds a robot by hand; its source is `manual`, whatever the robot says.
+    /// Adds a robot manually; its source is stored as `manual`, regardless of the robot's source.
     ///
     /// # Errors
     ///
-    /// `Conflict` when a robot of this id was added by hand before.
+    /// Returns `Conflict` if a robot with this ID was already added manually.
     pub async fn add(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
         self.add_or_replace(robot, now_ms, false).await
     }
 
-    /// Replaces a robot that was added by hand.
+    /// Adds a robot manually, replacing a manually added robot with the same ID.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn replace(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
         self.add_or_replace(robot, now_ms, true).await
     }
@@ -167,7 +166,7 @@ impl Robots<'_> {
             StoreErrorKind::Conflict => StoreError::new(
                 StoreErrorKind::Conflict,
                 format!(
-                    "a robot with the id {:?} was added by hand before; remove it first",
+                    "a robot with the id {:?} was already added manually; remove it first",
                     row.robot_id
                 ),
             ),
@@ -176,11 +175,11 @@ impl Robots<'_> {
         transaction.commit().await
     }
 
-    /// Removes a robot that was added by hand.
+    /// Removes a manually added robot.
     ///
     /// # Errors
     ///
-    /// `NotFound` when no robot of this id was added by hand.
+    /// Returns `NotFound` if no robot with this ID was added manually.
     pub async fn remove(self, id: &str) -> Result<(), StoreError> {
         let mut transaction = self.db.begin("remove a robot").await?;
         announce(&mut transaction).await?;
@@ -191,8 +190,8 @@ impl Robots<'_> {
             return Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!(
-                    "no robot with the id {id:?} was added by hand; \
-                     those of a source go and come with its refresh"
+                    "no robot with the id {id:?} was added manually; \
+                     robots from a source are added and removed by its refresh"
                 ),
             ));
         }
@@ -201,11 +200,11 @@ impl Robots<'_> {
 }
 
 impl Lease {
-    /// Replaces a source as [`Robots::replace_source`](super::Robots::replace_source) does, as the lease's holder only.
+    /// Same as [`Robots::replace_source`], but only while the lease is held.
     ///
     /// # Errors
     ///
-    /// `LeaseLost` when somebody else has taken the lease; else as there.
+    /// Returns `LeaseLost` if another process acquired the lease; otherwise as the linked function.
     pub async fn replace_source(
         &self,
         source: &Source,
@@ -228,7 +227,7 @@ impl Changes {
     }
 }
 
-/// Compares old and new rows, and gives the new ones the dates that they keep.
+/// Compares old and new rows, and copies the dates of existing robots to the new rows.
 fn compare(old: Vec<RobotRow>, new: &mut [RobotRow]) -> Changes {
     let mut old: HashMap<String, RobotRow> = old
         .into_iter()
@@ -270,10 +269,10 @@ async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<
     Ok(())
 }
 
-/// Raises the registry's version; on `PostgreSQL` the other instances hear of it.
+/// Increases the registry version and notifies the other instances on `PostgreSQL`.
 ///
-/// Whoever changes robots does this first, or locks the version: so changes
-/// queue up, and never wait for each other in a circle.
+/// Every change of the robots table runs this first or locks the version, so that changes are
+/// serialised and cannot deadlock.
 async fn announce(transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
     transaction.execute(&BUMP_REGISTRY_VERSION, &[]).await?;
     notify(transaction, Channel::Registry).await
@@ -283,17 +282,17 @@ fn name_duplicate(error: StoreError, source: &Source, rows: &[RobotRow]) -> Stor
     if error.kind() != StoreErrorKind::Conflict {
         return error;
     }
-    // The database says that two are alike, but not which.
+    // The database reports a duplicate, but not which ID is duplicated.
     let mut seen = HashSet::new();
     let twice = rows.iter().find(|row| !seen.insert(&row.robot_id));
     let id = twice.map_or("", |row| row.robot_id.as_str());
     StoreError::new(
         StoreErrorKind::Conflict,
-        format!("cannot replace the robots of {source}: two of them have the id {id:?}"),
+        format!("cannot replace the robots of {source}: two robots have the id {id:?}"),
     )
 }
 
-/// Returns the statement that inserts so many robots.
+/// Returns the statement that inserts `rows` robots.
 pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
     const COLUMNS: usize = 14;
     let mut sql = String::from(concat!(
@@ -306,7 +305,7 @@ pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
         for column in 1..=COLUMNS {
             sql.push_str(if column == 1 { "" } else { ", " });
             let _ = match engine {
-                // It looks each number up in a list of all: one by one they take no time.
+                // Numbered parameters are slow: `SQLite` looks each up in a list.
                 Engine::Sqlite => sql.write_char('?'),
                 Engine::Postgres => write!(sql, "${}", row * COLUMNS + column),
             };
@@ -316,7 +315,7 @@ pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
     Statement::assembled("write the robots", sql)
 }
 
-/// Returns the statements that are put together, in each form.
+/// Returns the assembled statements, one for each number of rows.
 pub(super) fn assembled_statements(engine: Engine) -> [Statement; 2] {
     [1, INSERT_ROWS].map(|rows| insert_robots(rows, engine))
 }

@@ -1,4 +1,4 @@
-//! Robots are read: all, by id, counted.
+//! Reads the robots table.
 
 use robot_detection_layer::registry::Source;
 
@@ -7,13 +7,13 @@ use super::{StoreError, StoredRobot, columns::from_sql, row::RobotRow};
 /// Number of robots of one source.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RobotCount {
-    /// The source.
+    /// Source of the counted robots.
     pub source: Source,
-    /// Robots that take part in detection.
+    /// Number of robots used for detection.
     pub active: u64,
-    /// Robots that a browser would have been taken for.
+    /// Number of quarantined robots, whose patterns also match browsers.
     pub quarantined: u64,
-    /// Robots without a pattern.
+    /// Number of robots without a pattern.
     pub unusable: u64,
 }
 
@@ -29,28 +29,28 @@ statements! {
 }
 
 handle! {
-    /// The robots table.
+    /// Access to the robots table.
     Robots, robots
 }
 
 impl Robots<'_> {
-    /// Returns all robots, by source and id, as they were at one moment.
+    /// Returns all robots, ordered by source and ID, in one consistent snapshot.
     ///
-    /// A row whose patterns or status cannot be read is there too, as unusable.
+    /// A robot with unreadable patterns or status is included as unusable.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, or when a row's source is no source's name.
+    /// Returns an error if the query fails, or if a row has an unknown source.
     pub async fn list(self) -> Result<Vec<StoredRobot>, StoreError> {
         let rows = self.db.rows(&ROBOTS, &[]).await?;
         self.stored(rows)
     }
 
-    /// Returns the robots of an id, the source that wins first.
+    /// Returns all robots with an ID, ordered by the precedence of their sources.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// Same as [`list`](Self::list).
     pub async fn by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
         let rows = self.db.rows(&ROBOTS_BY_ID, &[id.into()]).await?;
         let mut robots = self.stored(rows)?;
@@ -58,28 +58,28 @@ impl Robots<'_> {
         Ok(robots)
     }
 
-    /// Returns `true` if any source knows a robot of this id.
+    /// Returns `true` if any source has a robot with this ID.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn exists(self, id: &str) -> Result<bool, StoreError> {
         let values = [id.into()];
         let found = self.db.value::<String>(&ROBOT_EXISTS, &values);
         Ok(found.await?.is_some())
     }
 
-    /// Counts the robots of each source that has some.
+    /// Counts the robots per source; sources without robots are omitted.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// Same as [`list`](Self::list).
     pub async fn counts(self) -> Result<Vec<RobotCount>, StoreError> {
         let rows = self.db.rows(&ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();
         for (source, status, robots) in rows as Vec<(String, String, i64)> {
             let Ok(source) = source.parse::<Source>() else {
-                continue; // Reading the robots tells of it.
+                continue; // `list` reports unknown sources.
             };
             if counts.last().is_none_or(|count| count.source != source) {
                 counts.push(RobotCount {

@@ -1,4 +1,4 @@
-//! Robots as rows.
+//! Conversion between robots and database rows.
 
 use std::borrow::Cow;
 
@@ -17,16 +17,16 @@ use robot_detection_layer::registry::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredRobot {
-    /// The robot.
+    /// Robot as defined by its source.
     pub robot: Robot,
-    /// When it was first seen in its source (`insertion_date`).
+    /// Time when the robot first appeared in its source (`insertion_date`).
     pub insertion_ms: i64,
-    /// When the source last changed it (`modified_date`).
+    /// Time when the source last changed the robot (`modified_date`).
     pub modified_ms: i64,
 }
 
 columns! {
-    /// Row as it is stored.
+    /// Row of the robots table, as stored.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub(super) struct RobotRow {
         pub(super) source: String,
@@ -46,7 +46,7 @@ columns! {
     }
 }
 
-/// Columns that are read; `search_text` is written only.
+/// Columns that are read; `search_text` is write-only.
 macro_rules! robot_columns {
     () => {
         "source, robot_id, robot_name, robot_details_url, robot_useragent, patterns, purpose, \
@@ -71,7 +71,7 @@ struct StatusJson {
     reason: String,
 }
 
-/// What verification and robots.txt need to know, absent where nothing is known.
+/// Data for verification and robots.txt, stored as JSON; unknown facts are omitted.
 #[derive(Default, Deserialize, Serialize)]
 struct FactsJson {
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -89,7 +89,7 @@ struct FactsJson {
 }
 
 impl RobotRow {
-    /// Row of a robot in the given source, which counts instead of the robot's own.
+    /// Creates the row of a robot; `source` replaces the robot's own source.
     pub(super) fn new(robot: &Robot, source: &Source, now_ms: i64) -> Self {
         Self {
             source: source.as_str().to_owned(),
@@ -109,7 +109,7 @@ impl RobotRow {
         }
     }
 
-    /// Returns `true` if both say the same, their dates aside.
+    /// Returns `true` if both rows are equal except for their dates.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         let dated = Self {
             insertion_date: self.insertion_date,
@@ -119,7 +119,7 @@ impl RobotRow {
         *self == dated
     }
 
-    /// Returns the values in the order of the statement that inserts.
+    /// Returns the values in the column order of the `INSERT` statement.
     pub(super) fn values(&self) -> [Value<'_>; 14] {
         values![
             self; source, robot_id, robot_name, robot_details_url, robot_useragent, patterns,
@@ -128,21 +128,21 @@ impl RobotRow {
         ]
     }
 
-    /// Returns the robot; one whose data cannot be read is unusable and says why.
+    /// Converts the row to a robot; a robot with unreadable data becomes unusable, with the reason.
     pub(super) fn into_stored(self, place: &DatabaseLocation) -> Result<StoredRobot, StoreError> {
         let source = self.source.parse::<Source>().map_err(|error| {
             let (id, source) = (&self.robot_id, &self.source);
             StoreError::new(
                 StoreErrorKind::Corrupt,
                 format!(
-                    "cannot read the robot {id:?} in {place}: its source is {source:?}, but \
-                     {error}; remove that row"
+                    "cannot read the robot {id:?} in {place}: invalid source {source:?}: \
+                     {error}; remove the row"
                 ),
             )
         })?;
-        // One row must not keep all other robots from being in force.
+        // One bad row must not keep all other robots from being used.
         let (patterns, status, facts) = self.decoded().unwrap_or_else(|what| {
-            let reason = format!("its stored {what} cannot be read; refresh its source");
+            let reason = format!("the stored {what} cannot be read; refresh the source");
             (
                 Vec::new(),
                 Status::Unusable { reason },
@@ -171,7 +171,7 @@ impl RobotRow {
         })
     }
 
-    /// Returns what is stored as JSON, or the name of what cannot be read.
+    /// Decodes the JSON columns, or returns the name of the unreadable one.
     fn decoded(&self) -> Result<(Vec<Pattern>, Status, FactsJson), &'static str> {
         let patterns = patterns_from_json(&self.patterns).ok_or("list of patterns")?;
         let detail = self.status_detail.as_deref();
@@ -185,7 +185,7 @@ fn clean(text: &str) -> String {
     without_nul(text).into_owned()
 }
 
-/// Whoever can write to the database must not write links into the pages.
+/// Rejects other schemes, so that database contents cannot inject links into pages.
 fn is_web_url(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
@@ -265,5 +265,5 @@ fn facts_to_json(robot: &Robot) -> String {
 }
 
 pub(super) fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("strings and lists of them always fit into JSON")
+    serde_json::to_string(value).expect("strings and lists can always be serialised as JSON")
 }

@@ -1,35 +1,35 @@
-//! Secrets that the instances share: of the way out, and of our own site robot.
+//! Secrets shared by all instances: keys of the confirmation form and of the site robot.
 
 use super::{Store, StoreError};
 
 statements! {
-    ADD_KEY = "make the key of the day",
+    ADD_KEY = "save the key of the day",
         "INSERT INTO way_out_keys (day, secret) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING";
-    KEYS = "read the keys of the last days",
+    KEYS = "read the confirmation keys",
         "SELECT day, secret FROM way_out_keys WHERE day >= $1 ORDER BY day";
-    FORGET_KEYS = "remove keys of old",
+    FORGET_KEYS = "remove old confirmation keys",
         "DELETE FROM way_out_keys WHERE day < $1";
-    OWN_ROBOT_KEY = "read the key of our own site robot",
+    OWN_ROBOT_KEY = "read the key of the site robot",
         "SELECT secret FROM own_robot_key WHERE id = 1";
-    INIT_OWN_ROBOT_KEY = "save the key of our own site robot",
+    INIT_OWN_ROBOT_KEY = "save the key of the site robot",
         "INSERT INTO own_robot_key (id, secret, created_ms) VALUES (1, $1, $2) \
          ON CONFLICT (id) DO NOTHING";
 }
 
 handle! {
-    /// Keys of the confirmation form.
+    /// Access to the keys of the confirmation form.
     WayOut, way_out
 }
 
 impl WayOut<'_> {
-    /// Returns the keys of some days up to `today`, with their days since 1970; that of today is
-    /// `new` where no instance has made it before.
+    /// Returns the keys of the last days up to `today`, with their days since the Unix epoch. If no
+    /// instance has created today's key, `new` is saved as today's key.
     ///
-    /// Older ones are removed.
+    /// Older keys are removed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn keys(
         self,
         today: i64,
@@ -49,13 +49,13 @@ impl WayOut<'_> {
 }
 
 impl Store {
-    /// Returns the key of our own site robot; where there is none, `new` becomes it.
+    /// Returns the key of the site robot; if there is no key yet, `new` is saved and returned.
     ///
-    /// Of any number of instances that need it first, all get the same.
+    /// Instances that call this at the same time all get the same key.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn own_robot_key(&self, new: &str, now_ms: i64) -> Result<String, StoreError> {
         if let Some(known) = self.database.value(&OWN_ROBOT_KEY, &[]).await? {
             return Ok(known);

@@ -1,4 +1,4 @@
-//! `SQLite`: one file, write-ahead log, one writer.
+//! `SQLite` connections: one file in write-ahead mode with a single writer.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -24,56 +24,56 @@ use super::{
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
-/// Longest that a statement waits for another process that writes.
+/// Time limit for waiting on another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest that a start waits for other starts on the same file.
+/// Time limit for waiting on other processes that are opening the same file.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Pages of the write-ahead log that are carried over to the database at once.
+/// Size of the write-ahead log, in pages, at which `SQLite` checkpoints it.
 ///
-/// A page that many transactions write is carried over once; 4,000 are 16 MiB.
+/// A page that several transactions write is copied only once; 4,000 pages are 16 MiB.
 const CHECKPOINT_PAGES: &str = "4000";
 
-/// Rows that a connection reads ahead: it and who wants them need not wake each other for each.
+/// Rows that a connection buffers, so that reader and worker thread wake each other less often.
 const ROWS: usize = 500;
 
-/// Statements that a connection keeps compiled.
+/// Prepared statements cached per connection.
 const STATEMENTS: usize = 200;
 
-/// Memory for pages of each connection, in KiB as the minus says: half of the usual. There are five
-/// connections, and the system keeps the file's pages too.
+/// Page cache of each connection; a negative value is in KiB. Half of the default is enough, since
+/// there are five connections and the operating system caches the file too.
 const PAGE_CACHE: &str = "-1000";
 
 const START_POLL: Duration = Duration::from_millis(10);
 
-/// Connections that read beside the one that writes.
+/// Connections for reading, in addition to the one for writing.
 const READERS: u32 = 4;
-/// Time after which one that nobody uses is closed: each has a thread and a cache of pages.
+/// Time after which an idle reading connection is closed; each has a thread and a page cache.
 const READ_FOR: Duration = Duration::from_mins(2);
 
 const OPEN_ADVICE: &str = "check that its directory exists, that this user may write \
                            there, and that it names an SQLite database, not a directory";
 
-/// Why a database is opened.
+/// Reason for opening a database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Opening {
-    /// For a command, or a library: what is wrong is told.
+    /// Opened by a command or a library; errors are returned.
     Command,
-    /// For a server, which leaves a damaged file as it is.
+    /// Opened at server start; a damaged file is left unchanged.
     Start,
-    /// For a server that had none for a while; it makes none.
+    /// Opened by a server after an outage; a missing file is not created.
     Return,
 }
 
-/// Reads the place from a URL.
+/// Parses the database location from a URL.
 pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     Target::parse(url)?;
     SqliteConnectOptions::from_str(url).map_err(|error| bad_url(url, &error.to_string()))?;
     Ok(DatabaseLocation::new(Engine::Sqlite, url.to_owned()))
 }
 
-/// Opens the file, which is created where it is missing, or a database in memory.
+/// Opens a database file, which may be created, or a database in memory.
 pub(super) async fn open(
     url: &str,
     place: &DatabaseLocation,
@@ -84,13 +84,13 @@ pub(super) async fn open(
         .map_err(|error| bad_url(url, &error.to_string()))?
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
-        // With a write-ahead log a power failure may cost the last transactions, never the file.
+        // In write-ahead mode a power failure may lose recent transactions but not damage the file.
         .synchronous(SqliteSynchronous::Normal)
         .statement_cache_capacity(STATEMENTS)
         .log_slow_statements(SLOW_LOGGED, SLOW_AFTER)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("cache_size", PAGE_CACHE)
-        // Statements that touch many rows would each make a file, and remove it.
+        // By default, statements that touch many rows create and delete temporary files.
         .pragma("temp_store", "memory");
     match target {
         Target::Memory => open_memory(place, options).await,
@@ -98,7 +98,7 @@ pub(super) async fn open(
     }
 }
 
-/// A database in memory lives as long as its connection: there is one, for ever.
+/// Opens a database in memory; it lives as long as its single connection.
 async fn open_memory(
     place: &DatabaseLocation,
     options: SqliteConnectOptions,
@@ -119,8 +119,8 @@ async fn open_file(
     create: bool,
     opening: Opening,
 ) -> Result<Pools, StoreError> {
-    // Connections must not race with the switch to the write-ahead log, nor
-    // migrations with each other: SQLite has no lock that spans both.
+    // Neither connecting and the switch to write-ahead mode nor concurrent migrations may race:
+    // SQLite has no lock that covers both.
     let starting = lock_start(place, options.get_filename()).await?;
     if opening != Opening::Command {
         refuse_fault(place, options.get_filename()).await?;
@@ -129,7 +129,7 @@ async fn open_file(
     if create && opening != Opening::Return {
         create_private(options.get_filename());
     }
-    // The journal mode is a property of the file: set once here, all later connections find it.
+    // The journal mode is stored in the file: set here once, it applies to all later connections.
     let first = options.clone().journal_mode(SqliteJournalMode::Wal);
     let mut connection = first.connect().await.map_err(of_open(place))?;
     migrate(place, &mut connection).await?;
@@ -139,7 +139,7 @@ async fn open_file(
         read: connect_pool(place, READERS, Some(READ_FOR), &reading).await?,
         write: SqliteWriter::new(write, false),
     };
-    // The last connection to close would empty the log: the pools are open now.
+    // Closed only now: closing the last open connection would empty the log.
     let closed = connection.close().await;
     drop(starting);
     closed.map_err(of_open(place))?;
@@ -171,7 +171,7 @@ async fn connect_pool(
         .max_connections(connections)
         .idle_timeout(idle_timeout)
         .max_lifetime(None)
-        // It is in this process: no network loses it.
+        // The connection is in this process; no network failure can break it.
         .test_before_acquire(false)
         .acquire_timeout(QUEUE_TIMEOUT)
         .connect_with(options.clone())
@@ -179,9 +179,9 @@ async fn connect_pool(
         .map_err(of_open(place))
 }
 
-/// Carries the write-ahead log over to the file as far as nobody reads it.
+/// Checkpoints the write-ahead log as far as no reader needs it.
 ///
-/// On a connection that reads: the one that writes need not wait for the disk.
+/// Runs on a reading connection, so that the writer does not wait for the disk.
 pub(super) async fn carry_over(read: &SqlitePool) -> Result<(), sqlx::Error> {
     read.execute("PRAGMA wal_checkpoint(PASSIVE)")
         .await
@@ -198,23 +198,23 @@ pub(super) async fn migrate(
         .map_err(|error| StoreError::of_migration(place, &error))
 }
 
-/// Acquires the lock of the file beside the database; closing the file frees it.
+/// Locks the lock file next to the database; closing the returned file releases the lock.
 pub(super) async fn lock_start(
     place: &DatabaseLocation,
     database: &Path,
 ) -> Result<File, StoreError> {
-    // Not the database itself: closing that would drop the locks that `SQLite` has on it.
+    // Not the database file itself: closing it would drop the locks that `SQLite` holds on it.
     let path = beside(database, ".lock");
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
-    // Like the database, so that only its owner can hold the lock.
+    // The same mode as the database, so that only its owner can lock the file.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options
         .open(&path)
         .map_err(|error| cannot_lock(place, &path, &error))?;
     let waiting = async {
-        // Polled, as waiting in the system would hold a thread that nothing can cancel.
+        // Polling can be cancelled; a blocking lock call would hold a thread.
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(()),

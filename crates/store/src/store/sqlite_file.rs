@@ -1,7 +1,7 @@
-//! The file of an `SQLite` database: is it there, is it whole, is it still the same?
+//! File of an `SQLite` database: existence, damage and identity.
 //!
-//! The file is never opened beside `SQLite`: when a process closes it, the system drops the
-//! locks that `SQLite` has on it (<https://www.sqlite.org/howtocorrupt.html> §2.2).
+//! The file is never opened other than by `SQLite`: when a process closes a file, the system drops
+//! the locks that `SQLite` holds on it (<https://www.sqlite.org/howtocorrupt.html> §2.2).
 
 use std::{
     fs::{self, OpenOptions},
@@ -24,34 +24,34 @@ use super::{
     migrations,
 };
 
-/// Longest that a file is read to look for damage; what is not found then is found when read.
+/// Time limit for the damage check at start; remaining damage is noticed when it is read.
 pub(super) const CHECK_TIME: Duration = Duration::from_secs(2);
 
-/// Longest that the content of a file that is gone may take to be saved.
+/// Time limit for saving the content of a removed file.
 const SAVE_TIME: Duration = Duration::from_mins(5);
 
-/// Instructions of `SQLite`'s between two looks at the time.
+/// Number of `SQLite` virtual machine instructions between two checks of the time limit.
 const CHECK_STEPS: i32 = 10_000;
 
-/// Identity of a file, which a file of the same name does not share.
+/// Identity of a file, which differs between files with the same name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct FileId {
     device: u64,
     inode: u64,
 }
 
-/// A database's file when it was opened, and the write-ahead log beside it.
+/// Identity of an opened database file and its write-ahead log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenedFile {
     pub(super) file: Option<FileId>,
     log: Option<FileId>,
 }
 
-/// What is wrong with the file, if anything, before it is opened to be written to.
+/// Reason why an existing file must not be opened for writing.
 #[derive(Debug)]
 pub(super) enum Fault {
     Damage(String),
-    /// A migration that this program does not know.
+    /// Version of a migration that this program does not know.
     Newer(i64),
 }
 
@@ -70,9 +70,8 @@ impl Target {
             .find_map(|parameter| parameter.strip_prefix("mode="));
         match (file, mode) {
             (":memory:", _) | (_, Some("memory")) => Ok(Self::Memory),
-            ("", _) => Err(bad_url(url, "it names no file")),
-            // sqlx makes a file only when told by `mode=rwc`; a first start should need no more
-            // than a path.
+            ("", _) => Err(bad_url(url, "it contains no file name")),
+            // sqlx creates a file only with `mode=rwc`; here, a plain path is enough.
             (_, mode) => Ok(Self::File {
                 create: mode.is_none_or(|mode| mode == "rwc"),
             }),
@@ -81,7 +80,7 @@ impl Target {
 }
 
 impl FileId {
-    /// Returns what is at a path; nothing where there is no file.
+    /// Returns the identity of the file at a path; `None` if the file is missing.
     #[cfg(unix)]
     pub(super) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
@@ -92,7 +91,7 @@ impl FileId {
         })
     }
 
-    /// Returns whether something is at a path: files cannot be told apart here.
+    /// Returns a constant if a file exists at a path, since files cannot be distinguished here.
     #[cfg(not(unix))]
     pub(super) fn of(path: &Path) -> Option<Self> {
         let (device, inode) = (0, 0);
@@ -109,7 +108,7 @@ impl OpenedFile {
     }
 }
 
-/// Returns the file that a URL names; none for a database in memory or on a server.
+/// Returns the file of a database URL; `None` for a database in memory or on a server.
 pub(super) fn path(url: &str) -> Option<PathBuf> {
     if !url.starts_with("sqlite:") {
         return None;
@@ -123,14 +122,14 @@ pub(super) fn path(url: &str) -> Option<PathBuf> {
     }
 }
 
-/// Returns the path of a file that `SQLite`, or we, keep beside a database.
+/// Returns the path of a companion file of the database.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
-/// Returns a time as names of files have it: `20261123-143408`, in UTC.
+/// Formats a time for use in file names, such as `20261123-143408`, in UTC.
 pub(super) fn label(at_ms: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     let at = at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -143,20 +142,20 @@ pub(super) fn label(at_ms: i64) -> String {
     )
 }
 
-/// Looks for damage, and for tables of a newer program; changes nothing in the file.
+/// Checks a file for damage and for tables of a newer version, without changing the file.
 ///
-/// Beside a write-ahead log, whose content counts, `SQLite` makes its index (`-shm`) anew.
+/// If the file has a write-ahead log, `SQLite` recreates the log's index (`-shm`).
 ///
-/// Without a `limit`, all of it is read.
+/// Without a `limit`, the whole file is read.
 pub(super) async fn fault_of(path: &Path, limit: Option<Duration>) -> Option<Fault> {
     let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     let log = length(&beside(path, "-wal"));
     if length(path) == 0 {
-        // SQLite would take it for a new database, and throw the log away.
-        let why = "it is empty, and its write-ahead log is not".to_owned();
+        // SQLite would treat it as a new database and discard the log.
+        let why = "the file is empty, but its write-ahead log is not".to_owned();
         return (log > 0).then_some(Fault::Damage(why));
     }
-    // Where there is no log the file is declared immutable: `SQLite` then puts nothing beside it.
+    // Without a log, the file is opened as immutable, so that `SQLite` creates no files next to it.
     let options = SqliteConnectOptions::new()
         .filename(path)
         .read_only(true)
@@ -173,7 +172,7 @@ pub(super) async fn fault_of(path: &Path, limit: Option<Duration>) -> Option<Fau
     fault
 }
 
-/// Looks for damage in a database that is open.
+/// Checks an open database for damage.
 pub(super) async fn damage_of(pool: &SqlitePool) -> Option<String> {
     match pool.acquire().await {
         Ok(mut connection) => quick_check(&mut connection).await,
@@ -181,30 +180,30 @@ pub(super) async fn damage_of(pool: &SqlitePool) -> Option<String> {
     }
 }
 
-/// Error of a file that is not at its path any more, of which a copy was made or not.
+/// Creates the error for a removed file, with the path of the saved copy or the reason for none.
 pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> StoreError {
     let saved = match saved {
-        Ok(copy) => format!("what it held is in {}", copy.display()),
-        Err(error) => format!("what it held could not be saved: {error}"),
+        Ok(copy) => format!("its content was saved to {}", copy.display()),
+        Err(error) => format!("its content could not be saved: {error}"),
     };
     StoreError::new(
         StoreErrorKind::Unavailable,
         format!(
-            "the file of the database {place} is gone, and {saved}; put a copy or a backup at \
-             its place, or make a new database with `robot-detection database new`"
+            "the file of the database {place} was removed, and {saved}; restore a copy or a backup \
+             at its path, or create a new database with `robot-detection database new`"
         ),
     )
 }
 
-/// Error of a file in whose place another one is.
+/// Creates the error for a file that was replaced by another file.
 pub(super) fn exchanged(place: &DatabaseLocation) -> StoreError {
     StoreError::new(
         StoreErrorKind::Unavailable,
-        format!("another file was put in the place of the database {place}: what it holds counts"),
+        format!("the file of the database {place} was replaced; the new file will be used"),
     )
 }
 
-/// Saves what is still open of a file that is gone, beside its place; returns where.
+/// Saves the content of a removed but still open file next to its path; returns the copy's path.
 pub(super) async fn save_open_file(
     pool: &SqlitePool,
     path: &Path,
@@ -213,18 +212,18 @@ pub(super) async fn save_open_file(
     let copy = beside(path, &format!(".saved-{}", label(now_ms)));
     create_private(&copy);
     let name = copy.to_string_lossy().into_owned();
-    // `SQLite` reads the file that is open still, though its name is gone.
+    // `SQLite` can still read the open file, although its name is gone.
     let saving = sqlx::query("VACUUM INTO $1").bind(name).execute(pool);
     match timeout(SAVE_TIME, saving).await {
         Ok(Ok(_)) => Ok(copy),
         Ok(Err(error)) => Err(cause_of(&error)),
-        Err(_) => Err("it took too long".to_owned()),
+        Err(_) => Err("timed out".to_owned()),
     }
 }
 
-/// Sets the write-ahead log aside that belongs to a file which is no longer at its path.
+/// Renames a write-ahead log whose database file is no longer at its path.
 ///
-/// `SQLite` would write its pages into the other file that is there now.
+/// `SQLite` would write the log's pages into the new file.
 pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
     let log = beside(path, "-wal");
     let Some(stale) = opened.log.filter(|stale| FileId::of(&log) == Some(*stale)) else {
@@ -234,18 +233,18 @@ pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
         let aside = beside(path, &format!("-wal.stale-{}", stale.inode));
         match fs::rename(&log, &aside) {
             Ok(()) => warn!(
-                "the write-ahead log of the file that was there before is {}",
+                "moved the write-ahead log of the replaced database file to {}",
                 aside.display()
             ),
-            Err(error) => error!("{} cannot be set aside: {error}", log.display()),
+            Err(error) => error!("cannot rename {}: {error}", log.display()),
         }
         drop(fs::remove_file(beside(path, "-shm")));
     }
 }
 
-/// Creates a missing file that its owner alone may read: it will hold password hashes.
+/// Creates a missing file readable only by its owner, since it will contain password hashes.
 ///
-/// `SQLite` takes an empty file for a new database; it reports what fails here.
+/// `SQLite` treats an empty file as a new database, and reports any failure that occurs here.
 pub(super) fn create_private(path: &Path) {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -266,26 +265,26 @@ async fn fault_on(connection: &mut SqliteConnection) -> Option<Fault> {
         sqlx::query_scalar("SELECT version FROM robot_detection_migrations ORDER BY version")
             .fetch_all(connection)
             .await
-            // The file of another program, and one that is new, has no such table.
+            // A new file and another program's file have no such table.
             .unwrap_or_default();
     let newer = applied.into_iter().find(|version| !known.contains(version));
     newer.map(Fault::Newer)
 }
 
-/// Returns what `SQLite` finds damaged first.
+/// Returns the first damage that `SQLite` finds.
 pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Option<String> {
     let checked: Result<String, _> = sqlx::query_scalar("PRAGMA quick_check(1)")
         .fetch_one(connection)
         .await;
     match checked {
         Ok(found) if found == "ok" => None,
-        // The first line names the schema only.
+        // The first line only names the schema.
         Ok(found) => Some(found.lines().next_back().unwrap_or_default().to_owned()),
         Err(error) => damage(&error),
     }
 }
 
-/// Breaks statements off that are still at work after a time.
+/// Interrupts statements that run longer than a time limit.
 async fn stop_in(connection: &mut SqliteConnection, time: Duration) -> Result<(), sqlx::Error> {
     let until = Instant::now() + time;
     let mut handle = connection.lock_handle().await?;
@@ -293,7 +292,7 @@ async fn stop_in(connection: &mut SqliteConnection, time: Duration) -> Result<()
     Ok(())
 }
 
-/// Returns the words of an error that says that a file is damaged.
+/// Returns the message of an error that reports a damaged file.
 fn damage(error: &sqlx::Error) -> Option<String> {
     let sqlx::Error::Database(cause) = error else {
         return None;
@@ -305,9 +304,7 @@ fn damage(error: &sqlx::Error) -> Option<String> {
 pub(super) fn bad_url(url: &str, why: &str) -> StoreError {
     StoreError::new(
         StoreErrorKind::BadUrl,
-        format!(
-            "the database URL {url:?} cannot be used: {why}; write sqlite://robot-detection.db"
-        ),
+        format!("invalid database URL {url:?}: {why}; write sqlite://robot-detection.db"),
     )
 }
 
@@ -316,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_names_a_file_or_memory() {
+    fn url_selects_file_or_memory() {
         for (url, target) in [
             ("sqlite::memory:", Target::Memory),
             ("sqlite://:memory:", Target::Memory),
@@ -331,12 +328,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_the_date_in_it() {
+    fn label_contains_date_and_time() {
         assert_eq!(label(1_795_444_448_000), "20261123-143408");
     }
 
     #[test]
-    fn a_file_is_told_from_memory_and_servers() {
+    fn only_file_urls_have_a_path() {
         assert_eq!(path("sqlite://a%20b.db?mode=rw"), Some("a b.db".into()));
         assert_eq!(path("sqlite::memory:"), None);
         assert_eq!(path("postgres://h/d"), None);

@@ -1,9 +1,8 @@
-//! `SQLite`'s one writer, and its transactions.
+//! Single writing connection of an `SQLite` database, and its transactions.
 //!
-//! `SQLite` works on a thread of its own: to wake it, and to be woken by it, costs more than
-//! most statements do. So a transaction is begun together with its first statements and ended
-//! together with its last ones, and the connection stays with those who write: a pool would
-//! ask it after each turn whether it is still there.
+//! `SQLite` runs on a separate thread, and waking it costs more than most statements. Therefore the
+//! first and last statements of a transaction are sent together with `BEGIN` and `COMMIT`, and the
+//! connection stays out of the pool between turns, as the pool would test it each time.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -22,20 +21,20 @@ use super::{
     statement::{Step, arguments, joined},
 };
 
-/// Longest that a writer waits for the other writers of this process.
+/// Time limit for waiting on the other writers of this process.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Begins a transaction that writes, at once: a later upgrade could fail without waiting.
+/// SQL that begins a transaction with a write lock; upgrading a read lock later could fail.
 const BEGIN: &str = "BEGIN IMMEDIATE; ";
 
-/// Statements that are handed over together; each is parsed and held until all of them are done.
+/// Number of statements sent together; each is held in memory until all of them are done.
 pub(super) const MAX_STEPS: usize = 32;
 
-/// Statements of a text that stays prepared: longer ones hardly come a second time, and a hundred
-/// of them would stay, of megabytes each.
+/// Number of joined statements up to which the text stays prepared; longer texts are rarely reused
+/// and would occupy megabytes each.
 const PREPARED_STEPS: usize = 4;
 
-/// The connection that writes, which is taken in turns.
+/// The writing connection; writers use it in turns.
 #[derive(Clone, Debug)]
 pub(super) struct SqliteWriter {
     pool: SqlitePool,
@@ -47,24 +46,24 @@ pub(super) struct SqliteWriter {
 #[derive(Debug, Default)]
 struct IdleConnection(Option<PoolConnection<Sqlite>>);
 
-/// Turn of one who writes.
+/// One writer's turn on the connection.
 #[derive(Debug)]
 pub(super) struct WriterTurn {
     kept: OwnedMutexGuard<IdleConnection>,
-    /// Whether others, who read, wait for the same connection.
+    /// Whether readers wait for the same connection.
     is_shared: bool,
 }
 
-/// Transaction that writes; dropped before it is committed, it changes nothing.
+/// Write transaction; dropping it before the commit changes nothing.
 #[derive(Debug)]
 pub(super) struct SqliteTransaction {
-    /// Nothing once it has ended.
+    /// `None` after the transaction has ended.
     turn: Option<WriterTurn>,
     is_begun: bool,
 }
 
 impl SqliteWriter {
-    /// Creates the writer of a pool of one connection; who reads may share that.
+    /// Creates the writer of a pool with one connection, which readers may share.
     pub(super) fn new(pool: SqlitePool, is_shared: bool) -> Self {
         Self {
             pool,
@@ -73,12 +72,12 @@ impl SqliteWriter {
         }
     }
 
-    /// Waits for the others who write.
+    /// Waits for the turn of the caller.
     pub(super) async fn turn(&self) -> Result<WriterTurn, sqlx::Error> {
         let kept = timeout(QUEUE_TIMEOUT, Arc::clone(&self.kept).lock_owned()).await;
         let mut kept = kept.map_err(|_| sqlx::Error::PoolTimedOut)?;
         if kept.0.is_none() {
-            // What the pool needs to make a connection is large, and rarely needed.
+            // Boxed: the pool's connect future is large and rarely needed.
             kept.0 = Some(Box::pin(self.pool.acquire()).await?);
         }
         Ok(WriterTurn {
@@ -94,13 +93,13 @@ impl SqliteWriter {
         })
     }
 
-    /// Closes the connection, after those who use it have finished.
+    /// Closes the connection after running statements have finished.
     pub(super) async fn close(&self) {
         drop(self.kept.lock().await.0.take());
         self.pool.close().await;
     }
 
-    /// Returns the database's file, if it is one.
+    /// Returns the path of the database file; `None` for a database in memory.
     pub(super) fn file(&self) -> Option<PathBuf> {
         let is_file = !self.is_shared;
         is_file.then(|| self.pool.connect_options().get_filename().to_owned())
@@ -113,7 +112,7 @@ impl WriterTurn {
         connection.ok_or(sqlx::Error::PoolClosed)
     }
 
-    /// Ends the turn; after an error the pool looks whether the connection is still there.
+    /// Ends the turn; after an error, the connection is returned to the pool, which tests it.
     pub(super) fn end<T>(mut self, done: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         if done.is_err() {
             self.kept.0.take();
@@ -123,7 +122,7 @@ impl WriterTurn {
 }
 
 impl IdleConnection {
-    /// Closes the connection without a word to the pool, which would need a runtime for that.
+    /// Closes the connection without returning it to the pool, which would need a runtime.
     fn forget(&mut self) {
         drop(self.0.take().map(PoolConnection::detach));
     }
@@ -144,7 +143,7 @@ impl Drop for WriterTurn {
 }
 
 impl SqliteTransaction {
-    /// Returns the connection, with the transaction begun.
+    /// Returns the connection after starting the transaction.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
         let is_begun = std::mem::replace(&mut self.is_begun, true);
         let connection = self.turn()?.connection()?;
@@ -154,7 +153,7 @@ impl SqliteTransaction {
         Ok(connection)
     }
 
-    /// Carries out statements one behind the other; returns the rows of those that read.
+    /// Runs statements in sequence and returns the rows of those that read.
     pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
@@ -162,7 +161,7 @@ impl SqliteTransaction {
         self.hand_over(all, "").await
     }
 
-    /// Carries out the last statements, and commits.
+    /// Runs the last statements of the transaction and commits.
     pub(super) async fn commit<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
@@ -195,7 +194,7 @@ impl SqliteTransaction {
         piece: &[Step<'_>],
         end: &'static str,
     ) -> Result<Vec<T>, sqlx::Error> {
-        // Whoever breaks this off must roll back, even if it has not begun yet.
+        // Set first: cancelling this call must roll back even if `BEGIN` has not run yet.
         let is_begun = std::mem::replace(&mut self.is_begun, true);
         let begin = if is_begun { "" } else { BEGIN };
         let values = piece.iter().flat_map(|(_, values)| values);
@@ -217,14 +216,14 @@ impl Drop for SqliteTransaction {
         let Some(mut turn) = self.turn.take().filter(|_| self.is_begun) else {
             return;
         };
-        // Nobody else writes before this is done.
+        // The turn blocks all other writers until the rollback is done.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let rolled_back = match turn.connection() {
                     Ok(connection) => connection.execute("ROLLBACK").await,
                     Err(error) => Err(error),
                 };
-                // Where it had not begun, or is rolled back already, this is an error too.
+                // The rollback fails if the transaction has not begun or is already rolled back.
                 drop(turn.end(rolled_back));
             });
         } else {
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_that_does_not_end_changes_nothing_and_others_write_on() {
+    async fn dropped_transaction_changes_nothing_and_does_not_block_writers() {
         let directory = tempfile::tempdir().unwrap();
         let file = format!("sqlite://{}", directory.path().join("a.db").display());
         for url in ["sqlite::memory:", &file] {
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_outlives_the_runtime_that_wrote_to_it() {
+    fn database_can_be_dropped_after_its_runtime() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_that_is_broken_off_while_sqlite_works_changes_nothing() {
+    async fn transaction_cancelled_while_sqlite_works_changes_nothing() {
         let database = Database::open("sqlite::memory:").await.unwrap();
         for number in 0..50 {
             let (first, second) = (format!("a{number}"), format!("b{number}"));
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_statements_than_are_handed_over_together_are_one_transaction() {
+    async fn long_sequence_of_statements_is_one_transaction() {
         let database = Database::open("sqlite::memory:").await.unwrap();
         let many: Vec<String> = (0..2 * MAX_STEPS + 3)
             .map(|number| format!("{number:04}"))

@@ -1,4 +1,4 @@
-//! Statements and their parameters.
+//! SQL statements and their parameters.
 
 use std::{
     borrow::Cow,
@@ -13,25 +13,25 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
 
 use super::error::Engine;
 
-/// Level at which a slow statement is logged: its whole text is, which may be a megabyte.
+/// Log level of slow statements; low, as their whole text is logged, which may be a megabyte.
 pub(super) const SLOW_LOGGED: LevelFilter = LevelFilter::Debug;
 pub(super) const SLOW_AFTER: Duration = Duration::from_secs(1);
 
-/// Stands in SQL for the time of the database, in milliseconds since 1970.
+/// Placeholder in SQL for the database's current time, in milliseconds since the Unix epoch.
 const NOW: &str = "{now}";
 
-/// Declares the statements of a file as `static`s and lists them all in `FIXED`.
+/// Declares the statements of a file as `static`s and lists all of them in `FIXED`.
 macro_rules! statements {
     ($($name:ident = $what:literal, $sql:expr;)*) => {
         $(pub(super) static $name: crate::store::statement::Statement =
             crate::store::statement::Statement::new($what, $sql);)*
 
-        /// Every statement of this file whose text is fixed.
+        /// All statements of this file with a fixed text.
         pub(in crate::store) static FIXED: &[&crate::store::statement::Statement] = &[$(&$name),*];
     };
 }
 
-/// Lists the values of fields of a struct, then others.
+/// Lists the values of a struct's fields, followed by other values.
 macro_rules! values {
     ($of:expr; $($field:ident),* $(; $($more:expr),*)?) => {
         [
@@ -41,24 +41,24 @@ macro_rules! values {
     };
 }
 
-/// SQL with `$1` parameters, and what it does, as errors say it after "cannot".
+/// SQL with `$1` parameters, and a description of its action, used in errors after "cannot".
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) what: &'static str,
     pub(super) sql: Cow<'static, str>,
 }
 
-/// Statement that is carried out with others, and its values.
+/// Statement with its values, to be run together with others.
 pub(super) type Step<'v> = (&'v Statement, Vec<Value<'v>>);
 
-/// Statements that do the same, each with another number of rows; put together once.
+/// Variants of one statement for different numbers of rows, assembled once.
 #[derive(Debug)]
 pub(super) struct ByRows {
-    /// The most rows first, one row last.
+    /// Sorted by decreasing number of rows; the last variant is for one row.
     statements: Vec<(usize, Statement)>,
 }
 
-/// Parameter of a statement; NUL bytes are left out, since `PostgreSQL` has none.
+/// Parameter of a statement; NUL bytes in texts are removed, as `PostgreSQL` rejects them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
     Int(Option<i64>),
@@ -74,7 +74,7 @@ impl Statement {
         }
     }
 
-    /// Statement put together of literals; values go in as parameters only.
+    /// Creates a statement assembled from literals; values are only passed as parameters.
     pub(super) fn assembled(what: &'static str, sql: String) -> Self {
         Self {
             what,
@@ -82,12 +82,12 @@ impl Statement {
         }
     }
 
-    /// Like [`Self::assembled`], for a statement that lives as long as the program.
+    /// Same as [`Self::assembled`], for a statement that lives as long as the program.
     pub(super) fn lasting(what: &'static str, sql: String) -> Self {
         Self::new(what, sql.leak())
     }
 
-    /// Returns the SQL for an engine, which is literals only.
+    /// Returns the SQL for an engine, which consists of literals only.
     pub(super) fn safe(&self, engine: Engine) -> AssertSqlSafe<Cow<'static, str>> {
         AssertSqlSafe(if self.sql.contains(NOW) {
             timed(&self.sql, engine).into()
@@ -97,24 +97,24 @@ impl Statement {
     }
 }
 
-/// SQL of statements that were joined before, by the places of theirs in memory.
+/// Cache of joined SQL; the key is the memory addresses of the joined texts.
 type JoinedSql = HashMap<Vec<(usize, usize)>, Arc<str>>;
 
-/// Sequences of statements whose SQL is kept.
+/// Maximum number of cached joined statements.
 const MAX_JOINED: usize = 256;
 
 static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
 
-/// Returns the SQL of statements one behind the other, between two without parameters; each
-/// finds its parameters behind those of the statements before.
+/// Joins the SQL of statements between a prefix and a suffix without parameters; the parameters are
+/// renumbered consecutively.
 ///
-/// The program has few such sequences, so each is joined once and kept.
+/// The program has few such sequences, so each is joined once and cached.
 pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
-    // SQL that lasts never moves, so that its place stands for its text.
+    // A `'static` text never moves, so its address identifies it.
     let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
     let places = all.iter().map(|(statement, _)| match &statement.sql {
         Cow::Borrowed(sql) => Some(place(sql)),
-        // Another one may stand at the same place later.
+        // Another text may have the same address later.
         Cow::Owned(_) => None,
     });
     let ends = [place(begin), place(end)].map(Some);
@@ -122,7 +122,7 @@ pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -
     let Some(places) = places else {
         return join(begin, all, end).into();
     };
-    // What the lock guards is whole at any moment.
+    // Ignores poisoning: the map is consistent at any time.
     let mut known = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
     if known.len() >= MAX_JOINED {
         known.clear();
@@ -137,7 +137,7 @@ fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
     sql.push_str(begin);
     let mut before = 0;
     for (statement, values) in all {
-        // No literal of our statements holds a `$`: each begins a parameter.
+        // The literals in our SQL contain no `$`: each `$` starts a parameter.
         let mut parts = statement.sql.split('$');
         sql.push_str(parts.next().unwrap_or_default());
         for part in parts {
@@ -150,7 +150,7 @@ fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
         before += values.len();
     }
     sql.push_str(end);
-    // Only `SQLite` is handed statements that are joined.
+    // Joined statements are only used with `SQLite`.
     if sql.contains(NOW) {
         sql = timed(&sql, Engine::Sqlite);
     }
@@ -160,14 +160,14 @@ fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
 fn timed(sql: &str, engine: Engine) -> String {
     let now = match engine {
         Engine::Sqlite => "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)",
-        // `now()` would be the time at which the transaction began.
+        // `now()` would return the start time of the transaction.
         Engine::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
     };
     sql.replace(NOW, now)
 }
 
 impl ByRows {
-    /// Creates statements for these numbers of rows, which live as long as the program.
+    /// Creates statements for these numbers of rows; they live as long as the program.
     pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
         let lasting = |size: &usize| {
             let Statement { what, sql } = make(*size);
@@ -178,14 +178,14 @@ impl ByRows {
         }
     }
 
-    /// Splits a list into pieces for which there is a statement.
+    /// Splits a list into pieces with a matching statement for each.
     pub(super) fn pieces<'l, T>(
         &self,
         mut list: &'l [T],
     ) -> impl Iterator<Item = (&Statement, &'l [T])> {
         std::iter::from_fn(move || {
             let mut statements = self.statements.iter();
-            // The last statement is for one row, so that any list comes to its end.
+            // The last statement is for one row, so that every list can be split completely.
             let (size, statement) = statements.find(|(size, _)| *size <= list.len())?;
             let (piece, rest) = list.split_at_checked(*size)?;
             list = rest;
@@ -193,8 +193,8 @@ impl ByRows {
         })
     }
 
-    /// Returns the steps that write rows, each made when it is asked for: many rows would take as much
-    /// memory again.
+    /// Returns the steps that write rows; steps are created lazily, as many rows would need twice
+    /// the memory.
     pub(super) fn steps<'v, T, const COLUMNS: usize>(
         &'v self,
         mut rows: impl ExactSizeIterator<Item = T>,
@@ -208,20 +208,20 @@ impl ByRows {
         })
     }
 
-    /// Splits a list into pieces for which there is a statement; the last one may repeat.
+    /// Splits a list into pieces with a statement for each; pads pieces with their last value.
     pub(super) fn padded<T: Copy>(&self, list: &[T]) -> impl Iterator<Item = (&Statement, Vec<T>)> {
         let most = self.statements.first().map_or(1, |(size, _)| *size);
         list.chunks(most).filter_map(|piece| {
             let mut fitting = self.statements.iter().rev();
             let (size, statement) = fitting.find(|(size, _)| *size >= piece.len())?;
             let mut list = piece.to_vec();
-            // A value that stands twice in `IN (…)` finds its row once.
+            // A repeated value in `IN (…)` does not repeat its row.
             list.resize(*size, *piece.last()?);
             Some((statement, list))
         })
     }
 
-    /// Returns the statements.
+    /// Returns the variants for all numbers of rows.
     pub(super) fn all(&self) -> impl Iterator<Item = &Statement> {
         self.statements.iter().map(|(_, statement)| statement)
     }
@@ -239,7 +239,7 @@ impl From<Option<i64>> for Value<'_> {
     }
 }
 
-/// Counts and limits: beyond 2^63 they are cut.
+/// Converts counts and limits; values above `i64::MAX` are clamped.
 impl From<u64> for Value<'_> {
     fn from(value: u64) -> Self {
         Self::Int(Some(i64::try_from(value).unwrap_or(i64::MAX)))
@@ -264,7 +264,7 @@ impl From<bool> for Value<'_> {
     }
 }
 
-/// Implements the conversion of a borrowed field by that of its copy.
+/// Implements the conversion of a reference by copying the value.
 macro_rules! copied {
     ($($type:ty),*) => {$(
         impl From<&$type> for Value<'_> {
@@ -301,7 +301,7 @@ impl<'a> From<&'a Option<String>> for Value<'a> {
     }
 }
 
-/// Returns the text without NUL bytes, which `PostgreSQL` refuses.
+/// Returns the text without NUL bytes, which `PostgreSQL` rejects.
 pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', ""))
@@ -310,7 +310,7 @@ pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the values as an engine's driver takes them.
+/// Converts the values into arguments of an engine's driver.
 pub(super) fn arguments<'v, A>(
     values: impl IntoIterator<Item = &'v Value<'v>>,
 ) -> Result<A, sqlx::Error>
@@ -341,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn joined_statements_find_their_parameters_behind_those_before() {
+    fn parameters_of_joined_statements_are_renumbered() {
         let first = Statement::new("one", "SELECT $1 WHERE $2 IN ($3, $1)");
         let without = Statement::new("none", "SELECT changes()");
         let last = Statement::new("ten", "SELECT $10, $2 + $1");

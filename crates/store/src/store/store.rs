@@ -1,4 +1,4 @@
-//! The handle that everything else holds.
+//! [`Store`], the handle of an open database.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -17,42 +17,41 @@ use super::{
 
 /// Database handle; clones share the connections.
 ///
-/// It may be used by any number of tasks at once. Calls that fail change
-/// nothing, and a dropped call leaves no half of its work behind.
+/// A store may be used by any number of tasks at the same time. Failed calls change nothing, and
+/// dropping the future of a call leaves no partial change.
 #[derive(Clone)]
 pub struct Store {
     pub(super) database: Arc<Database>,
 }
 
 impl Store {
-    /// Opens a database, creates what is missing, and brings its tables up to date.
+    /// Opens a database, creates missing files and tables, and applies pending migrations.
     ///
     /// The URL is `sqlite://FILE`, `sqlite::memory:` or
-    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; for `PostgreSQL` a socket's
-    /// directory goes into `?host=/…`, and another schema into
-    /// `?options=-c search_path=NAME`. An `SQLite` file is created, with a file
-    /// `FILE.lock` beside it, in a directory that must exist.
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. For `PostgreSQL`, add `?host=/…` to set a
+    /// socket directory, or `?options=-c search_path=NAME` to set a schema. An `SQLite` file and
+    /// its lock file `FILE.lock` are created if missing; their directory must exist.
     ///
     /// # Errors
     ///
-    /// Fails when the URL is of another kind, when the file or the server
-    /// refuses, and when the tables are newer than the program.
+    /// Returns an error if the URL is invalid or unsupported, if the database cannot be opened, or
+    /// if its tables were created by a newer version of the program.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        // What opens a database is large, and stands in the futures of all who connect.
+        // Boxed: this large future would otherwise be part of every caller's future.
         let database = Arc::new(Box::pin(Database::open(url)).await?);
         Ok(Self { database })
     }
 
-    /// Opens a database as [`Store::connect`] does, or waits for one that cannot be opened.
+    /// Opens a database like [`Store::connect`], or waits for a database that cannot be opened yet.
     ///
-    /// Of a `PostgreSQL` server it uses `max_connections` at most, but four at least. Of an `SQLite` file damage is looked for first: a damaged one, and one that a
-    /// newer program wrote, is left as it is. Somebody must call
-    /// [`check_presence`](Self::check_presence) again and again: it opens the database once it can.
+    /// A `PostgreSQL` server gets at most `max_connections` connections, but at least four. A
+    /// damaged `SQLite` file, or one of a newer version, is left unchanged. The caller must call
+    /// [`check_presence`](Self::check_presence) regularly, which opens the database once possible.
     ///
     /// # Errors
     ///
-    /// Fails when the URL is of another kind, and when there is no `SQLite` file and
-    /// none can be made.
+    /// Returns an error if the URL is invalid, or if the `SQLite` file is missing and cannot be
+    /// created.
     pub async fn connect_or_wait(
         url: &str,
         max_connections: u32,
@@ -72,28 +71,28 @@ impl Store {
         Ok(Self { database })
     }
 
-    /// Returns since when the database is known to be away, and why.
+    /// Returns when and why the database became unavailable; `None` while it is available.
     pub fn absence(&self) -> Option<Arc<Absence>> {
         self.database.link.absence()
     }
 
-    /// Returns a channel that holds the current absence and follows it.
+    /// Returns a channel that always holds the current [`absence`](Self::absence).
     pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
         self.database.link.watch_absence()
     }
 
-    /// Checks whether the database is reachable, and uses it again where it was away.
+    /// Checks whether the database is reachable and reconnects after an outage.
     ///
-    /// Tables are brought up to date then, and rows may be others than before. An
-    /// `SQLite` file that was removed or exchanged is noticed: what one that is gone
-    /// held is saved beside, and another one at its path is opened by the next look.
+    /// Reconnecting applies pending migrations; the rows may differ from those before the outage.
+    /// The check detects a removed or replaced `SQLite` file: the content of a removed file is
+    /// saved next to it, and a replacement file is opened by the next check.
     pub async fn check_presence(&self, now_ms: i64) -> Option<PresenceChange> {
         self.database.link.check(&self.database.place, now_ms).await
     }
 
-    /// Returns the state of the connections; `None` while the database is away.
+    /// Returns the state of the connection pool; `None` while the database is unavailable.
     ///
-    /// Those of `SQLite` read; it has one more, which writes.
+    /// For `SQLite`, only reading connections are counted; there is one more for writing.
     pub fn pool_state(&self) -> Option<PoolState> {
         Some(match self.database.link.pools().ok()? {
             Pools::Sqlite { read, .. } => PoolState::new(&read),
@@ -101,17 +100,17 @@ impl Store {
         })
     }
 
-    /// Waits until a call fails in a way that calls for a check.
+    /// Waits until a call fails in a way that requires [`check_presence`](Self::check_presence).
     pub async fn wait_for_failure(&self) {
         self.database.place.trouble.bell.notified().await;
     }
 
-    /// Returns `true` if a pooler stands before `PostgreSQL` that gives each transaction any of the
-    /// server's sessions, so that neither locks nor notices hold between transactions.
+    /// Returns `true` if `PostgreSQL` is behind a connection pooler in transaction mode, where
+    /// session locks and notifications do not work.
     ///
     /// # Errors
     ///
-    /// Fails when the server cannot be reached.
+    /// Returns an error if the server cannot be reached.
     pub async fn has_transaction_pooler(url: &str) -> Result<bool, StoreError> {
         let place = Database::place(url)?;
         match place.engine {
@@ -120,35 +119,35 @@ impl Store {
         }
     }
 
-    /// Returns a database URL as it may be shown: without the password.
+    /// Returns a database URL without its password, for display.
     ///
-    /// It is what [`url`](Self::url) returns once the database is open. Of a URL
-    /// that cannot be read, only the scheme is left.
+    /// The result equals [`url`](Self::url) of the open database. Of an invalid URL, only the
+    /// scheme is returned.
     pub fn shown_url(url: &str) -> String {
         Database::shown_url(url)
     }
 
-    /// Checks that the database answers and holds our tables.
+    /// Checks that the database responds and contains the tables of robot-detection.
     ///
     /// # Errors
     ///
-    /// Fails when it does not.
+    /// Returns an error if the query fails.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.registry_version().await.map(|_| ())
     }
 
-    /// Has `SQLite` write from its log into its file what it would write when it is closed.
+    /// Checkpoints `SQLite`'s write-ahead log, so that closing the database is fast.
     ///
-    /// Whoever has other work to do meanwhile need not wait for the disk then.
+    /// `PostgreSQL` databases are not affected.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; nothing is lost, as the log stays.
+    /// Returns an error if the checkpoint fails; no data is lost, since the log is kept.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         self.database.checkpoint().await
     }
 
-    /// Closes the connections, after those who use one have finished.
+    /// Closes all connections after running statements have finished.
     pub async fn close(&self) {
         self.database.link.close().await;
     }
@@ -158,12 +157,12 @@ impl Store {
         self.database.place.engine.as_str()
     }
 
-    /// Returns the file of an `SQLite` database; a server has none, nor has one in memory.
+    /// Returns the path of an `SQLite` file; `None` for a server and for a database in memory.
     pub fn file(&self) -> Option<PathBuf> {
         sqlite_file::path(self.url())
     }
 
-    /// Returns the URL, the password taken out.
+    /// Returns the database URL without its password.
     pub fn url(&self) -> &str {
         &self.database.place.url
     }
@@ -175,11 +174,11 @@ impl fmt::Debug for Store {
     }
 }
 
-/// Returns `true` if a setting is wrong, rather than a database away.
+/// Returns `true` if the configured URL is wrong, rather than the database unavailable.
 fn is_wrong_place(url: &str, error: &StoreError) -> bool {
     match error.kind() {
         StoreErrorKind::BadUrl => true,
-        // A file that is there can be repaired, or its rights set, while a server waits.
+        // An existing file can be repaired, or its permissions fixed, while the server waits.
         StoreErrorKind::CannotOpen => sqlite_file::path(url).is_some_and(|path| !path.is_file()),
         _ => false,
     }

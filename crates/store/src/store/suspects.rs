@@ -1,48 +1,48 @@
-//! Who is flagged: what each instance says.
+//! Suspects as reported by each instance.
 
 use super::StoreError;
 
 columns! {
-    /// What an instance says of who is flagged.
+    /// Suspects reported by an instance.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredSuspects {
-        /// Name of the process.
+        /// ID of the instance.
         pub instance: String,
-        /// When it said so, in milliseconds since 1970.
+        /// Time of the report, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// JSON, with texts that visitors wrote.
+        /// Flagged clients as JSON; contains text from requests.
         pub flags: String,
-        /// What it has seen in its window, in Base64; empty where it is alone.
+        /// Sketch of the requests in the instance's window, in Base64; empty for a single instance.
         pub sketch: String,
     }
 }
 
 statements! {
-    SAVE_SUSPECTS = "save who is flagged",
+    SAVE_SUSPECTS = "save the suspects",
         "INSERT INTO suspects (instance, at_ms, flags, sketch) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (instance) DO UPDATE SET at_ms = excluded.at_ms, flags = excluded.flags, \
          sketch = excluded.sketch";
-    PRUNE_SUSPECTS = "forget who was flagged",
+    PRUNE_SUSPECTS = "remove old suspects",
         "DELETE FROM suspects WHERE at_ms < $1";
-    SUSPECTS = "read who is flagged",
+    SUSPECTS = "read the suspects",
         "SELECT instance, at_ms, flags, sketch FROM suspects WHERE at_ms >= $1 ORDER BY instance";
-    FORGET_SUSPECTS = "forget who was flagged on an instance",
+    FORGET_SUSPECTS = "remove the suspects of an instance",
         "DELETE FROM suspects WHERE instance = $1";
 }
 
 handle! {
-    /// Suspects: robots that claim to be browsers.
+    /// Access to suspects: requests that claim to be from a browser but look automated.
     Suspects, suspects
 }
 
 impl Suspects<'_> {
-    /// Keeps what an instance says of who is flagged, in place of what it said before.
+    /// Saves an instance's report, replacing the instance's previous one.
     ///
-    /// What instances have said before `old_ms` is removed.
+    /// Reports older than `old_ms` are removed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn save(self, suspects: &StoredSuspects, old_ms: i64) -> Result<(), StoreError> {
         let values = values![suspects; instance, at_ms, flags, sketch];
         self.db.execute(&SAVE_SUSPECTS, &values).await?;
@@ -50,21 +50,21 @@ impl Suspects<'_> {
         self.db.run(&PRUNE_SUSPECTS, &values).await
     }
 
-    /// Returns what instances have said since a time, by their names.
+    /// Returns the reports since `since_ms`, ordered by instance.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn load(self, since_ms: i64) -> Result<Vec<StoredSuspects>, StoreError> {
         let values = [since_ms.into()];
         self.db.rows(&SUSPECTS, &values).await
     }
 
-    /// Forgets what an instance has said, which ends.
+    /// Removes the report of an instance that is stopping.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn forget(self, instance: &str) -> Result<(), StoreError> {
         let values = [instance.into()];
         self.db.run(&FORGET_SUSPECTS, &values).await

@@ -14,7 +14,7 @@ use super::{
     statement::{Statement, Step, Value, arguments},
 };
 
-/// Transaction; dropped before [`Transaction::commit`], it changes nothing.
+/// Transaction; dropping it before [`Transaction::commit`] rolls the changes back.
 pub(super) struct Transaction<'d> {
     pub(super) place: &'d DatabaseLocation,
     pub(super) what: &'static str,
@@ -53,7 +53,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
     }
 
-    /// Returns the first row of a statement, which must have one.
+    /// Returns the first row of a statement; no row is an error.
     pub(super) async fn one<T: EngineRow>(
         &mut self,
         statement: &Statement,
@@ -61,12 +61,12 @@ impl Transaction<'_> {
     ) -> Result<T, StoreError> {
         let rows = self.rows(statement, values).await?;
         rows.into_iter().next().ok_or_else(|| {
-            let missing = sqlx::Error::Decode("a row is missing".into());
+            let missing = sqlx::Error::Decode("no row".into());
             StoreError::of_statement(statement.what, self.place, &missing)
         })
     }
 
-    /// Carries out one statement; returns the number of rows it changed.
+    /// Runs one statement; returns the number of changed rows.
     pub(super) async fn execute(
         &mut self,
         statement: &Statement,
@@ -91,10 +91,10 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
     }
 
-    /// Carries out statements one behind the other; returns the rows of those that read.
+    /// Runs statements in sequence; returns the rows of those that read.
     ///
-    /// `SQLite` is handed all at once: to wake its thread, and to be woken by it, costs more
-    /// than most statements do.
+    /// On `SQLite` they are sent together, because waking its thread costs more than most
+    /// statements.
     pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
@@ -106,7 +106,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
     }
 
-    /// Carries out the last statements, as [`Self::rows_of_all`], and commits.
+    /// Runs the last statements like [`Self::rows_of_all`], and commits.
     pub(super) async fn commit_with<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
@@ -120,7 +120,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
     }
 
-    /// Carries out statements that are made while those before are carried out, and commits.
+    /// Runs statements while the following ones are being created, and commits.
     pub(super) async fn commit_as_made<'s>(
         mut self,
         mut steps: impl Iterator<Item = Step<'s>>,
@@ -142,12 +142,12 @@ impl Transaction<'_> {
         Ok(rows)
     }
 
-    /// Returns the engine.
+    /// Returns the database engine.
     pub(super) fn engine(&self) -> Engine {
         self.place.engine
     }
 
-    /// Returns the database, as errors name it.
+    /// Returns the location of the database, for error texts.
     pub(super) fn place(&self) -> &DatabaseLocation {
         self.place
     }
@@ -170,7 +170,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Connection of a transaction that has begun.
+/// Connection of a started transaction.
 enum TransactionConnection<'t> {
     Sqlite(&'t mut SqliteConnection),
     Postgres(&'t mut PgConnection),

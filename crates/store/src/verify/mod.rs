@@ -1,14 +1,14 @@
-//! Proofs of who a robot is: published address ranges, reverse DNS, Web Bot Auth.
+//! Verification of robots: published address ranges, reverse DNS, and Web Bot Auth.
 //!
-//! A User-Agent is a claim. Each [`Method`] looks for what the robot's operator
-//! publishes about it and returns a [`Finding`]; together they make a [`Proof`] with
-//! its verdict, and the evidence for people to read.
+//! A User-Agent is only a claim. Each [`Method`] checks the claim against data published by the
+//! robot's operator and returns a [`Finding`]; all findings together make a [`Proof`] with its
+//! verdict and readable evidence.
 //!
-//! [`Verifier`] puts them together for a server: it answers at once from memory, asks
-//! the DNS in the background, and remembers what it was told.
+//! [`Verifier`] combines the methods for a server: it answers immediately from memory, queries DNS
+//! in the background, and caches the results.
 //!
-//! [`DnsProver`] asks for the names of an address, and whether exactly those of them
-//! that are the operator's have the address.
+//! [`DnsProver`] queries the names of an address, and whether those names that belong to the
+//! operator resolve back to the address.
 
 mod dns;
 mod proof;

@@ -1,16 +1,16 @@
-//! Findings of the methods, and the proof that they make together.
+//! Findings of the verification methods, and the proof that they form.
 
 use robot_detection_layer::detect::Verdict;
 
 robot_detection_layer::words! {
-    /// Way to prove a robot's claim.
+    /// Method of verifying a robot's claim.
     #[derive(Hash)]
     pub enum Method {
-        /// The operator publishes the ranges of the robot's addresses.
+        /// Published ranges of the robot's addresses.
         Ranges = "ranges",
-        /// The address has a name of the operator's, and that name has the address.
+        /// Host name of the operator that resolves back to the address.
         ReverseDns = "reverse-dns",
-        /// The request is signed with a key that the operator publishes.
+        /// Request signature with a key that the operator publishes.
         WebBotAuth = "web-bot-auth",
     }
 }
@@ -18,40 +18,40 @@ robot_detection_layer::words! {
 /// Finding of one method about a claim.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Finding {
-    /// It is who it says.
+    /// The claim is true.
     Confirmed(Evidence),
-    /// It is not who it says.
+    /// The claim is false.
     Contradicted(Evidence),
-    /// It proves nothing a second time: what proved a request before came again.
+    /// The request repeats a signature that proved an earlier request, so it proves nothing.
     Replayed(Evidence),
-    /// Nothing can be said: nothing is published, or it could not be had.
+    /// Nothing was proved: no data is published or available.
     Nothing(Evidence),
 }
 
-/// Evidence for people to read: what was checked, and what it showed.
+/// Evidence for people to read: the check and its result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The method that found it.
+    /// Method that produced the evidence.
     pub method: Method,
-    /// One sentence; text from outside is in it quoted and cut.
+    /// One sentence; text from outside is quoted and truncated.
     pub text: String,
 }
 
-/// Verdict on one claim, and what led to it.
+/// Verdict on one claim, with its evidence.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Proof {
-    /// Verdict of the findings together.
+    /// Verdict that follows from all findings.
     pub verdict: Verdict,
-    /// The method that proves or contradicts the claim.
+    /// Method that confirms or contradicts the claim.
     pub by: Option<Method>,
-    /// Finding of each method, in the order in which they were asked.
+    /// Evidence of each method, in the order in which the methods were used.
     pub evidence: Vec<Evidence>,
 }
 
 impl Evidence {
-    /// Creates what a method found.
+    /// Creates evidence of a method.
     pub fn new(method: Method, text: impl Into<String>) -> Self {
         Self {
             method,
@@ -61,7 +61,7 @@ impl Evidence {
 }
 
 impl Finding {
-    /// Returns what it alone says of the claim.
+    /// Returns the verdict that follows from this finding alone.
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Confirmed(_) => Verdict::Verified,
@@ -70,7 +70,7 @@ impl Finding {
         }
     }
 
-    /// Returns what was looked at.
+    /// Returns the evidence of the finding.
     pub fn evidence(&self) -> &Evidence {
         match self {
             Self::Confirmed(evidence)
@@ -80,7 +80,7 @@ impl Finding {
         }
     }
 
-    /// Returns what was looked at.
+    /// Converts the finding into its evidence.
     pub fn into_evidence(self) -> Evidence {
         match self {
             Self::Confirmed(evidence)
@@ -92,10 +92,10 @@ impl Finding {
 }
 
 impl Proof {
-    /// Weighs findings: one confirmation is enough, else one contradiction.
+    /// Combines findings: one confirmation decides, else one contradiction.
     ///
-    /// Operators publish more than one thing, and what a list of addresses has not yet
-    /// the DNS may have.
+    /// Operators publish several kinds of data, and DNS may already have an address that a list
+    /// does not have yet.
     pub fn weigh(findings: impl IntoIterator<Item = Finding>) -> Self {
         let (mut verdict, mut by) = (Verdict::Unverifiable, None);
         let mut evidence = Vec::new();
@@ -114,14 +114,14 @@ impl Proof {
         }
     }
 
-    /// Returns the sentences of the evidence, one after the other.
+    /// Returns the sentences of the evidence, joined by blanks.
     pub fn text(&self) -> String {
         let texts = self.evidence.iter().map(|evidence| &*evidence.text);
         texts.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Returns what two verdicts say together: verified before spoofed before unverifiable.
+/// Returns the stronger of two verdicts: verified before spoofed before unverifiable.
 pub(super) fn stronger(one: Verdict, other: Verdict) -> Verdict {
     if outweighs(other, one) { other } else { one }
 }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_names_the_method_that_decides() {
+    fn proof_names_the_deciding_method() {
         let text = |method: Method| Evidence::new(method, method.as_str());
         let proof = Proof::weigh([
             Finding::Nothing(text(Method::WebBotAuth)),

@@ -1,4 +1,4 @@
-//! The copy of a page with the form on it.
+//! The copy of a page with the confirmation form.
 
 use askama::Template;
 use axum::{
@@ -7,33 +7,37 @@ use axum::{
 };
 use memchr::memmem;
 
-/// Bytes of a page that the form is put on; a longer one is served as it is.
+use robot_detection_texts::Language;
+
+/// Maximum size of a page to which the form is added; a larger page is served unchanged.
 const MAX_BYTES: usize = 8 << 20;
 
-/// The form that people find on a copy, and what they are told where it was of no use.
+/// Confirmation form shown to human visitors on the copy of a page.
 #[derive(Template)]
 #[template(path = "way_out/form.html")]
 pub(super) struct Form<'f> {
+    pub(super) language: Language,
     pub(super) action: &'f str,
     pub(super) to: &'f str,
     pub(super) at_s: i64,
     pub(super) signature: &'f str,
 }
 
-/// Page that says why the button was of no use.
+/// Page that explains why a submitted confirmation was rejected.
 #[derive(Template)]
 #[template(path = "way_out/problem.html")]
 pub(super) struct Problem<'f> {
+    pub(super) language: Language,
     pub(super) reason: &'f str,
     pub(super) form: &'f str,
 }
 
-/// Adds a form at the beginning of a page that stands in place of another.
+/// Adds a form at the start of a page that is served instead of another one.
 pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
     let is_html = head.headers.get(header::CONTENT_TYPE);
     let is_html = is_html.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
-    // The page that stands there in truth has another age, and other validators.
+    // The original page has another modification time and other validators.
     for name in [
         header::ETAG,
         header::LAST_MODIFIED,
@@ -52,7 +56,7 @@ pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
         return Response::from_parts(head, body);
     }
     let Ok(page) = axum::body::to_bytes(body, MAX_BYTES).await else {
-        // The file was cut, or has grown, while it was read.
+        // The file was truncated or has grown while it was read.
         return super::way_out::page_is_gone();
     };
     head.headers.remove(header::CONTENT_LENGTH);
@@ -61,13 +65,13 @@ pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     Response::from_parts(head, Body::from(page))
 }
 
-/// Returns where the content of a page begins.
+/// Returns the position at which the content of a page begins.
 fn body_start(page: &[u8]) -> usize {
     let tag = memmem::find_iter(page, b"<body")
         .chain(memmem::find_iter(page, b"<BODY"))
         .min();
     let end = tag.and_then(|tag| Some(tag + memchr::memchr(b'>', page.get(tag..)?)? + 1));
-    // What stands before a doctype would change how a browser shows the page.
+    // Text before a doctype would change how a browser renders the page.
     end.unwrap_or(page.len())
 }
 
@@ -88,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_form_is_the_first_thing_on_a_page() {
+    async fn form_is_placed_at_the_start_of_the_page() {
         for (page, expected) in [
             (
                 "<!doctype html><body class=a><p>b",

@@ -1,4 +1,4 @@
-//! Keys that sign forms and cookies.
+//! Keys that sign confirmation forms and cookies.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -6,36 +6,36 @@ use ring::{
     rand::{SecureRandom as _, SystemRandom},
 };
 
-/// What a signature is about, so that the keys sign nothing else.
+/// Purpose included in each signature, so that signatures are not valid elsewhere.
 const PURPOSE: &[u8] = b"robot-detection way out 1";
 
-/// Keys by days since 1970, the newest last.
+/// Keys with their day (in days since 1970), the newest last.
 #[derive(Debug)]
 pub(super) struct Keys(Vec<(i64, hmac::Key)>);
 
 impl Keys {
-    /// Creates one that nobody knows, until those of the database are in force.
+    /// Creates a random key, used until the keys of the database are loaded.
     pub(super) fn unknown(day: i64) -> Self {
         let random = hmac::Key::generate(HMAC_SHA256, &SystemRandom::new());
-        // Without random numbers nothing is signed, and no cookie is good.
+        // Without random numbers, no key exists: nothing is signed, and no cookie is valid.
         Self(random.into_iter().map(|key| (day, key)).collect())
     }
 
-    /// Creates those of the database.
+    /// Creates the keys from the secrets in the database.
     pub(super) fn of(secrets: &[(i64, String)]) -> Self {
         let keys = secrets.iter();
         let key = |secret: &String| hmac::Key::new(HMAC_SHA256, secret.as_bytes());
         Self(keys.map(|(day, secret)| (*day, key(secret))).collect())
     }
 
-    /// Signs parts with the newest key; returns its day and the signature in Base64.
+    /// Signs parts with the newest key. Returns the key's day and the signature in Base64.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<(i64, String)> {
         let (day, key) = self.0.last()?;
         let tag = hmac::sign(key, &joined(parts));
         Some((*day, URL_SAFE_NO_PAD.encode(tag)))
     }
 
-    /// Returns `true` if the key of a day has signed parts so.
+    /// Returns `true` if the signature of the parts is valid for the key of a day.
     pub(super) fn have_signed(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
         let Some((_, key)) = self.0.iter().find(|(of, _)| *of == day) else {
             return false;
@@ -47,14 +47,14 @@ impl Keys {
     }
 }
 
-/// Returns 256 random bits as text; `None` where the system has none.
+/// Returns 256 random bits as text; `None` if the system has no random source.
 pub(super) fn new_secret() -> Option<String> {
     let mut secret = [0; 32];
     SystemRandom::new().fill(&mut secret).ok()?;
     Some(URL_SAFE_NO_PAD.encode(secret))
 }
 
-/// Joins parts; the length of each keeps `ab`, `c` apart from `a`, `bc`.
+/// Joins parts; length prefixes distinguish `ab`, `c` from `a`, `bc`.
 fn joined(parts: &[&[u8]]) -> Vec<u8> {
     let mut joined = Vec::new();
     for part in [&[PURPOSE], parts].concat() {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_key_has_signed_another_has_not() {
+    fn signature_is_only_valid_for_its_key() {
         let keys = Keys::of(&[(1, "first".to_owned()), (2, "second".to_owned())]);
         let (day, signature) = keys.sign(&[b"ab", b"c"]).unwrap();
         assert_eq!(day, 2);

@@ -1,9 +1,9 @@
-//! The way out of robot heaven for people: a form of one button, and the cookie that it is worth.
+//! Confirmation: the form and cookie by which a human visitor ends a suspicion.
 //!
-//! A suspect who is served a copy of a page finds the form on it. Who presses the button gets a cookie
-//! that is good for the same host, User-Agent and network, for twelve hours and a week at most. Nothing
-//! is kept of who did: form and cookie carry what they say, signed with a key of the database that each
-//! day replaces. How many do is counted, since they are those whom the suspicion was wrong about.
+//! A suspect that is served the copy of a page finds a form on it. Pressing its button sets a
+//! cookie, valid for the same host, User-Agent and network, for twelve hours, renewed for at most a
+//! week. No state is stored per visitor: form and cookie are signed with a key of the database that
+//! is replaced daily. Confirmations are counted, as they show wrong suspicions.
 
 mod copy;
 mod keys;

@@ -1,4 +1,4 @@
-//! How often the button is pressed: by networks, and by fleets of robots.
+//! Limits on confirmations, by network and by fleet.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -8,30 +8,30 @@ use std::{
     },
 };
 
-/// Times that one network may press in an hour.
+/// Maximum number of confirmations of a network in an hour.
 ///
-/// A school behind one address has people who are taken for programs, but not sixty in an hour.
+/// A school behind one address has some human suspects, but not sixty in an hour.
 const A_NETWORK: u64 = 60;
 
-/// Networks that are counted, a power of two: 64 KiB. Two at one place are counted together.
+/// Number of counted networks, a power of two (64 KiB). Networks with the same place share a count.
 const NETWORKS: usize = 8_192;
 
-/// Fleets that are counted at once.
+/// Maximum number of fleets counted simultaneously.
 const FLEETS: usize = 256;
 
-/// Times that a fleet presses before that tells anything.
+/// Number of a fleet's confirmations below which they are always accepted.
 const FEW: u32 = 20;
 
-/// Of so many requests of a fleet one at most may be a press: people read on, and a program presses
-/// for each of its addresses.
+/// Minimum number of a fleet's requests per confirmation: human visitors continue to read, whereas
+/// a program confirms for each of its addresses.
 const REQUESTS_A_PRESS: u32 = 5;
 
 const HOUR_S: i64 = 3_600;
 
-/// Counts of presses, in tables that do not grow.
+/// Counts of confirmations, in tables of fixed size.
 #[derive(Debug)]
 pub(super) struct Presses {
-    /// Hour and count.
+    /// Hour and count of each network.
     networks: Box<[AtomicU64]>,
     fleets: Box<[Fleet]>,
     hasher: RandomState,
@@ -55,7 +55,7 @@ impl Default for Presses {
 }
 
 impl Presses {
-    /// Counts a press of a network; returns `false` if it has had all of this hour's.
+    /// Counts a network's confirmation. Returns `false` if the hourly limit is reached.
     pub(super) fn take(&self, network: &str, now_s: i64) -> bool {
         const COUNT: u64 = 0xffff;
         let hour = now_s.div_euclid(HOUR_S).cast_unsigned() << 16;
@@ -70,14 +70,14 @@ impl Presses {
         place.fetch_update(AcqRel, Relaxed, next).is_ok()
     }
 
-    /// Counts a request of a fleet; returns `true` if its presses are those of people.
+    /// Counts a fleet's request. Returns `true` if the fleet's confirmations are plausible.
     pub(super) fn ask(&self, user_agent: &[u8]) -> bool {
         let key = self.hasher.hash_one(user_agent);
         let Some(fleet) = place(&self.fleets, key) else {
             return false;
         };
         if fleet.key.swap(key, Relaxed) != key {
-            // One that is over, or that counts anew once the other has asked.
+            // The place held another fleet, whose counts are discarded.
             fleet.requests.store(0, Relaxed);
             fleet.presses.store(0, Relaxed);
         }
@@ -86,7 +86,7 @@ impl Presses {
         presses < FEW || presses <= requests / REQUESTS_A_PRESS
     }
 
-    /// Counts a press, if a fleet has that User-Agent.
+    /// Counts a confirmation if the User-Agent is a fleet's.
     pub(super) fn press(&self, user_agent: &[u8]) {
         let key = self.hasher.hash_one(user_agent);
         if let Some(fleet) = place(&self.fleets, key).filter(|fleet| fleet.key.load(Relaxed) == key)
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_presses_so_often_and_again_in_the_next_hour() {
+    fn network_limit_applies_per_hour() {
         let presses = Presses::default();
         let [first, second] = ["192.0.2.0/24", "198.51.100.0/24"];
         assert!((0..A_NETWORK).all(|_| presses.take(first, 7_200)));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_presses_for_each_address_frees_no_fleet() {
+    fn confirming_for_each_address_frees_no_fleet() {
         let presses = Presses::default();
         let (program, people) = (b"Chrome/150", b"Chrome/152");
         let mut freed = 0;

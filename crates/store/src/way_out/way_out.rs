@@ -1,4 +1,4 @@
-//! Who is let out, and for how long.
+//! Issues and checks confirmation forms and cookies.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -9,8 +9,8 @@ use axum::{
     http::{
         HeaderMap, HeaderValue, Response, StatusCode, Uri,
         header::{
-            CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, LOCATION, RETRY_AFTER, SET_COOKIE,
-            USER_AGENT,
+            ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, LOCATION, RETRY_AFTER,
+            SET_COOKIE, USER_AGENT,
         },
         uri::{Authority, PathAndQuery},
     },
@@ -21,6 +21,7 @@ use url::form_urlencoded;
 
 use crate::store::{AddressNetwork, Store, StoreError};
 use robot_detection_layer::clock::Clock;
+use robot_detection_texts::Language;
 
 use super::{
     copy::{Form, Problem},
@@ -28,36 +29,36 @@ use super::{
     presses::Presses,
 };
 
-/// Seconds for which a form is good: who reads longer presses a second time.
+/// Validity of a form in seconds; a visitor that reads longer has to press the button again.
 const FORM_S: i64 = 60 * 60;
 
-/// Seconds for which a cookie is good.
+/// Validity of a cookie in seconds.
 const COOKIE_S: i64 = 12 * 60 * 60;
 
-/// Seconds after the press for which cookies are renewed.
+/// Seconds after the confirmation during which cookies are renewed.
 const ALL_S: i64 = 7 * 24 * 60 * 60;
 
-/// Days for which keys are kept: as long as a cookie that was signed with one may be renewed.
+/// Days for which keys are kept: as long as a cookie signed with them may be renewed.
 const KEPT_DAYS: i64 = 8;
 
-/// Pause between two looks at the keys of the database.
+/// Interval for reloading the keys from the database.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
-/// Pause before a database that failed is asked again.
+/// Pause after a failed reload of the keys.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Cookie over HTTPS: browsers take one of this name from no other host, and over nothing else.
+/// Cookie name over HTTPS: browsers only accept this prefix from the same host and over HTTPS.
 const SECURE_COOKIE: &str = "__Host-robot-detection-person";
 
-/// The same over plain HTTP, where they take no such name.
+/// Cookie name over plain HTTP, where browsers reject that prefix.
 const PLAIN_COOKIE: &str = "robot-detection-person";
 
-/// Cookies of these names that are looked at, as each costs an HMAC.
+/// Maximum number of matching cookies to check, as each costs an HMAC.
 const MAX_COOKIES: usize = 4;
 
 const DAY_S: i64 = 24 * 60 * 60;
 
-/// Way out of robot heaven for people; clones share everything.
+/// Confirmation of human visitors; clones share all state.
 #[derive(Clone, Debug)]
 pub struct WayOut {
     inner: Arc<Inner>,
@@ -70,30 +71,32 @@ struct Inner {
     clock: Clock,
 }
 
-/// Who presses the button, or has.
+/// Visitor that submits or has submitted a confirmation.
 #[derive(Clone, Debug)]
 pub struct Presser<'r> {
     host: String,
-    /// It stays the same while his address changes.
+    /// Network of the client, which stays the same while the address changes.
     network: String,
     user_agent: &'r [u8],
+    language: Language,
 }
 
-/// Word of a visitor that he is a person.
+/// Valid confirmation of a visitor.
 #[derive(Clone, Debug)]
 pub struct Word {
-    /// Cookie that takes the place of his, where that is due.
+    /// Cookie that renews the visitor's cookie, if due.
     pub next_cookie: Option<HeaderValue>,
 }
 
 impl<'r> Presser<'r> {
-    /// Returns whoever has sent a request.
+    /// Returns the visitor that sent a request.
     pub fn of(uri: &Uri, headers: &'r HeaderMap, client: IpAddr) -> Self {
         let user_agent = headers.get(USER_AGENT);
         Self {
             host: host(uri, headers),
             network: AddressNetwork::around(client).to_string(),
             user_agent: user_agent.map_or(&b""[..], HeaderValue::as_bytes),
+            language: Language::accepted(headers.get_all(ACCEPT_LANGUAGE)),
         }
     }
 
@@ -104,7 +107,7 @@ impl<'r> Presser<'r> {
 }
 
 impl WayOut {
-    /// Creates it with a temporary secret, used until the stored secret is loaded.
+    /// Creates the confirmation with a random key, used until the stored keys are loaded.
     pub fn new(clock: &Clock) -> Self {
         let today = clock.now_ms().div_euclid(1_000).div_euclid(DAY_S);
         Self {
@@ -116,14 +119,14 @@ impl WayOut {
         }
     }
 
-    /// Follows the keys of the database until it is told to stop.
+    /// Follows the keys of the database until `stop` is cancelled.
     pub async fn run(self, store: Store, stop: CancellationToken) {
         let follow = async {
             loop {
                 let pause = match self.look(&store).await {
                     Ok(()) => LOOK_EVERY,
                     Err(error) => {
-                        debug!("the keys of the way out stay as they were: {error}");
+                        debug!("could not reload the confirmation keys: {error}");
                         RETRY
                     }
                 };
@@ -135,7 +138,7 @@ impl WayOut {
 
     async fn look(&self, store: &Store) -> Result<(), StoreError> {
         let Some(new) = new_secret() else {
-            // The keys that are in force are as good.
+            // The current keys remain valid.
             return Ok(());
         };
         let today = self.now_s().div_euclid(DAY_S);
@@ -144,13 +147,18 @@ impl WayOut {
         Ok(())
     }
 
-    /// Returns the form that leads to a page of a host; `action` is where it is sent.
+    /// Returns the confirmation form for the requested page; `action` is the URL to submit it to.
     pub fn form(&self, asked: &Uri, headers: &HeaderMap, action: &str) -> String {
         let to = asked.path_and_query().map_or("/", PathAndQuery::as_str);
-        self.form_of(&host(asked, headers), to, action)
+        self.form_of(
+            Language::accepted(headers.get_all(ACCEPT_LANGUAGE)),
+            &host(asked, headers),
+            to,
+            action,
+        )
     }
 
-    fn form_of(&self, host: &str, to: &str, action: &str) -> String {
+    fn form_of(&self, language: Language, host: &str, to: &str, action: &str) -> String {
         let at_s = self.now_s();
         let at = at_s.to_string();
         let signed = self.inner.keys.load().sign(&form_parts(host, to, &at));
@@ -158,6 +166,7 @@ impl WayOut {
             return String::new();
         };
         let form = Form {
+            language,
             action,
             to,
             at_s,
@@ -167,7 +176,7 @@ impl WayOut {
         form.render().unwrap_or_default()
     }
 
-    /// Answers whoever sends a form: with a cookie and the way to the page, or with what is wrong.
+    /// Returns the response to a submitted form: cookie and redirect, or an error page.
     pub fn press(
         &self,
         presser: &Presser<'_>,
@@ -181,25 +190,18 @@ impl WayOut {
         };
         let [to, at_s, key] = ["to", "at", "key"].map(|name| field(name).unwrap_or_default());
         let is_ours = is_path(&to) && self.has_made(&presser.host, &to, &at_s, &key);
-        let now_s = self.now_s();
+        let (now_s, language) = (self.now_s(), presser.language);
         if !is_ours {
-            let reason = "This form is not one of this site's, or its key is gone. Open the page \
-                          once more, and press the button on it.";
-            return problem(StatusCode::BAD_REQUEST, reason, "");
+            return problem(StatusCode::BAD_REQUEST, language, "problem-form", "");
         }
         let age_s = at_s.parse().map_or(i64::MAX, |at_s: i64| now_s - at_s);
         if !(0..=FORM_S).contains(&age_s) {
-            let form = self.form_of(&presser.host, &to, action);
-            return problem(
-                StatusCode::FORBIDDEN,
-                "The page was opened long ago.",
-                &form,
-            );
+            let form = self.form_of(language, &presser.host, &to, action);
+            return problem(StatusCode::FORBIDDEN, language, "problem-old", &form);
         }
         if !self.inner.presses.take(&presser.network, now_s) {
-            let reason = "Too many visitors from your network have pressed the button in this hour. \
-                          Try again later.";
-            let mut response = problem(StatusCode::TOO_MANY_REQUESTS, reason, "");
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let mut response = problem(status, language, "problem-many", "");
             response
                 .headers_mut()
                 .insert(RETRY_AFTER, HeaderValue::from(600));
@@ -223,7 +225,7 @@ impl WayOut {
         response
     }
 
-    /// Returns the word of a visitor that he is a person, if he has given it.
+    /// Returns the visitor's confirmation if the request has a valid cookie.
     pub fn word_of(&self, presser: &Presser<'_>, headers: &HeaderMap) -> Option<Word> {
         let lines = headers.get_all(COOKIE).iter();
         let cookies = lines.filter_map(|line| line.to_str().ok());
@@ -248,12 +250,12 @@ impl WayOut {
         })
     }
 
-    /// Counts a request of a fleet; returns `true` if the word of its visitors counts.
+    /// Counts a fleet's request. Returns `true` if the fleet's confirmations are accepted.
     pub fn believes_fleet(&self, user_agent: &[u8]) -> bool {
         self.inner.presses.ask(user_agent)
     }
 
-    /// Returns when the button was pressed for a cookie, and until when it is good, if it is.
+    /// Returns the start and end time of a cookie; `None` if it is not valid.
     fn times(&self, presser: &Presser<'_>, cookie: &str, now_s: i64) -> Option<(i64, i64)> {
         let mut parts = cookie.splitn(4, '.');
         let mut next = || parts.next();
@@ -306,7 +308,7 @@ impl WayOut {
     }
 }
 
-/// Returns the answer to who asks for a copy that cannot be read.
+/// Returns the response if a copy cannot be read.
 pub(super) fn page_is_gone() -> Response<Body> {
     let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
     response
@@ -326,7 +328,7 @@ fn cookie_parts<'p>(presser: &'p Presser<'_>, first_s: &'p str, until_s: &'p str
     [kind, host, network, first, until, presser.user_agent]
 }
 
-/// Returns `true` for the path of a page on the same host, whatever a browser makes of it.
+/// Returns `true` for a path on the same host that browsers cannot interpret as another URL.
 fn is_path(to: &str) -> bool {
     to.starts_with('/')
         && !to.starts_with("//")
@@ -334,7 +336,7 @@ fn is_path(to: &str) -> bool {
         && to.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns the name of the host that a request is for.
+/// Returns the requested host name.
 fn host(uri: &Uri, headers: &HeaderMap) -> String {
     let from_header = || Authority::try_from(headers.get(HOST)?.as_bytes()).ok();
     let authority = uri.authority().cloned().or_else(from_header);
@@ -343,9 +345,19 @@ fn host(uri: &Uri, headers: &HeaderMap) -> String {
     })
 }
 
-fn problem(status: StatusCode, reason: &str, form: &str) -> Response<Body> {
+fn problem(
+    status: StatusCode,
+    language: Language,
+    reason: &'static str,
+    form: &str,
+) -> Response<Body> {
+    let page = Problem {
+        language,
+        reason: language.text(reason),
+        form,
+    };
     // Writing to a string never fails.
-    let page = Problem { reason, form }.render().unwrap_or_default();
+    let page = page.render().unwrap_or_default();
     let mut response = empty(status);
     *response.body_mut() = Body::from(page);
     let html = HeaderValue::from_static("text/html; charset=utf-8");

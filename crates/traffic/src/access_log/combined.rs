@@ -1,20 +1,20 @@
-//! Parser of the common and the combined form.
+//! Parser for the common and the combined log format.
 
 use memchr::{memchr, memchr2};
 
-/// Fields of a line, still escaped.
+/// Fields of an access log line, still escaped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct RawEntry<'a> {
-    /// Empty where the form has none.
+    /// User-Agent; empty in the common format.
     pub(super) user_agent: &'a [u8],
     pub(super) bytes: u64,
 }
 
-/// Reads a line; `None` when it is not of these forms, or is cut off.
+/// Parses a log line. Returns `None` if the line has another format or is cut off.
 pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     let (bytes, rest) = after_request(request(line)?)?;
     let Some(referer) = next_quoted(rest) else {
-        // A form without quoted fields is the common one, perhaps with more.
+        // A line without quoted fields has the common format, possibly with additional fields.
         return Some(RawEntry {
             user_agent: b"",
             bytes,
@@ -25,17 +25,16 @@ pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     Some(RawEntry { user_agent, bytes })
 }
 
-/// Returns the request of a line, still escaped.
+/// Returns the request line logged in a log line, still escaped.
 pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
     let request = request(line)?;
     let (_, _, end) = after_request_at(request)?;
     request.get(..end)
 }
 
-/// Returns the line from within the request's quote.
+/// Returns the rest of the log line after the opening quote of the request.
 ///
-/// The time ends before it. A name of a user can hold the bracket, but no
-/// quote that is not escaped.
+/// The time ends before this quote. A user name may contain `]`, but no unescaped quote.
 pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     let mut from = 0;
     loop {
@@ -47,20 +46,20 @@ pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the bytes sent, and what follows them.
+/// Returns the number of bytes sent and the rest of the log line after this number.
 ///
-/// The request ends at the first quote that status and bytes follow: with
-/// `escape=none` a quote within the request is as bare as the one at its end.
+/// The request ends at the first quote followed by a status and a byte count: with `escape=none`, a
+/// quote within the request looks like the closing one.
 fn after_request(request: &[u8]) -> Option<(u64, &[u8])> {
     after_request_at(request).map(|(bytes, rest, _)| (bytes, rest))
 }
 
-/// Returns where the request ends too.
+/// Returns the bytes sent, the rest of the log line, and the end of the request.
 pub(super) fn after_request_at(request: &[u8]) -> Option<(u64, &[u8], usize)> {
     let mut rest = request;
     loop {
         let (_, after) = quoted(rest)?;
-        // Linear: two words are looked at behind each quote, and then the search goes on.
+        // Runs in linear time: after each quote, only two words are examined.
         if let Some((bytes, behind)) = status_and_bytes(after) {
             return Some((bytes, behind, request.len() - after.len() - 1));
         }
@@ -72,7 +71,7 @@ fn status_and_bytes(text: &[u8]) -> Option<(u64, &[u8])> {
     let (status, rest) = word(text.strip_prefix(b" ")?);
     let is_status = status == b"-" || (status.len() == 3 && status.iter().all(u8::is_ascii_digit));
     let (bytes, rest) = word(rest.strip_prefix(b" ")?);
-    // Apache's `%b` writes `-` where no byte was sent.
+    // Apache's `%b` writes `-` if no byte was sent.
     let bytes = if bytes == b"-" { 0 } else { number(bytes)? };
     is_status.then_some((bytes, rest))
 }
@@ -82,7 +81,7 @@ pub(super) fn word(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at_checked(end).unwrap_or((text, b""))
 }
 
-/// Returns the number that digits alone write; the greatest if that is greater.
+/// Parses a number that consists of digits only; saturates on overflow.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -93,12 +92,12 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Returns the text from within the next quote.
+/// Returns the text after the next quote.
 pub(super) fn next_quoted(text: &[u8]) -> Option<&[u8]> {
     text.get(memchr(b'"', text)? + 1..)
 }
 
-/// Splits a quoted field, begun within, from what follows its quote.
+/// Splits a quoted field, without its opening quote, from the text after its closing quote.
 pub(super) fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut from = 0;
     loop {
@@ -106,8 +105,7 @@ pub(super) fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
         if text.get(at) == Some(&b'"') {
             return Some((text.get(..at)?, text.get(at + 1..)?));
         }
-        // Past the escaped byte too: `\"` does not end the field, and `\\` escapes nothing behind
-        // it.
+        // Skip the escaped byte too: `\"` does not end the field, and `\\` escapes no later byte.
         from = at + 2;
     }
 }

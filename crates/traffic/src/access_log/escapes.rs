@@ -1,11 +1,10 @@
-//! Escapes that servers write for bytes that a log cannot hold.
+//! Escape sequences that servers write for bytes that cannot appear in a log line.
 
-/// Turns escapes back into the bytes they stand for, at the end of `text`.
+/// Appends `raw` to `text` with its escape sequences decoded.
 ///
-/// `\xHH` and C's letters are written by Apache `httpd`
-/// (`ap_escape_logitem`) and nginx (`escape=default`), `\uHHHH` with
-/// surrogates by writers of JSON (RFC 8259 §7). A lone surrogate becomes
-/// U+FFFD; what is no escape stays as it is.
+/// Apache `httpd` (`ap_escape_logitem`) and nginx (`escape=default`) write `\xHH` and C's letters;
+/// JSON writers use `\uHHHH` with surrogates (RFC 8259 §7). A lone surrogate becomes U+FFFD; an
+/// invalid escape sequence is copied unchanged.
 pub(super) fn unescape(raw: &[u8], text: &mut Vec<u8>) {
     let mut rest = raw;
     while let Some((&byte, after)) = rest.split_first() {
@@ -20,7 +19,7 @@ pub(super) fn unescape(raw: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Returns what follows an escape, of which the backslash is read.
+/// Decodes the escape sequence after a backslash. Returns the text after the sequence.
 fn escape<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (&letter, after) = rest.split_first()?;
     match letter {
@@ -30,7 +29,7 @@ fn escape<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         b'n' => text.push(b'\n'),
         b'r' => text.push(b'\r'),
         b't' => text.push(b'\t'),
-        // Of Apache alone; `\/` and `\f` are JSON's.
+        // Only written by Apache; `\/` and `\f` are JSON escapes.
         b'v' => text.push(0x0b),
         b'x' => {
             let (number, after) = hex(after, 2)?;
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_become_bytes_and_all_else_stays() {
+    fn escapes_are_decoded_and_other_bytes_are_unchanged() {
         let table: [(&[u8], &[u8]); 16] = [
             (b"plain", b"plain"),
             (b"", b""),

@@ -1,45 +1,45 @@
-//! Paths of fields in nested objects.
+//! Paths of fields in nested JSON objects.
 
 use std::str::FromStr;
 
-/// Most bytes of a path, which limits the depth to which objects are entered.
+/// Maximum length of a path in bytes, which limits how deep objects are parsed.
 const MAX_BYTES: usize = 256;
 
-/// Path of a field in a JSON object, names joined by dots.
+/// Path of a field in a JSON object, as names joined by dots.
 ///
-/// A name matches in any case of ASCII letters, and may itself hold dots:
-/// `a.b` is both `{"a": {"b": 1}}` and `{"a.b": 1}`.
+/// ASCII letters of a name match in any case. A name may itself contain dots: `a.b` matches both
+/// `{"a": {"b": 1}}` and `{"a.b": 1}`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FieldPath(Box<[u8]>);
 
-/// Error of a path that is empty, too long, or has an empty name.
+/// Error for a field path that is empty, too long, or contains an empty name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the path of a field is names joined by dots, at most {MAX_BYTES} bytes")]
+#[error("a field path consists of names joined by dots, at most {MAX_BYTES} bytes")]
 pub struct InvalidFieldPath;
 
 impl FieldPath {
-    /// Returns the names under which the User-Agent usually stands, best first.
+    /// Returns the usual field names for the User-Agent, best first.
     pub fn usual_user_agents() -> Vec<Self> {
         usual(&[
             "http_user_agent",
             "user_agent",
             "userAgent",
             "agent",
-            // Of Caddy, Traefik and the Elastic Common Schema.
+            // Caddy, Traefik and the Elastic Common Schema.
             "request.headers.User-Agent",
             "request_User-Agent",
             "user_agent.original",
         ])
     }
 
-    /// Returns the names under which the bytes sent usually stand, best first.
+    /// Returns the usual field names for the number of bytes sent, best first.
     pub fn usual_bytes() -> Vec<Self> {
         usual(&[
             "body_bytes_sent",
             "bytes_sent",
             "bytes",
             "size",
-            // Of Traefik.
+            // Traefik.
             "DownstreamContentSize",
         ])
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_have_names_and_an_end() {
+    fn field_paths_need_names_and_have_a_maximum_length() {
         for path in ["a", "a.b", "request.headers.User-Agent", "a b", "\u{e9}"] {
             assert!(path.parse::<FieldPath>().is_ok(), "{path}");
         }

@@ -1,4 +1,4 @@
-//! Parser of two fields of lines that are JSON objects.
+//! Parser that extracts two fields from log lines that are JSON objects.
 
 use super::{
     FieldPath,
@@ -6,32 +6,32 @@ use super::{
     scanner::{Raw, Scanner},
 };
 
-/// Most paths of which each field is looked for.
-// So few that their state fits in arrays on the stack: a line costs no allocation.
+/// Maximum number of paths searched for each field.
+// Few enough for their state to fit in stack arrays: parsing a line allocates nothing.
 const MAX_PATHS: usize = 8;
 
-/// Reader of two fields of an object.
+/// Reader that extracts two fields from a JSON object.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     user_agents: Vec<FieldPath>,
     bytes: Vec<FieldPath>,
 }
 
-/// Remaining part of each path at this depth; `None` for paths that lead elsewhere.
+/// Remaining part of each path at the current depth; `None` for paths that lead elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 struct RemainingPaths<'p> {
     user_agents: [Option<&'p [u8]>; MAX_PATHS],
     bytes: [Option<&'p [u8]>; MAX_PATHS],
 }
 
-/// Values that were found, with the index of their path in the list.
+/// Values found so far, with the index of their path in the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct FieldValues<'a> {
     user_agent: Option<(usize, Raw<'a>)>,
     bytes: Option<(usize, u64)>,
 }
 
-/// Paths that match the name of a member.
+/// Paths that match the name of an object's member.
 struct MemberPaths<'p> {
     user_agent: Option<usize>,
     bytes: Option<usize>,
@@ -39,14 +39,14 @@ struct MemberPaths<'p> {
 }
 
 impl Fields {
-    /// Creates a reader; of each list the first path that is found counts.
+    /// Creates a reader; in each list, the first path found in a line is used.
     pub(super) fn new(mut user_agents: Vec<FieldPath>, mut bytes: Vec<FieldPath>) -> Self {
         user_agents.truncate(MAX_PATHS);
         bytes.truncate(MAX_PATHS);
         Self { user_agents, bytes }
     }
 
-    /// Reads a line; `None` when it is not one whole object.
+    /// Parses a log line. Returns `None` if the line is not one complete JSON object.
     pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<RawEntry<'a>> {
         let found = self.find(line)?;
         Some(RawEntry {
@@ -55,7 +55,7 @@ impl Fields {
         })
     }
 
-    /// Returns the path under which a line has the first field, or else the second.
+    /// Returns the path at which a line has the first field, or else the second field.
     pub(super) fn found(&self, line: &[u8]) -> Option<&FieldPath> {
         let found = self.find(line)?;
         let text = found
@@ -80,7 +80,7 @@ fn paths(paths: &[FieldPath]) -> [Option<&[u8]>; MAX_PATHS] {
     std::array::from_fn(|index| paths.get(index).map(FieldPath::as_bytes))
 }
 
-/// Parses an object; nested ones only as deep as a path goes, so that no line exhausts the stack.
+/// Parses an object; nested objects only as deep as a path leads, to protect the stack.
 fn object<'a>(
     scanner: &mut Scanner<'a>,
     wanted: &RemainingPaths<'_>,
@@ -114,12 +114,12 @@ fn value<'a>(
     {
         return object(scanner, below, found);
     }
-    // The value is skipped whatever it is, and only a copy reads it: one of another type than is
-    // expected, such as `null`, does not spoil the rest of the line.
+    // The value is always skipped, and parsed only from a copy of the scanner: a value of an
+    // unexpected type, such as `null`, does not affect the rest of the line.
     let mut copy = *scanner;
     scanner.skip()?;
     if let Some(index) = step.user_agent
-        // Of two members of one name the first counts; RFC 8259 §4 leaves it to the reader.
+        // The first of two members with the same name is used (RFC 8259 §4 leaves this open).
         && found.user_agent.is_none_or(|(best, _)| index < best)
         && let Some(text) = text(&mut copy)
     {
@@ -133,14 +133,14 @@ fn value<'a>(
     Some(())
 }
 
-/// Returns a string, or the first one of an array, as which Caddy writes headers.
+/// Returns a string, or the first string of an array: Caddy logs headers as arrays.
 fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
-    // The scanner is a copy, so that nobody misses the end of the array.
+    // The scanner is a copy, so the end of the array need not be consumed.
     scanner.take(b'[');
     scanner.string()
 }
 
-/// Returns the whole part of a number, which may stand in quotes.
+/// Returns the integer part of a number, which may be quoted.
 fn count(scanner: &mut Scanner<'_>) -> Option<u64> {
     let text = match scanner.peek()? {
         b'"' => scanner.string()?.0,
@@ -162,7 +162,7 @@ impl<'p> RemainingPaths<'p> {
     }
 }
 
-/// Returns the first path that ends with the name, and whether others go on below it.
+/// Returns the first path that ends with the name, and whether other paths continue below it.
 fn follow<'p>(
     paths: &[Option<&'p [u8]>; MAX_PATHS],
     name: &[u8],
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_names_are_found() {
+    fn fields_with_usual_names_are_found() {
         for (line, user_agent, bytes) in [
             ("{}", "", 0),
             (
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn first_of_the_list_wins_wherever_it_stands() {
+    fn first_path_of_the_list_wins_at_any_position() {
         let both = Some(("A".to_owned(), 1));
         assert_eq!(
             usual(r#"{"agent":"B","bytes":2,"http_user_agent":"A","body_bytes_sent":1}"#),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn value_of_another_kind_is_no_value() {
+    fn value_of_an_unexpected_type_is_ignored() {
         for line in [
             r#"{"user_agent":null,"bytes":null}"#,
             r#"{"user_agent":5,"bytes":"-"}"#,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn path_leads_through_objects_and_names_with_dots() {
+    fn path_matches_nested_objects_and_names_with_dots() {
         let found = Some(("A/1".to_owned(), 7));
         let line = r#"{"a":{"b":{"c":"A/1"}},"n":{"sent":"7"}}"#;
         assert_eq!(named("a.b.c", "n.sent", line), found);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_object_is_unreadable() {
+    fn line_other_than_one_object_is_rejected() {
         for line in [
             "",
             "x",
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_stay_for_the_caller() {
+    fn escapes_are_returned_undecoded() {
         let line = r#"{"agent":"say \"hi\" \\"}"#;
         assert_eq!(usual(line), Some((r#"say \"hi\" \\"#.to_owned(), 0)));
     }

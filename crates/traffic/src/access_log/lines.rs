@@ -1,4 +1,4 @@
-//! Reader of lines that does not copy them.
+//! Line reader that does not copy the lines.
 
 use std::{
     fmt,
@@ -8,34 +8,34 @@ use std::{
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr;
 
-/// Longest line; the rest of a longer one is skipped.
+/// Maximum length of a line in bytes; the rest of a longer line is skipped.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Bytes that are read with one call, and all that is ever in memory.
-// Eight of the longest lines, so that to move the begun one to the front copies an eighth at most.
+/// Size of the buffer, and maximum number of bytes read by one call.
+// Eight times the longest line: moving a partial line to the front copies at most an eighth.
 const BLOCK_BYTES: usize = 512 * 1024;
 
-/// Reader of lines that keeps one block in memory.
+/// Line reader that buffers one block of the input.
 ///
-/// LF or CRLF ends a line; the last one needs no end.
+/// LF or CRLF ends a line; the last line needs no line ending.
 pub struct Lines<R> {
     input: R,
     block: Box<[u8]>,
-    /// Where the next line begins.
+    /// Start of the next line in the block.
     start: usize,
-    /// Up to where no end of it was found.
+    /// Position in the block up to which no line ending was found.
     searched: usize,
-    /// Where what was read ends.
+    /// End of the data in the block.
     end: usize,
     is_over: bool,
-    /// Bytes that were dropped from the front of the block.
+    /// Number of bytes removed from the front of the block so far.
     dropped: u64,
-    /// Whether the last line that was given had an end.
+    /// Whether the last returned line had a line ending.
     was_ended: bool,
 }
 
 impl<R: Read> Lines<R> {
-    /// Creates a reader of lines.
+    /// Creates a line reader.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -49,13 +49,13 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads more, once [`Lines::next_line`] has given every line there was.
+    /// Reads more input; call after [`Lines::next_line`] has returned every buffered line.
     ///
-    /// Returns false when there is nothing more. Waits where the input does.
+    /// Returns `false` at the end of the input. Blocks while the input blocks.
     ///
     /// # Errors
     ///
-    /// Fails when the input does.
+    /// Returns an error if reading from the input fails.
     pub fn fill(&mut self) -> io::Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -64,7 +64,7 @@ impl<R: Read> Lines<R> {
         let room = self.block.get_mut(self.end..).unwrap_or_default();
         let read = loop {
             match self.input.read(room) {
-                // A signal that was handled is no failure of the input.
+                // Retry if a signal interrupted the read.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result?,
             }
@@ -74,7 +74,7 @@ impl<R: Read> Lines<R> {
         Ok(read > 0 || self.start < self.end)
     }
 
-    /// Returns the next line without its end, if all of it is here.
+    /// Returns the next line without its line ending, if the line is completely buffered.
     pub fn next_line(&mut self) -> Option<&[u8]> {
         let unsearched = self.block.get(self.searched..self.end)?;
         let (line, next, was_ended) = match memchr(b'\n', unsearched) {
@@ -98,23 +98,23 @@ impl<R: Read> Lines<R> {
         Some(line.get(..MAX_LINE_BYTES).unwrap_or(line))
     }
 
-    /// Returns the bytes of the input up to the end of the last line that was given.
+    /// Returns the number of input bytes up to the end of the last returned line.
     pub fn consumed(&self) -> u64 {
         self.dropped + self.start as u64
     }
 
-    /// Returns `true` if the last line that was given had an end: what has none may grow.
+    /// Returns `true` if the last returned line had a line ending; otherwise it may still grow.
     pub fn was_ended(&self) -> bool {
         self.was_ended
     }
 
-    /// Moves the begun line to the front, and drops what is too long of it.
+    /// Moves the partial line to the front of the block and truncates it to the maximum length.
     fn make_room(&mut self) {
-        // The one byte more is for the CR of a line of just the longest length. As the rest of the
-        // block stays free, no read is into an empty buffer, which would pass for the end of the
+        // The extra byte is for the CR of a line of exactly the maximum length. Since the rest of
+        // the block stays free, no read uses an empty buffer, which would look like the end of the
         // input.
         let kept = (self.end - self.start).min(MAX_LINE_BYTES + 1);
-        // What is cut off a line is counted as if it stood before it.
+        // Truncated bytes count as if they preceded the line.
         self.dropped += (self.end - kept) as u64;
         self.block.copy_within(self.start..self.start + kept, 0);
         self.start = 0;
@@ -129,20 +129,20 @@ impl<R> fmt::Debug for Lines<R> {
     }
 }
 
-/// First bytes of a gzip member (RFC 1952 §2.3.1); no line of text begins so.
+/// First bytes of a gzip member (RFC 1952 §2.3.1); no text line starts with them.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Compressed bytes that are read with one call.
+/// Number of compressed bytes read by one call.
 const PACKED_BYTES: usize = 128 * 1024;
 
-/// Returns the text of a log, unpacked where it is gzip, whatever its name.
+/// Returns a reader for the text of a log, decompressed if the input is gzip, whatever its name.
 ///
-/// Several gzip members in a row are read as one text (RFC 1952 §2.2). The
-/// memory it takes does not depend on what is in it.
+/// Consecutive gzip members are read as one text (RFC 1952 §2.2). Memory use does not depend on the
+/// content.
 ///
 /// # Errors
 ///
-/// Fails when the first bytes cannot be read.
+/// Returns an error if the first bytes cannot be read.
 pub fn open<'r>(mut input: impl Read + 'r) -> io::Result<Box<dyn Read + 'r>> {
     let mut first = Vec::with_capacity(GZIP.len());
     input
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Input that gives a few bytes at a time, and is interrupted between.
+    /// Input that returns a few bytes at a time, with interruptions in between.
     struct Pieces<'a>(&'a [u8], usize, bool);
 
     impl Read for Pieces<'_> {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_line_are_read_and_the_last_needs_none() {
+    fn both_line_endings_are_accepted_and_the_last_line_needs_none() {
         let none: [&[u8]; 0] = [];
         assert_eq!(lines(&b""[..]), none);
         assert_eq!(lines(&b"\n"[..]), [b""]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn line_of_any_length_is_cut_and_the_next_is_whole() {
+    fn long_line_is_truncated_and_the_next_is_complete() {
         for length in [
             MAX_LINE_BYTES - 1,
             MAX_LINE_BYTES,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_given_before_the_input_ends() {
+    fn lines_are_returned_before_the_input_ends() {
         let mut lines = Lines::new(Pieces(b"one\ntwo\n", 5, false));
         assert!(lines.fill().unwrap());
         assert_eq!(lines.next_line(), Some(&b"one"[..]));
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_those_of_a_plain_split(
+        fn lines_equal_those_of_a_plain_split(
             text in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..200),
             piece in 1..40_usize,
         ) {
@@ -270,20 +270,20 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_given_as_it_is() {
+    fn plain_text_is_returned_unchanged() {
         for text in [&b""[..], b"a", b"ab", b"\x1f", b"\x1fa\n", b"one\ntwo\n"] {
             assert_eq!(read(text).unwrap(), text);
         }
     }
 
     #[test]
-    fn members_of_gzip_are_one_text() {
+    fn gzip_members_are_read_as_one_text() {
         let both = [pack(b"one\ntw"), pack(b"o\n")].concat();
         assert_eq!(read(&both).unwrap(), b"one\ntwo\n");
     }
 
     #[test]
-    fn gzip_that_is_cut_off_is_an_error() {
+    fn truncated_gzip_is_an_error() {
         let packed = pack(b"one\ntwo\n");
         for length in 2..packed.len() {
             assert!(read(&packed[..length]).is_err(), "{length}");

@@ -1,8 +1,8 @@
-//! The request that a line describes.
+//! Requests described by log lines.
 
 use super::{FieldPath, combined, escapes::unescape, json::Fields};
 
-/// Names of JSON fields, best first: at most eight of each.
+/// Names of JSON fields, best first; at most eight in each list.
 const REQUEST_LINES: &[&str] = &["request", "request_line", "requestLine"];
 const METHODS: &[&str] = &[
     "request_method",
@@ -31,24 +31,24 @@ pub(super) const HOSTS: &[&str] = &[
     "url.domain",
 ];
 
-/// Request that a line of a log describes.
+/// Request described by a log line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LoggedRequest {
-    /// Method, where the line says it.
+    /// HTTP method, if the line contains the method.
     pub method: Option<String>,
-    /// Host, where the line says it.
+    /// Requested host, if the line contains a host.
     pub host: Option<String>,
-    /// Path with its query: it starts with a slash.
+    /// Path and query of the request; starts with a slash.
     pub target: String,
-    /// The User-Agent as it was sent; none where it is absent, empty or `-`.
+    /// User-Agent as sent by the client; `None` if it is absent, empty or `-`.
     pub user_agent: Option<Vec<u8>>,
 }
 
 impl LoggedRequest {
-    /// Reads a line of the common, combined or JSON form; `None` where it tells of no request.
+    /// Parses a line in common, combined or JSON format. Returns `None` if it describes no request.
     ///
-    /// A JSON object is known by its brace. Its fields are looked for under the
-    /// names that nginx, Caddy, Traefik and others give them.
+    /// A line that starts with a brace is parsed as JSON. Its fields are searched under the names
+    /// used by nginx, Caddy, Traefik and others.
     ///
     /// # Example
     ///
@@ -56,7 +56,7 @@ impl LoggedRequest {
     /// use robot_detection_traffic::access_log::LoggedRequest;
     ///
     /// let line = br#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b HTTP/1.1" 200 5 "-" "Example/1.0""#;
-    /// let logged = LoggedRequest::read(line).expect("a line of the combined form");
+    /// let logged = LoggedRequest::read(line).expect("a line in the combined format");
     /// assert_eq!(logged.target, "/a?b");
     /// ```
     pub fn read(line: &[u8]) -> Option<Self> {
@@ -74,13 +74,13 @@ impl LoggedRequest {
         let Some((scheme, rest)) = self.target.split_once("://") else {
             return;
         };
-        // In `/login?to=https://example.com/` the `://` belongs to the query.
+        // In `/login?to=https://example.com/`, the `://` belongs to the query.
         if scheme.contains(['/', '?']) {
             return;
         }
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        // `http://example.com?a` has an empty path, which stands for `/` (RFC 9110 §4.2.3).
+        // `http://example.com?a` has an empty path, which is equivalent to `/` (RFC 9110 §4.2.3).
         let slash = if path.starts_with('/') { "" } else { "/" };
         let target = format!("{slash}{path}");
         self.host = Some(host.to_owned());
@@ -113,7 +113,7 @@ fn read_json(line: &[u8]) -> Option<LoggedRequest> {
     let request = found(REQUEST_LINES);
     let of_line = request.as_deref().and_then(split);
     let method = found(METHODS).or_else(|| of_line.map(|(method, _)| method.to_owned()));
-    // The request line first: a path logged by itself may be one that the server has rewritten.
+    // Prefer the request line: a path in its own field may have been rewritten by the server.
     let target = match of_line {
         Some((_, target)) => target.to_owned(),
         None => found(TARGETS)?,
@@ -126,17 +126,17 @@ fn read_json(line: &[u8]) -> Option<LoggedRequest> {
     })
 }
 
-/// Returns the text of a field without its escapes; `None` where the line is no object.
+/// Returns the unescaped text of a field; `None` if the line is not a JSON object.
 fn field(line: &[u8], paths: Vec<FieldPath>) -> Option<Vec<u8>> {
     let entry = Fields::new(paths, Vec::new()).read(line)?;
     Some(unescaped(entry.user_agent))
 }
 
-/// Splits "GET /a HTTP/1.1"; what a client sent that is no request has no path.
+/// Splits "GET /a HTTP/1.1" into method and target; `None` for text without a blank.
 fn split(request: &str) -> Option<(&str, &str)> {
     let (method, rest) = request.split_once(' ')?;
     let target = match rest.rsplit_once(' ') {
-        // From the right, as a target that somebody made up may hold blanks.
+        // Split from the right: a malformed target may contain blanks.
         Some((target, version)) if version.starts_with("HTTP/") => target,
         _ => rest,
     };
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_usual_form_is_read() {
+    fn usual_formats_are_parsed() {
         for (line, expected) in [
             (
                 r#"192.0.2.1 - - [t] "GET /a?b=c HTTP/1.1" 200 5 "-" "A/1""#,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_of_no_request_is_refused() {
+    fn lines_without_a_request_are_rejected() {
         for line in [
             "",
             "A/1",
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_as_many_names_are_listed_as_are_looked_for() {
+    fn name_lists_fit_the_maximum_number_of_paths() {
         for names in [REQUEST_LINES, METHODS, TARGETS, HOSTS] {
             assert!(names.len() <= 8);
         }
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(line in proptest::collection::vec(
+        fn arbitrary_bytes_do_not_panic(line in proptest::collection::vec(
             prop_oneof![proptest::sample::select(b"\"\\ []{}:,-/x019uGET".to_vec()), any::<u8>()],
             0..120,
         )) {

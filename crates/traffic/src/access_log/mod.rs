@@ -1,35 +1,32 @@
-//! Access logs of web servers, read and written line by line.
+//! Readers and writers for the access logs of web servers.
 //!
-//! [`open`] unpacks gzip, [`Lines`] finds the lines in blocks of bytes,
-//! [`Parser`] takes User-Agent and bytes sent out of each. A line costs no
-//! allocation, and memory does not grow with the log: a line longer than
-//! [`MAX_LINE_BYTES`] is cut, never kept.
+//! [`open`] decompresses gzip, [`Lines`] splits blocks of bytes into lines, and [`Parser`] extracts
+//! the User-Agent and the bytes sent from each line. Parsing a line allocates nothing, and memory
+//! use does not grow with the log: a line longer than [`MAX_LINE_BYTES`] is truncated.
 //!
-//! # Forms
+//! # Formats
 //!
-//! *Common* and *combined* are those of Apache `httpd` and nginx:
+//! *Common* and *combined* are the formats of Apache `httpd` and nginx:
 //!
 //! ```text
 //! host ident user [time] "request" status bytes "referer" "user agent" more…
 //! ```
 //!
-//! Whatever stands before the time is read over: a virtual host, an IPv6
-//! address, a user name with blanks. A quoted field ends at a quote without a
-//! backslash. `\"`, `\\`, `\n`, `\xHH` and their like are what the servers
-//! write for bytes that a log cannot hold; they are turned back. Bytes may be
-//! `-`, and a line of the common form has no User-Agent.
+//! Text before the time is skipped: a virtual host, an IPv6 address, a user name with blanks. A
+//! quoted field ends at a quote without a backslash. Servers write `\"`, `\\`, `\n`, `\xHH` and
+//! similar escape sequences for bytes that cannot appear in a log line; they are decoded. The byte
+//! count may be `-`. A line in the common format has no User-Agent.
 //!
-//! *JSON* is one object a line, as nginx, Caddy and Traefik write it, with the
-//! fields that [`FieldPath`]s name.
+//! *JSON* is one object per line, as written by nginx, Caddy and Traefik, with the fields that
+//! [`FieldPath`]s name.
 //!
-//! # Written
+//! # Output
 //!
-//! `serve` writes the same forms, escaped as nginx does. The combined form has
-//! quoted fields after the User-Agent: the robot's id, whether it is a person, a
-//! listed or an unlisted robot, the decision, and the verdict on the robot's claim,
-//! `-` for a person and where nobody proves claims; then the seconds that it took.
-//! The common form, which has no quoted field after the request, has them as
-//! words, with their blanks escaped. JSON has nginx's names, and is ASCII.
+//! `serve` writes the same formats, escaped as nginx does. In the combined format, more quoted
+//! fields follow the User-Agent: the robot's id, the kind of visitor (person, listed or unlisted
+//! robot), the decision, and the verdict on the robot's claim (`-` for a person or without
+//! verification); then the duration in seconds. The common format, which has no quoted field after
+//! the request, has them as words with escaped blanks. JSON uses nginx's names and is ASCII.
 //!
 //! # Example
 //!
@@ -41,7 +38,7 @@
 //! let mut parser = Parser::combined();
 //! while lines.fill()? {
 //!     while let Some(line) = lines.next_line() {
-//!         let entry = parser.read(line).expect("a line of the combined form");
+//!         let entry = parser.read(line).expect("a line in the combined format");
 //!         assert_eq!(entry.user_agent, Some(b"Example/1.0".as_slice()));
 //!         assert_eq!(entry.bytes, 512);
 //!     }

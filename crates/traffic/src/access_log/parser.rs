@@ -1,4 +1,4 @@
-//! One reader for all forms of lines.
+//! Parser for all formats of log lines.
 
 use std::{net::IpAddr, sync::LazyLock};
 
@@ -11,23 +11,23 @@ use super::{
     json::Fields,
 };
 
-/// Reader of a log's lines, one after the other.
+/// Parser for the lines of an access log, called for one line after the other.
 #[derive(Clone, Debug)]
 pub struct Parser {
     form: Form,
-    /// User-Agent without its escapes; a buffer for all lines, so that none allocates.
+    /// Buffer for the unescaped User-Agent, reused so that no line allocates.
     unescaped: Vec<u8>,
     reads_clients: bool,
 }
 
-/// Entry of one line of a log.
+/// Fields of one access log line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Entry<'a> {
-    /// The User-Agent as it was sent; none where it is absent, empty or `-`.
+    /// User-Agent as sent by the client; `None` if it is absent, empty or `-`.
     pub user_agent: Option<&'a [u8]>,
-    /// Bytes sent; 0 where the line does not say.
+    /// Bytes sent; 0 if the line has no byte count.
     pub bytes: u64,
-    /// Address of the client, where it is [asked for](Parser::clients) and the line says it.
+    /// Client address, if [enabled](Parser::clients) and present in the line.
     pub client: Option<IpAddr>,
 }
 
@@ -39,19 +39,19 @@ enum Form {
 }
 
 impl Parser {
-    /// Creates a reader of lines that are User-Agents and nothing else.
+    /// Creates a parser for lines that consist of a User-Agent only.
     pub fn user_agents() -> Self {
         Self::new(Form::UserAgents)
     }
 
-    /// Creates a reader of the common and the combined form.
+    /// Creates a parser for the common and the combined log format.
     pub fn combined() -> Self {
         Self::new(Form::Combined)
     }
 
-    /// Creates a reader of JSON objects, given where User-Agent and bytes stand.
+    /// Creates a parser for JSON objects with the given paths of User-Agent and byte count.
     ///
-    /// Of each list the first path that is found counts; at most 8 are looked for.
+    /// In each list, the first path found in a line is used; at most 8 paths are searched.
     pub fn json(user_agents: Vec<FieldPath>, bytes: Vec<FieldPath>) -> Self {
         Self::new(Form::Json(Fields::new(user_agents, bytes)))
     }
@@ -64,19 +64,19 @@ impl Parser {
         }
     }
 
-    /// Sets whether the addresses of clients are read too; default `false`.
+    /// Sets whether client addresses are parsed too; default `false`.
     ///
-    /// In JSON lines they are looked for under the names that nginx, Caddy, Traefik
-    /// and others give them.
+    /// In JSON lines, client addresses are searched under the names used by nginx, Caddy, Traefik
+    /// and others.
     #[must_use]
     pub fn clients(mut self, read: bool) -> Self {
         self.reads_clients = read;
         self
     }
 
-    /// Reads a line; `None` when it is not of the form.
+    /// Parses a log line. Returns `None` if the line has another format.
     ///
-    /// The time is linear in the length of the line.
+    /// Takes time linear in the length of the line.
     pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Entry<'a>> {
         let raw = match &self.form {
             Form::UserAgents => {
@@ -120,12 +120,12 @@ impl Parser {
     }
 }
 
-/// Returns a field, unless it is empty or `-`, which servers write for a header that was not sent.
+/// Returns a field unless it is empty or `-`, which servers log for an absent header.
 fn present(user_agent: &[u8]) -> Option<&[u8]> {
     (!matches!(user_agent, b"" | b"-")).then_some(user_agent)
 }
 
-/// Names of JSON fields, best first: at most eight.
+/// Names of JSON fields, best first; at most eight.
 const CLIENTS: &[&str] = &[
     "remote_addr",
     "request.client_ip",
@@ -137,7 +137,7 @@ const CLIENTS: &[&str] = &[
     "httpRequest.remoteIp",
 ];
 
-/// Returns the address of a line, a JSON object or of another form.
+/// Returns the client address of a log line in JSON, combined or common format.
 pub(super) fn client(line: &[u8], is_json: bool) -> Option<IpAddr> {
     if is_json {
         client_of_json(line)
@@ -146,17 +146,17 @@ pub(super) fn client(line: &[u8], is_json: bool) -> Option<IpAddr> {
     }
 }
 
-/// Returns the address of a line of the common or combined form.
+/// Returns the client address of a log line in the common or combined format.
 ///
-/// It stands first, or after the name of a virtual host, which may be an address too.
+/// The address is the first word, or the second after a virtual host, which may be an address too.
 fn client_of_combined(line: &[u8]) -> Option<IpAddr> {
     let mut words = line.split(|byte| *byte == b' ');
     let (first, second) = (words.next()?, words.next()?);
-    // Without a virtual host the second word is the `-` of identd, which is no address.
+    // Without a virtual host, the second word is the `-` of identd, which is not an address.
     address(second).or_else(|| address(first))
 }
 
-/// Returns the address of a line that is a JSON object.
+/// Returns the client address of a log line that is a JSON object.
 fn client_of_json(line: &[u8]) -> Option<IpAddr> {
     static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
         let paths = CLIENTS
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_stands_before_the_time() {
+    fn client_address_is_found_before_the_time() {
         for (start, expected) in [
             ("192.0.2.1 - -", Some("192.0.2.1")),
             ("2001:db8::1 - ann", Some("2001:db8::1")),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_fields_of_json_lines_are_known() {
+    fn client_address_is_found_in_usual_json_fields() {
         for line in [
             r#"{"remote_addr":"192.0.2.1","http_user_agent":"A"}"#,
             r#"{"request":{"remote_ip":"10.0.0.1","client_ip":"192.0.2.1"}}"#,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn user_agent_is_what_was_sent() {
+    fn user_agent_equals_the_sent_header() {
         let [mut plain, mut combined, mut json] = parsers();
         for (escaped, sent) in [
             ("A/1 (x; y)", Some("A/1 (x; y)")),
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(user_agent(&mut plain, ""), None);
     }
 
-    /// Bytes that the forms are made of, more often than others.
+    /// Generates bytes that are significant in the formats more often than others.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let telling = b"\"\\ []{}:,-x019u".to_vec();
         let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];
@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(line in line()) {
+        fn arbitrary_bytes_do_not_panic(line in line()) {
             for mut parser in parsers() {
                 if let Some(Entry { user_agent: Some(user_agent), .. }) = parser.read(&line) {
                     prop_assert!(!user_agent.is_empty());
@@ -262,7 +262,7 @@ mod tests {
         }
 
         #[test]
-        fn any_user_agent_comes_back_from_both_servers_escapes(sent in proptest::collection::vec(any::<u8>(), 1..80)) {
+        fn escaped_user_agent_round_trips_for_both_servers(sent in proptest::collection::vec(any::<u8>(), 1..80)) {
             prop_assume!(sent != b"-");
             let escape = |byte: &u8, upper: bool| match byte {
                 b'"' if !upper => "\\\"".to_owned(),

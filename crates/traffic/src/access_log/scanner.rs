@@ -1,16 +1,16 @@
-//! JSON read in place: just enough of it to find a field.
+//! JSON scanner that works in place, with just enough syntax to find a field.
 
 use memchr::memchr2;
 
 /// Scanner at a position in a JSON text.
 ///
-/// Values that nobody asks for are skipped, not checked: only strings and brackets count in them.
+/// Skipped values are not validated: only their strings and brackets are recognized.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scanner<'a> {
     rest: &'a [u8],
 }
 
-/// String as it stands between its quotes.
+/// String without its quotes, still escaped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
@@ -22,13 +22,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns the next byte that is no blank, without consuming it.
+    /// Returns the next non-blank byte without consuming the byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.first().copied()
     }
 
-    /// Consumes a byte if it comes next.
+    /// Consumes the given byte if it is the next one.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {
@@ -37,7 +37,7 @@ impl<'a> Scanner<'a> {
         is_next
     }
 
-    /// Consumes a string.
+    /// Consumes a JSON string.
     pub(super) fn string(&mut self) -> Option<Raw<'a>> {
         if !self.take(b'"') {
             return None;
@@ -54,7 +54,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes a number or a word.
+    /// Consumes a JSON number or word, such as `true`.
     pub(super) fn scalar(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
         let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[');
@@ -68,10 +68,9 @@ impl<'a> Scanner<'a> {
         Some(scalar)
     }
 
-    /// Consumes a value of any kind, however deep.
+    /// Consumes a JSON value of any type and depth.
     pub(super) fn skip(&mut self) -> Option<()> {
-        // Counted and not called recursively: a line of nothing but brackets must not exhaust the
-        // stack.
+        // Counts the depth instead of recursing: a line of brackets must not exhaust the stack.
         let mut depth = 0_usize;
         loop {
             match self.peek()? {
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_value_is_skipped_and_no_more() {
+    fn skip_consumes_exactly_one_value() {
         for value in [
             "1",
             "-1.5e3",
@@ -131,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn value_that_is_cut_off_is_none() {
+    fn truncated_value_is_rejected() {
         for value in ["", " ", "\"", "\"a\\", "\"a\\\"", "{", "[1,", "}", "]", ","] {
             assert_eq!(Scanner::new(value.as_bytes()).skip(), None, "{value}");
         }
     }
 
     #[test]
-    fn depth_takes_no_stack() {
+    fn nesting_depth_uses_no_stack() {
         let text = [b"[".repeat(1 << 20), b"]".repeat(1 << 20)].concat();
         assert_eq!(Scanner::new(&text).skip(), Some(()));
     }

@@ -1,4 +1,4 @@
-//! What is known of a site, and what learns more.
+//! Lookup and recording of a site's canonical URLs.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use tokio_util::sync::DropGuard;
 use super::table::{Table, known_as};
 use robot_detection_store::store::LearntCanonical;
 
-/// Canonical URLs of one site; clones share everything.
+/// Canonical URLs of one site; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Canonicals {
     pub(super) table: Arc<ArcSwap<Table>>,
     pub(super) learnt: mpsc::Sender<LearntCanonical>,
-    /// Ends what keeps them with the last clone.
+    /// Stops the keeper when the last clone is dropped.
     pub(super) _following: Arc<DropGuard>,
 }
 
 impl Canonicals {
-    /// Returns where a robot is sent from a URL, as path and query, if it is known that another one
-    /// stands for it.
+    /// Returns the canonical URL of a requested URL, as path and query, if a different canonical
+    /// URL is known.
     pub fn find(&self, host: Option<&str>, asked: &Uri) -> Option<HeaderValue> {
         let asked = asked.path_and_query()?;
         let url = known_as(host?, asked.as_str());
         HeaderValue::try_from(self.table.load().find(&url)?).ok()
     }
 
-    /// Adds what a robot was told; while more comes than is kept, it is told again.
+    /// Queues the canonical URL found in a response; dropped if the queue is full.
     pub(super) fn learn(&self, url: String, canonical: Option<String>) {
         let _ = self.learnt.try_send(LearntCanonical { url, canonical });
     }

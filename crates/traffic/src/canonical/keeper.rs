@@ -1,4 +1,4 @@
-//! What carries canonical URLs over to the database, and back to every instance.
+//! Task that stores canonical URLs in the database and loads those of all instances.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,22 +15,22 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::store::{LearntCanonical, MAX_CANONICALS, Store, StoreError};
 
-/// Time for which it is known: pages change.
+/// Time for which a stored canonical URL is used, as pages change.
 const LASTS_MS: i64 = 30 * 24 * 3_600 * 1_000;
 
-/// What may wait to be written.
+/// Maximum number of canonical URLs waiting to be written.
 const MAX_WAITING: usize = 1_000;
 
-/// Time after which it is read again what other instances and the site robot have learnt.
+/// Interval for reloading the canonical URLs found by other instances and the site robot.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Time between two writings, as each is followed by a reading.
+/// Pause between two writes, as each write is followed by a reload.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Rows in memory at once.
+/// Number of rows loaded by one query.
 const PIECE: u32 = 5_000;
 
-/// Keeper of the canonical URLs of one site.
+/// Task that keeps the canonical URLs of one site up to date.
 #[derive(Debug)]
 pub struct CanonicalKeeper {
     site: String,
@@ -43,7 +43,7 @@ pub struct CanonicalKeeper {
 }
 
 impl CanonicalKeeper {
-    /// Creates it, and what it keeps; it ends with the last clone of that.
+    /// Creates the canonical URLs of a site and the keeper, which stops with their last clone.
     pub fn new(
         site: &str,
         store: Store,
@@ -70,18 +70,18 @@ impl CanonicalKeeper {
         (canonicals, keeper)
     }
 
-    /// Reads once what is known of a site.
+    /// Loads the canonical URLs of a site once, without updates.
     ///
     /// # Errors
     ///
-    /// Fails if the database does.
+    /// Returns an error if the database query fails.
     pub async fn once(site: &str, store: Store, clock: Clock) -> Result<Canonicals, StoreError> {
         let (canonicals, keeper) = Self::new(site, store, clock, &CancellationToken::new());
         keeper.read().await?;
         Ok(canonicals)
     }
 
-    /// Keeps them until it is stopped.
+    /// Updates the canonical URLs until the keeper is stopped.
     pub async fn run(mut self) {
         let stop = self.stop.clone();
         stop.run_until_cancelled(async {
@@ -90,7 +90,7 @@ impl CanonicalKeeper {
                 self.note(&read);
                 let mut learnt = Vec::new();
                 let taken = self.learnt.recv_many(&mut learnt, MAX_WAITING);
-                // When nothing comes, what others have learnt is read.
+                // Without new canonical URLs, those of other instances are reloaded.
                 if time::timeout(EVERY, taken).await.is_ok() {
                     let written = self.write(&learnt).await;
                     self.note(&written);
@@ -131,23 +131,23 @@ impl CanonicalKeeper {
         let table = Table::new(named, MAX_CANONICALS as usize);
         debug!(
             site = self.site,
-            "{} URLs have a canonical one",
+            "loaded canonical URLs of {} pages",
             table.len()
         );
         self.table.store(Arc::new(table));
         Ok(())
     }
 
-    /// Logs once that the database is away.
+    /// Logs the first error of an outage of the database.
     fn note(&mut self, done: &Result<(), StoreError>) {
         if let (Err(error), false) = (done, self.is_failing) {
-            warn!("canonical URLs cannot be kept for now: {error}");
+            warn!("could not read or write canonical URLs: {error}");
         }
         self.is_failing = done.is_err();
     }
 }
 
-/// Returns both as they are known, if they have scheme and host in common.
+/// Returns both URLs in the form used as keys, if they differ and have the same origin.
 pub(super) fn same_site(url: &Url, canonical: &Url) -> Option<(String, String)> {
     let is_same = url.origin() == canonical.origin() && url != canonical;
     let known = |url: &Url| {

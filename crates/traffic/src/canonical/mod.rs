@@ -1,7 +1,7 @@
-//! Which URL stands for others, by what the site's own pages say, for robots that are sent there.
+//! Canonical URLs named by the site's own pages, used as redirect targets for robots.
 //!
-//! The site robot has read it, and so have robots that are to be redirected: 200 answers to their
-//! requests without a cookie, a password and a query are read as they pass by. Nobody else's are.
+//! Canonical URLs come from the site robot and from responses to robots that are to be redirected:
+//! 200 responses to requests without a cookie, a password and a query are read in passing.
 
 mod canonicals;
 mod keeper;

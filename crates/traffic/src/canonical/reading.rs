@@ -1,4 +1,4 @@
-//! Reads what the answer to a robot says of its URL, as it passes by.
+//! Reads the canonical URL from the response to a robot while the response is forwarded.
 
 use std::{
     io::Read as _,
@@ -17,22 +17,22 @@ use super::{canonicals::Canonicals, keeper::same_site, table::known_as};
 use robot_detection_site_robot::document::{Page, decode};
 use robot_detection_site_robot::site_robot::{canonical, source::canonical_in};
 
-/// Bytes of a page that are read, as they came and as they are; the head of nearly all is shorter.
+/// Maximum number of compressed and decompressed bytes read of a page, enough for most heads.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Bytes of a URL, at most.
+/// Maximum length of a URL in bytes.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// Reading of one answer.
+/// Search for the canonical URL in one response.
 #[derive(Debug)]
 pub struct Reading {
     canonicals: Canonicals,
     url: Url,
-    /// As it was asked for.
+    /// Requested URL in the form used as a key.
     known_as: String,
 }
 
-/// What is read of a body.
+/// Start of a page's body.
 #[derive(Debug)]
 struct PageStart {
     reading: Reading,
@@ -42,7 +42,7 @@ struct PageStart {
 }
 
 pin_project! {
-    /// Body whose beginning is read as it passes by.
+    /// Response body whose start is read in passing.
     #[derive(Debug)]
     pub struct LearningBody<B> {
         #[pin]
@@ -52,7 +52,7 @@ pin_project! {
 }
 
 impl Reading {
-    /// Begins to read the answer to a request, if it names a host.
+    /// Starts reading the response to a request. Returns `None` if the request names no host.
     pub fn of<B>(canonicals: &Canonicals, request: &Request<B>, is_https: bool) -> Option<Self> {
         let host = match request.uri().authority() {
             Some(authority) => authority.as_str(),
@@ -70,11 +70,11 @@ impl Reading {
         })
     }
 
-    /// Reads the head of an answer; the body may have to be read too.
+    /// Reads the head of a response; the returned body is searched too if the head requires it.
     pub fn read<B>(self, status: StatusCode, headers: &HeaderMap, body: B) -> LearningBody<B> {
         let page = match status {
             StatusCode::OK => self.read_head(headers),
-            // What leads there would lead nowhere, or in a circle.
+            // A redirect to this URL would lead nowhere or in a circle.
             _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED
                 || status.is_client_error() =>
             {
@@ -123,7 +123,7 @@ impl Reading {
 }
 
 impl PageStart {
-    /// Adds some of the body; returns `true` once enough is there.
+    /// Adds a part of the body. Returns `true` once enough bytes are collected.
     fn take(&mut self, data: &[u8]) -> bool {
         let room = MAX_BYTES - self.bytes.len().min(MAX_BYTES);
         self.bytes
@@ -136,7 +136,7 @@ impl PageStart {
         if self.is_gzip {
             let mut plain = Vec::new();
             let decoder = MultiGzDecoder::new(&*text);
-            // Where it breaks off, what came before is the beginning of the page.
+            // The decompressed bytes before an error are the start of the page.
             let _ = decoder.take(MAX_BYTES as u64).read_to_end(&mut plain);
             text = plain;
         }
@@ -161,7 +161,7 @@ impl<B: Body<Data = Bytes>> Body for LearningBody<B> {
                 page.take(data.unwrap_or_default()) || this.inner.is_end_stream()
             }
             (Some(Err(_)), page) => {
-                // What broke off is no page.
+                // Discard a response that broke off.
                 *page = None;
                 false
             }

@@ -1,20 +1,20 @@
-//! Canonical URLs of one site in memory.
+//! In-memory table of a site's canonical URLs.
 
 use std::collections::HashMap;
 
-/// URLs on the way to the one that stands for them, at most.
+/// Maximum number of steps from a URL to its final canonical URL.
 ///
-/// A page that names another one, which names a third, is a slip; more of them are a circle.
+/// A page may name a canonical URL that itself names another one; longer chains are circles.
 const MAX_STEPS: u32 = 5;
 
-/// Canonical URLs by URL, each host and path without a scheme.
+/// Canonical URLs by URL, both as host, path and query without a scheme.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     urls: HashMap<Box<str>, Box<str>>,
 }
 
 impl Table {
-    /// Creates it; what leads in a circle, far, or to another host is left out.
+    /// Creates the table; circular chains, long chains and links to other hosts are left out.
     pub(super) fn new(named: impl IntoIterator<Item = (String, String)>, max: usize) -> Self {
         let named = named.into_iter().take(max);
         let named: HashMap<Box<str>, Box<str>> = named
@@ -28,19 +28,19 @@ impl Table {
         }
     }
 
-    /// Returns path and query of the URL that stands for one.
+    /// Returns path and query of a URL's canonical URL.
     pub(super) fn find(&self, url: &str) -> Option<&str> {
         let canonical = self.urls.get(url)?;
         canonical.find('/').and_then(|at| canonical.get(at..))
     }
 
-    /// Returns how many URLs lead to another one.
+    /// Returns the number of URLs with a canonical URL.
     pub(super) fn len(&self) -> usize {
         self.urls.len()
     }
 }
 
-/// Returns where a URL leads in the end; `None`: in a circle.
+/// Returns the end of a URL's chain of canonical URLs; `None` if the chain is a circle or too long.
 fn end(url: &str, named: &HashMap<Box<str>, Box<str>>) -> Option<Box<str>> {
     let mut url = url;
     for _ in 0..MAX_STEPS {
@@ -56,8 +56,8 @@ fn host_of(url: &str) -> Option<&str> {
     url.split_once('/').map(|(host, _)| host)
 }
 
-/// Returns a URL as it is known here: its host, of which case and default port do not count, and
-/// what is behind.
+/// Returns a URL in the form used as a key: lower-case host without the default port, then path and
+/// query.
 pub(super) fn known_as(host: &str, path_and_query: &str) -> String {
     let short = host.strip_suffix(":80").or(host.strip_suffix(":443"));
     let host = short.unwrap_or(host);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_are_shortened_and_circles_left_out() {
+    fn chains_are_shortened_and_circles_are_left_out() {
         let table = table(&[
             ("h/a", "h/b"),
             ("h/b", "h/c?d"),
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn it_has_an_end() {
+    fn table_size_is_limited() {
         let named = (0..200).map(|number| (format!("h/{number}"), "h/".to_owned()));
         assert_eq!(Table::new(named, 100).len(), 100);
     }
 
     #[test]
-    fn a_host_is_known_by_its_name() {
+    fn case_and_default_port_of_the_host_are_ignored() {
         assert_eq!(
             known_as("WWW.example.com:443", "/a?b"),
             "www.example.com/a?b"

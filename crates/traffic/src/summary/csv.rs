@@ -1,14 +1,14 @@
-//! The summary for spreadsheets: CSV (RFC 4180) without anything that a spreadsheet would run.
+//! Summaries as CSV (RFC 4180) in which spreadsheets find no formulas to run.
 
 use std::io::{self, Write};
 
 use super::Summary;
 
-/// Writes one table, a header first; shares are fractions of all lines and bytes.
+/// Writes one table for each grouping, with a header row; shares are fractions of the totals.
 ///
 /// # Errors
 ///
-/// Fails if the writer does.
+/// Returns an error if writing fails.
 pub fn write<S: Summary>(
     summary: &S,
     groupings: &[S::By],
@@ -33,16 +33,16 @@ pub fn write<S: Summary>(
     Ok(())
 }
 
-/// Returns a line of cells that are text to every reader.
+/// Returns a CSV row whose cells every program reads as text.
 pub fn row(cells: impl IntoIterator<Item = String>) -> String {
     let cells: Vec<_> = cells.into_iter().map(|cell| csv_cell(&cell)).collect();
     cells.join(",") + "\n"
 }
 
-/// Returns a cell that is text to every reader.
+/// Returns a CSV cell that every program reads as text.
 ///
-/// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,
-/// also with full-width signs; an apostrophe before it stops that (OWASP, CSV injection).
+/// Cells contain User-Agents, which visitors choose, and spreadsheets run text that starts like a
+/// formula, also with full-width signs; a leading apostrophe prevents this (OWASP, CSV injection).
 pub fn csv_cell(cell: &str) -> String {
     let clean = clean(cell);
     let is_formula = clean.trim_start().starts_with([
@@ -53,14 +53,14 @@ pub fn csv_cell(cell: &str) -> String {
     } else {
         clean
     };
-    // Semicolons separate cells in many of Excel's locales, apostrophes quote in some programs.
+    // Semicolons separate cells in many Excel locales; apostrophes are quotes in some programs.
     if safe.contains([',', '"', '\'', ';']) || safe.trim() != safe {
         return format!("\"{}\"", safe.replace('"', "\"\""));
     }
     safe
 }
 
-/// Returns text with each control character replaced by U+FFFD.
+/// Replaces each control character of a text by U+FFFD.
 fn clean(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().map(clean).collect()
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_cell_is_a_formula_or_leaves_its_column() {
+    fn cells_are_never_formulas_and_stay_in_their_column() {
         for (cell, expected) in [
             ("plain", "plain"),
             ("", ""),

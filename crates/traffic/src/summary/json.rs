@@ -1,10 +1,10 @@
-//! The summary for programs.
+//! Summaries as JSON.
 
 use serde_json::{Map, Value, json};
 
 use super::{Count, Grouping, Rows, Summary};
 
-/// Returns one object: the totals, and an array for each grouping.
+/// Returns a JSON object with the totals and an array for each grouping.
 pub fn object<S: Summary>(summary: &S, groupings: &[S::By], top: usize) -> Map<String, Value> {
     let all = summary.all();
     let mut object = Map::new();

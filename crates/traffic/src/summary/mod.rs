@@ -1,6 +1,6 @@
 //! Sums of requests, as rows, CSV and JSON.
 //!
-//! Commands, pages and their JSON write the same tables with it, so that no two of them differ.
+//! Commands, pages and JSON answers all use this module, so that their tables agree.
 
 mod csv;
 mod json;

@@ -1,46 +1,46 @@
-//! Hits and bytes, and the rows of a table of them.
+//! Counts of hits and bytes, and tables of such counts.
 
-/// Hits, and the bytes that were sent for them.
+/// Number of hits and of bytes sent in response.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Count {
-    /// Requests.
+    /// Number of requests.
     pub hits: u64,
-    /// Bytes of their responses.
+    /// Number of bytes in the responses.
     pub bytes: u64,
 }
 
 /// Rows of a table, most hits first.
 #[derive(Debug)]
 pub struct Rows {
-    /// Names of the cells.
+    /// Column names of the cells.
     pub columns: &'static [&'static str],
-    /// In the order in which they are shown.
+    /// Rows in display order.
     pub rows: Vec<Row>,
 }
 
-/// Row of a table; a cell of `None` is unknown.
+/// Row of a table; a `None` cell means unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// Group of the row.
+    /// Values that identify the group of the row.
     pub cells: Vec<Option<String>>,
-    /// Sum of the row.
+    /// Count of the group.
     pub count: Count,
 }
 
 impl Count {
-    /// Counts a request.
+    /// Counts one request.
     pub fn hit(&mut self, bytes: u64) {
         self.add(Self { hits: 1, bytes });
     }
 
-    /// Adds another sum.
+    /// Adds another count.
     pub fn add(&mut self, other: Self) {
         self.hits += other.hits;
-        // The log says how many bytes were sent: a forged line must not overflow the sum.
+        // The byte count comes from a log: a forged line must not overflow the sum.
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// Returns the shares of hits and bytes; those of nothing are 0.
+    /// Returns this count's shares of hits and bytes in `all`; 0 if `all` is empty.
     pub fn shares_of(self, all: Self) -> (f64, f64) {
         (share(self.hits, all.hits), share(self.bytes, all.bytes))
     }
@@ -48,7 +48,7 @@ impl Count {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "a share is shown with six digits"
+    reason = "shares are printed with six digits"
 )]
 fn share(part: u64, all: u64) -> f64 {
     if all == 0 {
@@ -58,7 +58,7 @@ fn share(part: u64, all: u64) -> f64 {
 }
 
 impl Rows {
-    /// Keeps the first `top` rows, 0 being all; returns how many were removed, and their count.
+    /// Keeps the first `top` rows (0: all); returns the number and total count of removed rows.
     pub fn truncate(&mut self, top: usize) -> (usize, Count) {
         let mut rest = Count::default();
         if top == 0 || self.rows.len() <= top {
@@ -71,28 +71,28 @@ impl Rows {
         (gone.len(), rest)
     }
 
-    /// Puts the rows with most hits first.
+    /// Sorts the rows, most hits first.
     pub fn sort(&mut self) {
         self.rows.sort_by(|a, b| {
             let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
-            // Equal counts stand by name: a hash map's order would differ from run to run.
+            // Rows with equal counts are sorted by name, as the order of a hash map would vary.
             most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
         });
     }
 }
 
-/// Sums that can be printed.
+/// Counts that can be printed as tables.
 pub trait Summary {
-    /// What they can be added up by.
+    /// Type of the groupings that this summary supports.
     type By: Grouping;
 
-    /// Returns the count of each kind of visitor.
+    /// Returns the count for each kind of visitor.
     fn totals(&self) -> Vec<(&'static str, Count)>;
 
-    /// Returns the rows of a table.
+    /// Returns the table for a grouping.
     fn rows(&self, by: Self::By) -> Rows;
 
-    /// Returns the count of all.
+    /// Returns the total count.
     fn all(&self) -> Count {
         let mut all = Count::default();
         for (_, count) in self.totals() {
@@ -102,11 +102,11 @@ pub trait Summary {
     }
 }
 
-/// What a summary adds up by.
+/// Attribute by which a summary groups requests.
 pub trait Grouping: Copy + PartialEq {
-    /// Kinds of visitors.
+    /// Grouping by kind of visitor.
     const TOTAL: Self;
 
-    /// Returns the name of an array of them.
+    /// Returns the plural name of the groups, used as the name of a JSON array.
     fn plural(self) -> &'static str;
 }

@@ -1,4 +1,4 @@
-//! What tells the database who is flagged, and other instances what was seen.
+//! Exchange of flagged visitors and sketches with other instances through the database.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use robot_detection_store::store::{Store, StoreError, StoredSuspects};
 
 use super::{Suspicion, conduct_value, fleet_value};
 
-/// Time between two looks at who is flagged.
+/// Interval between two exchanges with the database.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Milliseconds after which it is told again though it is the same, as the instance is there still.
+/// Milliseconds after which unchanged flags are saved again, to show that the instance is alive.
 const AGAIN_MS: i64 = 60_000;
 
-/// Milliseconds for which what an instance has said is its last word.
+/// Milliseconds for which the stored flags of an instance are valid.
 pub const LASTS_MS: i64 = 3 * AGAIN_MS;
 
-/// Keeper of who is flagged in one process.
+/// Task that saves the flagged visitors of one process.
 pub(super) struct Keeper {
     store: Store,
     clock: Clock,
-    /// Another one for each start.
+    /// Random name of this process, different for each start.
     instance: String,
     told: Option<(i64, String)>,
-    /// Whether there are others, who want to know what was seen here.
+    /// Whether there are other instances, which need the sketch of this one.
     has_others: bool,
 }
 
@@ -44,12 +44,12 @@ impl Keeper {
         }
     }
 
-    /// Tells who is flagged until `stop` is cancelled.
+    /// Saves the flagged visitors until `stop` is cancelled.
     pub(super) async fn run(mut self, suspicion: &Suspicion, stop: &CancellationToken) {
         loop {
             if let Err(error) = self.tell(suspicion).await {
-                // That the database is away is told by who watches over it.
-                debug!("the database is not told who is a suspect: {error}");
+                // The health check of the database logs outages.
+                debug!("could not exchange suspects with other instances: {error}");
             }
             if stop
                 .run_until_cancelled(tokio::time::sleep(EVERY))
@@ -59,7 +59,7 @@ impl Keeper {
                 break;
             }
         }
-        // What is left otherwise is forgotten in a few minutes.
+        // If this fails, the stored flags expire within a few minutes.
         let _ = self.store.suspects().forget(&self.instance).await;
     }
 
@@ -84,14 +84,14 @@ impl Keeper {
         self.hear(suspicion, old_ms).await
     }
 
-    /// Takes over what other instances have told.
+    /// Loads the sketches of other instances.
     async fn hear(&mut self, suspicion: &Suspicion, since_ms: i64) -> Result<(), StoreError> {
         let mut told = self.store.suspects().load(since_ms).await?;
         told.retain(|told| told.instance != self.instance);
         self.has_others = !told.is_empty();
         for other in told {
             let bytes = BASE64_STANDARD.decode(&other.sketch).unwrap_or_default();
-            // One that is alone has told nothing, and one of another version what is not understood.
+            // A single instance stores no sketch, and another version's sketch may be unreadable.
             if let Ok(sketch) = Sketch::from_bytes(&bytes) {
                 suspicion.hear(&other.instance, sketch);
             }
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Leaves a request and its answer.
+    /// Adds a request and its response.
     fn ask(suspicion: &Suspicion, agent: &str, path: &str, client: IpAddr) {
         let request = Request::builder().uri(path).header("User-Agent", agent);
         let slip = suspicion.leave(&request.body(()).unwrap(), client).unwrap();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn instances_find_a_fleet_that_comes_to_each_of_them_a_little() {
+    async fn instances_jointly_detect_a_fleet_spread_over_them() {
         let (store, clock) = (
             Store::connect("sqlite::memory:").await.unwrap(),
             Clock::manual(1_000_000),
@@ -165,7 +165,7 @@ mod tests {
             keeper.instance = part.to_string();
             (suspicion, keeper)
         });
-        // First they hear that there are others, then what these have seen.
+        // The first exchange detects other instances, the next ones share their sketches.
         for _ in 0..3 {
             for (suspicion, keeper) in &mut instances {
                 keeper.tell(suspicion).await.unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_alone_tells_only_what_is_new() {
+    async fn single_instance_saves_only_changes() {
         let (store, clock) = (
             Store::connect("sqlite::memory:").await.unwrap(),
             Clock::manual(1_000_000),

@@ -1,10 +1,10 @@
-//! Who of those who say that they are people is a robot: fleets, and odd conduct.
+//! Detection of robots among visitors that claim to be people: fleets and odd conduct.
 //!
-//! Each request of a person leaves what is to be judged in a slot: no lock, no allocation, and where
-//! no slot is free nothing. A task empties the slots into the sketches of `robot-detection-fleets`,
-//! has them judged every few seconds, and exchanges the set of those who are flagged. All of it is in
-//! memory, four MiB at most, and ends with the process; who is flagged now stands in the database too,
-//! for commands, and what was seen in the window, which other instances add to theirs.
+//! Each human request leaves an observation in a slot without locking or allocating; without a free
+//! slot, it is dropped. A task moves the slots into the sketches of `robot-detection-fleets`,
+//! evaluates them every few seconds, and swaps the set of flagged visitors. All data is in memory,
+//! at most 4 MiB, and ends with the process. The database stores current flags for commands, and
+//! the current window for other instances.
 
 mod keeper;
 mod request;

@@ -1,4 +1,4 @@
-//! What of a request is judged.
+//! Observations of requests for fleet detection.
 
 use std::net::IpAddr;
 
@@ -8,13 +8,13 @@ use axum::http::{
 };
 use robot_detection_fleets::Observation;
 
-/// Factor that spreads the bits of a word, of the golden ratio.
+/// Multiplier derived from the golden ratio that spreads the bits of a word.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns what is judged of a request; `None` where it asks for no page and no asset.
+/// Returns the observation of a request, or `None` if the method is neither GET nor HEAD.
 ///
-/// That somebody has a page in a cache is told by the answer 304: the headers that ask for it need
-/// not be looked for.
+/// Conditional request headers are ignored: a 304 response shows that the client has the page in
+/// its cache.
 pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Observation<'_>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Obs
     seen(request.uri(), request.headers(), request.version(), client)
 }
 
-/// Returns what tells whose a request is, whatever it is for; `None` where it names no User-Agent.
+/// Returns the observation of a request with any method, or `None` without a User-Agent.
 pub(super) fn seen<'r>(
     uri: &'r Uri,
     headers: &'r HeaderMap,
@@ -43,13 +43,13 @@ pub(super) fn seen<'r>(
     })
 }
 
-/// Returns User-Agent and fingerprint of a client; `None` where it names no User-Agent.
+/// Returns the User-Agent and fingerprint of a client, or `None` without a User-Agent.
 pub(super) fn told(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)> {
     let said = Said::of(headers);
     Some((said.user_agent?, said.fingerprint(version)))
 }
 
-/// What headers say of a client.
+/// Values of the request headers that characterize a client.
 #[derive(Default)]
 struct Said<'h> {
     user_agent: Option<&'h [u8]>,
@@ -59,7 +59,7 @@ struct Said<'h> {
 }
 
 impl<'h> Said<'h> {
-    /// Reads them in one go: a request has few headers, and to look for one by its name costs more.
+    /// Reads all headers in one pass: a request has few, and lookups by name cost more.
     fn of(headers: &'h HeaderMap) -> Self {
         let mut said = Self::default();
         for (name, value) in headers {
@@ -74,10 +74,10 @@ impl<'h> Said<'h> {
         said
     }
 
-    /// Returns a number of what a browser says alike with each request: its encodings, whether it
-    /// names languages, and its version of HTTP.
+    /// Returns a hash of properties that are the same in all requests of a browser: accepted
+    /// encodings, presence of `Accept-Language`, and HTTP version.
     ///
-    /// A browser asks for videos without an encoding and has a second number then.
+    /// A browser requests videos without an encoding and therefore has a second fingerprint.
     fn fingerprint(&self, version: Version) -> u64 {
         let (words, rest) = self.encodings.unwrap_or_default().as_chunks::<8>();
         let words = words.iter().map(|word| u64::from_le_bytes(*word));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_asked_for_is_judged_and_a_form_is_not() {
+    fn page_requests_are_observed_and_form_submissions_are_not() {
         let asked = request(&[("Referer", "/")]);
         let seen = observation(&asked, CLIENT).unwrap();
         assert_eq!(
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_say_other_things_have_other_fingerprints() {
+    fn clients_with_different_headers_have_different_fingerprints() {
         let all = ("Accept-Encoding", "gzip, deflate, br, zstd");
         let german = ("Accept-Language", "de");
         let numbers = [

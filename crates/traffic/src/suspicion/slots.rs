@@ -1,4 +1,4 @@
-//! Slots that requests leave what is to be judged in.
+//! Slots in which requests leave their observations.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -6,12 +6,12 @@ use robot_detection_fleets::{Closed, MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Obs
 
 use crate::slots::{self, Ticket, Words};
 
-/// Slots of a process: half a megabyte.
+/// Number of slots of a process; half a megabyte in total.
 const SLOTS: usize = 1_024;
 
-/// Whether it was answered by a trap.
+/// Whether the response came from a trap.
 const IN_TRAP: u64 = 1 << 2;
-/// Where the status stands.
+/// Position of the status in the state.
 const STATUS_AT: u32 = 16;
 
 const HAS_REFERRER: u64 = 1 << 16;
@@ -19,37 +19,37 @@ const HAS_REFERRER: u64 = 1 << 16;
 /// Slots of all requests.
 pub(super) type Slots = slots::Slots<Left, SLOTS>;
 
-/// What one request leaves.
+/// Observation left by one request.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     user_agent: Words<{ MAX_USER_AGENT_BYTES / 8 }>,
     target: Words<{ MAX_TARGET_BYTES / 8 }>,
-    /// The address, the fingerprint, and the lengths with what holds.
+    /// Address, fingerprint, and the lengths together with flags.
     more: Words<4>,
 }
 
-/// Slot of a request that has not been answered yet.
+/// Slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Slip(Ticket);
 
 impl Slots {
-    /// Leaves a request, but for time and status, in a free slot; `None` where there is none.
+    /// Stores an observation, without time and status, in a free slot; `None` without a free slot.
     pub(super) fn leave(&self, seen: &Observation<'_>) -> Option<Slip> {
         self.claim(0, |left| left.write(seen)).map(Slip)
     }
 
-    /// Records how a person's request was answered, so that it is judged.
+    /// Records the response to a human request, so that the request is evaluated.
     pub(super) fn answered(&self, slip: Slip, status: u16, is_trap: bool) {
         let trap = if is_trap { IN_TRAP } else { 0 };
         self.settle(slip.0, trap | u64::from(status) << STATUS_AT);
     }
 
-    /// Gives a slot back whose request is not to be judged.
+    /// Frees the slot of a request that is not evaluated.
     pub(super) fn forget(&self, slip: Slip) {
         self.release(slip.0);
     }
 
-    /// Takes out the requests that were answered; returns how many there were.
+    /// Removes the observations of finished requests. Returns the number of removed observations.
     pub(super) fn take(&self, at_s: i64, mut take: impl FnMut(&Observation<'_>)) -> usize {
         self.drain(|left, told| left.read(at_s, told, &mut take))
     }
@@ -102,7 +102,7 @@ fn halves(address: Ipv6Addr) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    /// User-Agent, target, address, fingerprint, status, whether there is a referrer, and a trap.
+    /// User-Agent, target, address, fingerprint, status, presence of a referrer, and trap.
     type Left = (String, String, IpAddr, u64, u16, [bool; 2]);
 
     fn left(slots: &Slots) -> Vec<Left> {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_read_once_it_is_answered() {
+    fn observation_is_read_once_the_request_is_finished() {
         let slots = Slots::default();
         let addresses = ["192.0.2.1", "2001:db8:1:2:3:4:5:6"].map(|text| text.parse().unwrap());
         let slips = addresses.map(|address: IpAddr| {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_no_slot_waits_for_none() {
+    fn requests_do_not_wait_for_a_free_slot() {
         let slots = Slots::default();
         let seen = Observation::default();
         let slips: Vec<_> = std::iter::from_fn(|| slots.leave(&seen)).collect();

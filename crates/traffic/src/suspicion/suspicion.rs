@@ -1,4 +1,4 @@
-//! The handle on fleets and conduct.
+//! Detection of fleets and odd conduct in one process.
 
 use std::{
     net::IpAddr,
@@ -24,14 +24,14 @@ use super::{
     slots::{Slip, Slots},
 };
 
-/// Pauses between two times that the slots are emptied: the shorter ones while many are taken, which
-/// is enough for fifty thousand requests a second.
+/// Shortest and longest pause between two drains of the slots. The shortest one is used under load
+/// and suffices for fifty thousand requests a second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
-/// Milliseconds between two judgements.
+/// Milliseconds between two evaluations of the sketches.
 const JUDGED_MS: i64 = 5_000;
 
-/// What people of a process, or who says so, do; clones share everything.
+/// Fleet detection among a process's human visitors; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Suspicion {
     inner: Arc<Inner>,
@@ -40,25 +40,25 @@ pub struct Suspicion {
 #[derive(Debug)]
 struct Inner {
     slots: Slots,
-    /// Locked by who empties the slots, never by a request.
+    /// Locked by the task that empties the slots, never by a request.
     fleets: Mutex<Fleets>,
     flags: ArcSwap<Flags>,
-    /// Requests that found no slot.
+    /// Number of requests that found no free slot.
     missed: AtomicU64,
     clock: Clock,
 }
 
-/// What is flagged of a visitor.
+/// Flags that apply to a visitor.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Flagged {
-    /// A fleet has his User-Agent and fingerprint.
+    /// Whether the visitor has the User-Agent and fingerprint of a fleet.
     pub is_in_fleet: bool,
-    /// His address or network does what no person does.
+    /// Whether the visitor's address or network shows conduct that humans do not.
     pub is_odd: bool,
 }
 
 impl Suspicion {
-    /// Creates sketches with a seed, which instances of a fleet share.
+    /// Creates empty sketches with a seed that all instances share.
     pub fn new(clock: &Clock, seed: u64) -> Self {
         let mut fleets = Fleets::new(seed);
         let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
@@ -73,7 +73,7 @@ impl Suspicion {
         }
     }
 
-    /// Leaves what is to be judged of a request, if anything is.
+    /// Stores the observation of a request, if there is any, in a free slot.
     #[inline]
     pub fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<Slip> {
         let slip = self.inner.slots.leave(&observation(request, client)?);
@@ -83,9 +83,9 @@ impl Suspicion {
         slip
     }
 
-    /// Records how a request was answered, if a person sent it, so that it is judged.
+    /// Records the response to a request, which is evaluated if a person sent it.
     ///
-    /// `is_trap` says that it was for a [trap](crate::traps).
+    /// `is_trap` specifies whether a [trap](crate::traps) was requested.
     #[inline]
     pub fn answered(&self, slip: Slip, is_person: bool, status: u16, is_trap: bool) {
         if is_person {
@@ -95,7 +95,7 @@ impl Suspicion {
         }
     }
 
-    /// Returns who is flagged, and how many requests found no slot since the start.
+    /// Returns the current flags and the number of requests without a free slot since the start.
     pub fn flags(&self) -> (Arc<Flags>, u64) {
         (
             self.inner.flags.load_full(),
@@ -103,7 +103,7 @@ impl Suspicion {
         )
     }
 
-    /// Returns what is flagged of whoever has sent a request.
+    /// Returns the flags that apply to the visitor that sent a request.
     pub fn of_person(
         &self,
         uri: &Uri,
@@ -122,31 +122,31 @@ impl Suspicion {
         }
     }
 
-    /// Returns `true` if a fleet has User-Agent and fingerprint of these headers.
+    /// Returns `true` if a fleet has the User-Agent and fingerprint of these headers.
     pub fn has_fleet_of(&self, headers: &HeaderMap, version: Version) -> bool {
         let flags = self.inner.flags.load();
         told(headers, version).is_some_and(|(agent, number)| flags.fleet(agent, number).is_some())
     }
 
-    /// Judges what has come until now.
+    /// Evaluates all requests received so far.
     pub fn catch_up(&self) {
         self.drain();
         self.judge();
     }
 
-    /// Returns what has come in this window, for other instances.
+    /// Returns the sketch of the current window, for other instances.
     pub(super) fn sketch(&self) -> Sketch {
         self.drain();
         self.with_fleets(|fleets| fleets.sketch())
     }
 
-    /// Takes over what another instance has told.
+    /// Adds the sketch of another instance.
     pub(super) fn hear(&self, instance: &str, sketch: Sketch) {
-        // What is of another window comes a moment before it, or after its end.
+        // Near the start or end of a window, the sketch may belong to another window.
         self.with_fleets(|fleets| fleets.hear(instance, sketch));
     }
 
-    /// Judges what comes until `stop` is cancelled.
+    /// Collects and evaluates requests until `stop` is cancelled.
     pub async fn run(self, store: Option<Store>, stop: CancellationToken) {
         let keep = async {
             if let Some(store) = store {
@@ -155,7 +155,7 @@ impl Suspicion {
                     .await;
             }
         };
-        // Apart from each other: a database that is slow must not have the slots fill up.
+        // Separate tasks, so that the slots do not fill up while the database is slow.
         tokio::join!(self.run_drain(&stop), keep);
     }
 
@@ -190,11 +190,11 @@ impl Suspicion {
                 continue;
             }
             let (requests, addresses) = (fleet.figures.requests, fleet.figures.addresses);
-            // What the User-Agent says is a visitor's, and stands on the console.
+            // The User-Agent is chosen by the visitor; the console shows it, this log does not.
             warn!(
                 requests,
                 addresses,
-                "a fleet of robots says that it is a browser: {requests} requests from about {addresses} addresses under one User-Agent; Suspects on the console shows it"
+                "detected a fleet that claims to be a browser: {requests} requests from about {addresses} addresses with one User-Agent; see Suspects in the console"
             );
         }
         self.inner.flags.store(Arc::new(flags));
@@ -202,7 +202,7 @@ impl Suspicion {
 
     fn with_fleets<T>(&self, done: impl FnOnce(&mut Fleets) -> T) -> T {
         let fleets = self.inner.fleets.lock();
-        // A sketch that is half changed counts about as well.
+        // After a panic, a partly updated sketch is still accurate enough.
         done(&mut fleets.unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -45,13 +45,13 @@ fn reasons_value(reasons: Reasons) -> Value {
     value.collect()
 }
 
-/// Returns a second since 1970 as RFC 3339 has it; what is beyond the calendar is 1970.
+/// Formats seconds since 1970 as RFC 3339; times out of range become 1970.
 pub fn moment(at_s: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     at.format(&Rfc3339).unwrap_or_default()
 }
 
-/// Returns a share as text: `12.3 %`.
+/// Formats a share such as `12.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

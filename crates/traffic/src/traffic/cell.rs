@@ -1,4 +1,4 @@
-//! Numbers of one cell, which any number of threads add to.
+//! Counters of one cell, to which any number of threads add.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,14 +8,14 @@ use std::{
 use robot_detection_layer::{layer::Outcome, policy::Action};
 use robot_detection_store::store::{TrafficCount, TrafficKey};
 
-/// Classes of statuses; 0 is none of the five.
+/// Number of status classes; class 0 is none of 1xx to 5xx.
 pub(super) const CLASSES: usize = 6;
 
-/// Numbers by class of the status.
+/// Counters by status class.
 #[derive(Debug, Default)]
 pub(super) struct Cell([Numbers; CLASSES]);
 
-/// Returns the class of a status.
+/// Returns the class of an HTTP status.
 pub(super) fn class(status: u16) -> u8 {
     let class = u8::try_from(status / 100).unwrap_or_default();
     if usize::from(class) < CLASSES {
@@ -27,18 +27,18 @@ pub(super) fn class(status: u16) -> u8 {
 
 #[derive(Debug, Default)]
 struct Numbers {
-    /// What was added since it was last taken out.
+    /// Requests counted since the last `take`.
     requests: AtomicU64,
     bytes: AtomicU64,
     micros: AtomicU64,
-    /// Requests that were taken out before.
+    /// Requests counted before the last `take`.
     taken: AtomicU64,
 }
 
 impl Cell {
     pub(super) fn add(&self, status: u16, bytes: u64, duration: Duration) {
         if let Some(numbers) = self.0.get(usize::from(class(status))) {
-            // Less than a microsecond over half a million years.
+            // The microseconds do not overflow within half a million years.
             let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
             numbers.requests.fetch_add(1, Relaxed);
             numbers.bytes.fetch_add(bytes, Relaxed);
@@ -46,7 +46,7 @@ impl Cell {
         }
     }
 
-    /// Takes out what was added, as counts of a key for each class.
+    /// Resets the counters and appends the counts of each status class to `taken`.
     pub(super) fn take(
         &self,
         key: impl Fn() -> TrafficKey,
@@ -79,16 +79,16 @@ impl Numbers {
     }
 }
 
-/// Returns the word for what was done, or would have been done in a dry run.
+/// Returns the word for the decision, with a separate word for a dry run.
 pub fn decision_word(outcome: &Outcome) -> &'static str {
     Decision::of(outcome).word()
 }
 
-/// What was done, or would have been.
+/// Decision for a request.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Decision {
     action: Action,
-    /// Whether it was only noted; what passes passes in a dry run too.
+    /// Whether the decision was only logged (dry run); a pass counts as a pass in a dry run too.
     is_noted: bool,
 }
 
@@ -110,7 +110,7 @@ impl Decision {
         }
     }
 
-    /// Returns a number that tells it from all others.
+    /// Returns a number that is unique for each decision.
     pub(super) fn number(self) -> u64 {
         2 * (self.action as u64) + u64::from(self.is_noted)
     }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_action_has_its_two_words_and_a_number_for_each() {
+    fn every_action_has_two_words_and_a_number_for_each() {
         let mut numbers = Vec::new();
         for action in Action::ALL {
             let done = Decision {

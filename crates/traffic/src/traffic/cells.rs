@@ -1,4 +1,4 @@
-//! Cells of the counters, by who asked and what was decided.
+//! Cells of the counters by visitor and decision.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -15,43 +15,43 @@ use super::{
     paths::Settled,
 };
 
-/// Most that is counted apart: three hundred bytes each, for five thousand robots of several
-/// sites, verdicts and rules.
+/// Maximum number of cells with names; three hundred bytes each, enough for five thousand robots on
+/// several sites with verdicts and rules.
 pub(super) const MAX_CELLS: usize = 32_768;
 
-/// Most that is counted apart of what is beyond it, without names.
+/// Maximum number of cells without names, used once [`MAX_CELLS`] is reached.
 const MAX_OTHERS: usize = 4_096;
 
-/// Most hosts of unlisted robots that sign which are counted apart: whoever has a domain may
-/// sign under as many names as he likes.
+/// Maximum number of hosts of signing unlisted robots counted by name: the owner of a domain can
+/// sign with any number of host names.
 const MAX_SIGNERS: usize = 200;
 
-/// Bit of a place among the others.
+/// Bit of a place that marks a cell without names.
 const OTHERS: u32 = 1 << 30;
 
-/// Name of further sites, and of further robots.
+/// Name under which sites and robots beyond the limits are counted.
 pub(super) const OTHER: &str = "other";
 
-/// Word for the verdict where there is none.
+/// Word for a missing verdict.
 pub(super) const NO_VERDICT: &str = "none";
 
-/// Why a person's request passes: of these there is no outcome.
+/// Cause for human requests that pass, which have no outcome.
 pub(super) const NOT_A_ROBOT: &str = "not-a-robot";
 
-/// What is counted of all visitors but people.
+/// Counters of all visitors except people.
 #[derive(Debug)]
 pub(super) struct Table {
     cells: FixedMap<CellKey, Cell>,
-    /// Counts of what found no place among the cells.
+    /// Cells without names, for requests beyond [`MAX_CELLS`].
     others: FixedMap<CellKey, Cell>,
     signers: FixedMap<Box<str>, ()>,
-    /// Cells that were made, to tell which came first.
+    /// Number of cells created so far, used to order them.
     made: AtomicUsize,
-    /// Held while numbers are taken out, so that nobody reads them half way.
+    /// Held while counters are read and reset, so that no reader sees an intermediate state.
     taking: Mutex<()>,
 }
 
-/// Who asked and what was decided.
+/// Visitor and decision that identify a cell.
 #[derive(Debug)]
 pub(super) struct CellKey {
     pub(super) site: Arc<str>,
@@ -64,7 +64,7 @@ pub(super) struct CellKey {
     made: usize,
 }
 
-/// What is looked for among the cells.
+/// Key for looking up a cell.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     /// Key of people at the same site.
@@ -76,27 +76,27 @@ pub(super) struct Asked<'a> {
     pub(super) cause: &'a str,
 }
 
-/// Requests since the start, as `/metrics` shows them.
+/// Number of requests since the start, as shown in `/metrics`.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// Name of the site.
     pub site: Arc<str>,
-    /// Robot or person.
+    /// Kind of visitor.
     pub kind: Kind,
     /// Verdict on the robot's claim.
     pub verdict: Option<Verdict>,
-    /// Word for what was done.
+    /// Word for the decision.
     pub decision: &'static str,
-    /// Empty for people.
+    /// Robot id; empty for people.
     pub robot: Box<str>,
-    /// Requests by class of the status; those of no class first.
+    /// Requests by status class; index 0 counts all other statuses.
     pub by_status: [u64; CLASSES],
-    /// Which of them came first.
+    /// Order of creation.
     pub(super) made: usize,
 }
 
 impl Counted {
-    /// Returns the requests of all statuses.
+    /// Returns the number of requests with any status.
     pub fn requests(&self) -> u64 {
         self.by_status.iter().sum()
     }
@@ -128,8 +128,7 @@ impl Table {
         is_known.map_or(UNLISTED, |()| name)
     }
 
-    /// Returns the numbers of what is asked for, and where they are; of more than there is room
-    /// for, nothing.
+    /// Returns the cell for a request and its place; `None` if all cells are in use.
     pub(super) fn of(&self, asked: Asked<'_>) -> Option<(u32, &Cell)> {
         if let Some((place, cell)) = self.find(&self.cells, asked) {
             return Some((u32::try_from(place).ok()?, cell));
@@ -144,7 +143,7 @@ impl Table {
         Some((u32::try_from(place).ok()? | OTHERS, cell))
     }
 
-    /// Returns who has the numbers at a place.
+    /// Returns the key of the cell at a place.
     pub(super) fn at(&self, place: u32) -> Option<&CellKey> {
         let number = (place & !OTHERS) as usize;
         let is_other = place & OTHERS != 0;
@@ -169,7 +168,7 @@ impl Table {
     }
 
     pub(super) fn taking(&self) -> MutexGuard<'_, ()> {
-        // It guards no data of its own.
+        // The mutex guards no data.
         self.taking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -222,7 +221,7 @@ impl CellKey {
         }
     }
 
-    /// Returns what is kept of a path that was left.
+    /// Returns the path to store for a request: a pattern for people.
     pub(super) fn path(&self, settled: &Settled) -> String {
         let is_person = matches!(self.kind, Kind::Person | Kind::Shared);
         settled.path.kept_text(is_person)

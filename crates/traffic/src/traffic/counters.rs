@@ -1,4 +1,4 @@
-//! Counters of all requests: atomics, so that no request waits for another.
+//! Counters of all requests, updated atomically without waiting.
 
 use std::{
     collections::BTreeMap,
@@ -19,10 +19,10 @@ use super::{
     paths::{Ring, Ticket, Window},
 };
 
-/// Most sites that are counted apart: each label value is a time series in Prometheus.
+/// Maximum number of sites counted by name: each label value is a time series in Prometheus.
 const MAX_SITES: usize = 2_000;
 
-/// Bit of a visitor's number where the rest is that of a site.
+/// Bit of a visitor number that marks the rest as a site number.
 const PEOPLE: u32 = 1 << 31;
 
 /// Counters of all sites.
@@ -37,19 +37,19 @@ pub(super) struct Counters {
 /// Counters of one site.
 #[derive(Debug)]
 pub struct SiteCounters {
-    /// Of people whose requests pass, which are most: they need not be looked up.
+    /// Key for passing people, the most frequent case, which needs no lookup.
     key: CellKey,
     people: Cell,
     table: Arc<Table>,
-    /// `None` where paths are not kept.
+    /// Slots for request paths; `None` if paths are not stored.
     paths: Option<Arc<Ring>>,
-    /// Requests whose paths found no slot.
+    /// Number of requests whose path found no free slot.
     skipped: AtomicU64,
     notes: Arc<Notes>,
 }
 
 impl Counters {
-    /// Creates counters, and slots for paths where these are kept.
+    /// Creates counters, with slots for paths if `keeps_paths` is set.
     pub(super) fn new(keeps_paths: bool, notes: Arc<Notes>) -> Self {
         Self {
             notes,
@@ -59,7 +59,7 @@ impl Counters {
         }
     }
 
-    /// Returns the counters of a site, the same ones for the same name.
+    /// Returns the counters of a site; the same name returns the same counters.
     pub(super) fn site(&self, name: &str) -> Arc<SiteCounters> {
         let mut sites = self.sites();
         let name = if !sites.contains_key(name) && sites.len() >= MAX_SITES {
@@ -88,13 +88,13 @@ impl Counters {
         self.sites().keys().cloned().collect()
     }
 
-    /// Returns how many requests of people have passed since the start.
+    /// Returns the number of human requests that passed since the start.
     pub(super) fn people(&self) -> u64 {
         let people = |site: &Arc<SiteCounters>| site.people.requests().iter().sum::<u64>();
         self.sites().values().map(people).sum()
     }
 
-    /// Takes out what was added since the last time.
+    /// Returns the counts since the last call and resets them.
     pub(super) fn take(&self) -> Vec<(TrafficKey, TrafficCount)> {
         let _taking = self.table.taking();
         let mut taken = Vec::new();
@@ -107,7 +107,7 @@ impl Counters {
         taken
     }
 
-    /// Carries over the paths that were left; returns how many there were.
+    /// Moves recorded paths to the window. Returns the number of paths.
     pub(super) fn drain_paths(&self, window: &mut Window) -> usize {
         let Some(ring) = &self.paths else { return 0 };
         let mut sites: Vec<_> = self.sites().values().cloned().collect();
@@ -131,12 +131,12 @@ impl Counters {
         taken
     }
 
-    /// Returns `true` if paths are kept.
+    /// Returns `true` if paths are stored.
     pub(super) fn keeps_paths(&self) -> bool {
         self.paths.is_some()
     }
 
-    /// Returns all requests since the start, those of what came first first.
+    /// Returns all requests since the start, in the order in which the cells were created.
     pub(super) fn counted(&self) -> Vec<Counted> {
         let _taking = self.table.taking();
         let mut counted: Vec<_> = self
@@ -153,15 +153,15 @@ impl Counters {
     }
 
     fn sites(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<SiteCounters>>> {
-        // Nothing panics between the changes of a map.
+        // The map is consistent even after a panic.
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SiteCounters {
-    /// Leaves the path of a request, where paths are kept.
+    /// Stores the path of a request in a free slot, if paths are stored.
     ///
-    /// As it is: only once it is read, by another thread, it becomes a pattern if a person asked.
+    /// Stored unchanged; another thread later reduces a human visitor's path to its pattern.
     #[inline]
     pub fn leave_path(&self, path: &str) -> Option<Ticket> {
         let ticket = self.paths.as_ref()?.claim_path(path);
@@ -171,9 +171,9 @@ impl SiteCounters {
         ticket
     }
 
-    /// Records how a person's request was answered that passed.
+    /// Records the response to a human request that passed.
     ///
-    /// Before its body ends: a slot is not held by a download, or by a WebSocket.
+    /// Called before the body ends, so that a download or a WebSocket does not occupy a slot.
     #[inline]
     pub fn answered(&self, ticket: Ticket, status: u16) {
         if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
@@ -181,7 +181,7 @@ impl SiteCounters {
         }
     }
 
-    /// Counts a request, if it is a visit; `None` stands for a person's that passed.
+    /// Counts a request if it is a visit; `None` means a human request that passed.
     pub fn count(
         &self,
         outcome: Option<&Outcome>,
@@ -190,7 +190,7 @@ impl SiteCounters {
         duration: Duration,
         ticket: Option<Ticket>,
     ) {
-        // Suspects that pass, and who presses the button of a copy, are counted for what they are.
+        // Suspects that pass and confirmation form submissions are counted by their outcome.
         let is_plain =
             |outcome: &Outcome| outcome.is_person_passing() && outcome.cause() == NOT_A_ROBOT;
         let Some(outcome) = outcome.filter(|outcome| !is_plain(outcome)) else {
@@ -204,7 +204,7 @@ impl SiteCounters {
             if let Some(cell) = cell {
                 paths.settle_path(ticket, cell, class(status));
             } else {
-                // Requests of the program's own have no kind, and are not counted.
+                // Our own requests have no kind and are not counted.
                 let is_visit = outcome.kind().is_some();
                 self.skipped.fetch_add(u64::from(is_visit), Relaxed);
                 paths.release(ticket);
@@ -212,7 +212,7 @@ impl SiteCounters {
         }
     }
 
-    /// Keeps what is noteworthy of a request that somebody else counts.
+    /// Stores the evidence of a request that is counted elsewhere.
     pub fn note_alone(&self, outcome: Option<&Outcome>, ticket: Option<Ticket>) {
         if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
             paths.release(ticket);
@@ -226,9 +226,9 @@ impl SiteCounters {
         }
     }
 
-    /// Adds to the numbers of who asked; returns where they are.
+    /// Adds a request to its cell. Returns the cell's place.
     fn add(&self, outcome: &Outcome, status: u16, bytes: u64, duration: Duration) -> Option<u32> {
-        // Requests of the program's own have no kind.
+        // Our own requests have no kind.
         let kind = outcome.kind()?;
         let asked = Asked {
             site: &self.key,
@@ -244,7 +244,7 @@ impl SiteCounters {
         Some(place)
     }
 
-    /// Returns the name.
+    /// Returns the site name.
     pub fn name(&self) -> &str {
         &self.key.site
     }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_counted_without_an_outcome_and_the_program_not_at_all() {
+    fn people_are_counted_without_an_outcome_and_own_requests_not_at_all() {
         let counters = counters();
         let site = counters.site("a");
         for status in [204, 499, 700] {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_out_stays_in_the_numbers_since_the_start() {
+    fn taken_counts_remain_in_the_totals_since_the_start() {
         let counters = counters();
         let site = counters.site("a");
         for _ in 0..3 {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_once_is_taken_out_once() {
+    fn concurrent_requests_are_taken_exactly_once() {
         let counters = counters();
         let site = counters.site("a");
         let mut taken = 0;
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn robots_beyond_the_room_are_counted_together() {
+    fn robots_beyond_the_limit_are_counted_together() {
         let counters = counters();
         let site = counters.site("a");
         for number in 0..MAX_CELLS + 3 {
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(requests(&counted), MAX_CELLS as u64 + 3);
         let others = counted.iter().find(|one| &*one.robot == OTHER).unwrap();
         assert_eq!(others.requests(), 3);
-        // Those that came first keep their places, and stand first.
+        // The first robots keep their cells and come first.
         assert_eq!(&*counted[1].robot, "0");
     }
 

@@ -1,4 +1,4 @@
-//! What carries notes over to the database.
+//! Task that writes evidence to the database.
 
 use robot_detection_store::store::{EVIDENCE_EVENTS, Evidence, EvidenceBatch, Outage, Store};
 
@@ -7,34 +7,34 @@ use super::notes::{Note, Notes};
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Notes of one event that are held while the database is away.
+/// Maximum number of buffered notes per event while the database is unavailable.
 const MAX_HELD: usize = 1_000;
 
-/// Notes after which it is looked for what there is too much of.
+/// Number of added notes after which surplus evidence is deleted.
 const PRUNE_AFTER: usize = 500;
 
-/// Writer of the evidence of one process.
+/// Evidence writer of one process.
 #[derive(Debug)]
 pub(super) struct EvidenceWriter {
     store: Store,
-    /// Another one for each start, as a number below is used once.
+    /// Name unique to each start, as each batch number must be used only once.
     name: String,
     days: u32,
-    /// Whose proofs are under way.
+    /// Notes whose verification is still running.
     unsettled: Vec<Note>,
     held: Vec<Evidence>,
-    /// Batch that has not been added, as far as is known; it stays as it is until it has.
+    /// Batch that may not have been added; retried unchanged until it has been added.
     batch: Option<(i64, Vec<Evidence>)>,
     /// Number of the last batch.
     number: i64,
-    /// What was added since it was last looked for what there is too much of.
+    /// Number of notes added since the last deletion of surplus evidence.
     added: usize,
     pruned: Option<i64>,
     outage: Outage,
 }
 
 impl EvidenceWriter {
-    /// Creates a writer of another name than the traffic's.
+    /// Creates an evidence writer; `name` is the name of the traffic writer.
     pub(super) fn new(store: Store, days: u32, name: &str) -> Self {
         Self {
             store,
@@ -47,13 +47,13 @@ impl EvidenceWriter {
             added: 0,
             pruned: None,
             outage: Outage::new(
-                "evidence is held in memory until the database takes it",
-                "the database takes evidence again",
+                "database unavailable, buffering evidence in memory",
+                "database available again, evidence is written",
             ),
         }
     }
 
-    /// Takes over what was noted since the last time.
+    /// Collects the notes added since the last call.
     pub(super) fn collect(&mut self, notes: &Notes, now_ms: i64) {
         let unsettled = std::mem::take(&mut self.unsettled).into_iter();
         for note in unsettled.chain(notes.take()) {
@@ -65,9 +65,9 @@ impl EvidenceWriter {
         notes.lose(self.drop_oldest());
     }
 
-    /// Adds what was collected, and removes what is too old or too much.
+    /// Writes the collected evidence and deletes old and surplus evidence.
     pub(super) async fn write(&mut self, now_ms: i64) {
-        // After a failure there are two: the batch that failed, and what has come since.
+        // After a failure, the failed batch is written first, then the newer notes.
         while let Some((number, noted)) = self.batch.take().or_else(|| self.next_batch()) {
             let batch = EvidenceBatch {
                 writer: &self.name,
@@ -92,7 +92,7 @@ impl EvidenceWriter {
         }
     }
 
-    /// Returns how many requests are lost if nothing is written any more.
+    /// Returns the number of requests that are lost if the process ends now.
     pub(super) fn unwritten(&self) -> usize {
         let batch = self.batch.as_ref().map_or(0, |(_, noted)| noted.len());
         batch + self.held.len()
@@ -106,7 +106,7 @@ impl EvidenceWriter {
         Some((self.number, std::mem::take(&mut self.held)))
     }
 
-    /// Drops the oldest of what there is too much of; returns how many.
+    /// Drops the oldest notes beyond the limit of each event. Returns their number.
     fn drop_oldest(&mut self) -> u64 {
         let mut dropped = 0;
         for event in EVIDENCE_EVENTS {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_database_that_is_away_for_long_costs_the_oldest_of_what_there_is_most() {
+    async fn long_database_outage_drops_the_oldest_notes_of_the_most_frequent_event() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let mut writer = EvidenceWriter::new(store, 30, "one");
         let noted = |event: &str, at_ms| Evidence {

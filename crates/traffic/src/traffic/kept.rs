@@ -1,4 +1,4 @@
-//! The handle on what is counted and noted.
+//! Traffic counters of a process and the tasks that store them.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,29 +24,29 @@ use super::{
     writer::Writer,
 };
 
-/// Pauses between two times that the slots of paths are emptied: the shorter ones while many are
-/// taken, which is enough for eighty thousand requests a second.
+/// Shortest and longest pause between two drains of the path slots. The shortest one is used under
+/// load and suffices for eighty thousand requests a second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
-/// Counters of all requests, and what keeps them; clones share everything.
+/// Traffic counters and evidence of a process; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     inner: Arc<Inner>,
-    /// `None` where fleets are not looked for.
+    /// Fleet detection; `None` if disabled.
     suspicion: Option<Suspicion>,
 }
 
 #[derive(Debug)]
 struct Inner {
     counters: Counters,
-    /// Paths of the minute; locked by the tasks here, never by a request.
+    /// Paths of the current minute; locked by tasks of this module, never by a request.
     window: Mutex<Window>,
     notes: Arc<Notes>,
-    /// `None` where nothing is kept: then the numbers of `/metrics` are all there is.
+    /// Database writers; `None` if the counters are only shown in `/metrics`.
     writers: Option<tokio::sync::Mutex<Writers>>,
-    /// Days for which evidence is kept; 0: it is not.
+    /// Days for which evidence is stored; 0 disables evidence.
     evidence_days: u32,
-    /// `None` where nothing is kept.
+    /// Database; `None` if traffic is not stored.
     store: Option<Store>,
     clock: Clock,
 }
@@ -57,14 +57,14 @@ struct Writers {
     evidence: Option<EvidenceWriter>,
 }
 
-/// Somebody who looks at decisions as they come, until this is dropped.
+/// Viewer of live decisions, registered until dropped.
 #[derive(Debug)]
 pub struct Viewing {
     traffic: Traffic,
 }
 
 impl Traffic {
-    /// Creates counters, which are kept where there is a database for them, with paths or without.
+    /// Creates counters, stored in the database if there is one, with paths if `keeps_paths`.
     pub fn new(
         store: Option<Store>,
         keeps_paths: bool,
@@ -97,59 +97,59 @@ impl Traffic {
         }
     }
 
-    /// Has fleets looked for among people.
+    /// Enables fleet detection among human visitors.
     #[must_use]
     pub fn with_suspicion(mut self, suspicion: Option<Suspicion>) -> Self {
         self.suspicion = suspicion;
         self
     }
 
-    /// Returns what finds fleets, where they are looked for.
+    /// Returns the fleet detection, if enabled.
     pub fn suspicion(&self) -> Option<&Suspicion> {
         self.suspicion.as_ref()
     }
 
-    /// Returns the counters of a site, the same ones for the same name.
+    /// Returns the counters of a site; the same name returns the same counters.
     pub fn site(&self, name: &str) -> Arc<SiteCounters> {
         self.inner.counters.site(name)
     }
 
-    /// Returns all requests since the start, those of what came first first.
+    /// Returns all requests since the start, in the order in which the cells were created.
     pub fn counted(&self) -> Vec<Counted> {
         self.inner.counters.counted()
     }
 
-    /// Returns how many requests of people have passed since the start.
+    /// Returns the number of human requests that passed since the start.
     pub fn people(&self) -> u64 {
         self.inner.counters.people()
     }
 
-    /// Returns a layer that counts the requests of a site; it stands outside of the one that decides.
+    /// Returns a layer that counts the requests of a site; wrap it around the deciding layer.
     pub fn layer(&self, site: &str) -> TrafficLayer {
         TrafficLayer::new(self.site(site))
     }
 
-    /// Returns the switch by which layers describe the visits that are kept or looked at.
+    /// Returns the switch that makes layers describe visits for evidence or live viewers.
     pub fn visits(&self) -> &VisitSwitch {
         self.inner.notes.switch()
     }
 
-    /// Returns `true` if counts are kept in the database.
+    /// Returns `true` if counts are stored in the database.
     pub fn is_kept(&self) -> bool {
         self.inner.writers.is_some()
     }
 
-    /// Returns for how many days evidence is kept; 0: it is not.
+    /// Returns the number of days for which evidence is stored; 0 if evidence is disabled.
     pub fn evidence_days(&self) -> u32 {
         self.inner.evidence_days
     }
 
-    /// Returns how many requests are missing in the evidence, as there was no room for them.
+    /// Returns the number of requests missing in the evidence because too many came at once.
     pub fn lost_evidence(&self) -> u64 {
         self.inner.notes.lost()
     }
 
-    /// Returns the decisions behind a number, the oldest first, and since when they are collected.
+    /// Returns the decisions after a number, oldest first, and the start time of their collection.
     pub fn look(&self, behind: u64) -> (Vec<LiveRow>, i64) {
         let now_ms = self.inner.clock.now_ms();
         self.inner.notes.live().look(behind, now_ms)
@@ -160,7 +160,7 @@ impl Traffic {
         self.inner.notes.live().last()
     }
 
-    /// Begins to look for longer; `None` if enough do.
+    /// Registers a live viewer; `None` if there are too many.
     pub fn view(&self) -> Option<Viewing> {
         let has_room = self.inner.notes.live().begin_view();
         has_room.then(|| Viewing {
@@ -168,9 +168,9 @@ impl Traffic {
         })
     }
 
-    /// Keeps what is counted until `stop` is cancelled.
+    /// Stores counts until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
-        // Apart from each other: a database that is slow must not have the slots fill up.
+        // Separate tasks, so that the slots do not fill up while the database is slow.
         let suspicion = async {
             if let Some(suspicion) = self.suspicion.clone() {
                 suspicion.run(self.inner.store.clone(), stop.clone()).await;
@@ -202,14 +202,14 @@ impl Traffic {
         }
     }
 
-    /// Keeps what was counted since the last time, for whoever reads it now.
+    /// Stores all counts so far, so that readers see them.
     pub async fn catch_up(&self) {
         if let Some(writers) = &self.inner.writers {
             self.write(&mut *writers.lock().await, false).await;
         }
     }
 
-    /// Keeps what was counted since the last time; for the end, when nothing is served any more.
+    /// Stores all counts when the server stops.
     pub async fn flush(&self) {
         if let Some(writers) = &self.inner.writers {
             let mut writers = writers.lock().await;
@@ -222,7 +222,7 @@ impl Traffic {
             if lost > 0 {
                 warn!(
                     lost,
-                    "{lost} requests are missing in the evidence: the database did not take them"
+                    "lost the evidence of {lost} requests: the database is unavailable"
                 );
             }
         }
@@ -240,10 +240,10 @@ impl Traffic {
         }
     }
 
-    /// Empties the slots into the window; returns how many there were, and what is done with it.
+    /// Empties the slots into the window. Returns the number of slots and the result of `done`.
     fn with_window<T>(&self, done: impl FnOnce(&mut Window) -> T) -> (usize, T) {
         let window = self.inner.window.lock();
-        // A sketch that is half changed counts about as well.
+        // After a panic, a partly updated window is still accurate enough.
         let mut window = window.unwrap_or_else(PoisonError::into_inner);
         let taken = self.inner.counters.drain_paths(&mut window);
         (taken, done(&mut window))

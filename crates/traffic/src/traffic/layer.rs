@@ -1,4 +1,4 @@
-//! Counts the requests of an application.
+//! Layer that counts the requests of an application.
 
 use std::{
     pin::Pin,
@@ -18,29 +18,28 @@ use robot_detection_layer::layer::Outcome;
 
 use super::{SiteCounters, Ticket};
 
-/// Status of a request whose client went away before the response; nginx logs the same number.
+/// Status of a request whose client disconnected before the response; nginx logs the same number.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Layer that counts the requests of an application; see
-/// `RobotDetection::traffic_layer`.
+/// Layer that counts the requests of an application; see `RobotDetection::traffic_layer`.
 #[derive(Clone, Debug)]
 pub struct TrafficLayer {
     counters: Arc<SiteCounters>,
 }
 
-/// Service that counts requests until their responses have ended.
+/// Service that counts each request when its response has ended.
 #[derive(Clone, Debug)]
 pub struct TrafficService<S> {
     inner: S,
     counters: Arc<SiteCounters>,
 }
 
-/// Request that is counted when dropped.
+/// Request in progress, counted when dropped.
 #[derive(Debug)]
 struct Counting {
     counters: Arc<SiteCounters>,
     begun: Instant,
-    /// Where the path was left.
+    /// Slot that stores the path.
     ticket: Option<Ticket>,
     outcome: Option<Outcome>,
     status: u16,
@@ -48,7 +47,7 @@ struct Counting {
 }
 
 pin_project! {
-    /// Future of a response that is counted.
+    /// Future of a counted response.
     #[derive(Debug)]
     pub struct TrafficFuture<F> {
         counting: Option<Counting>,
@@ -58,7 +57,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// Body whose bytes are counted.
+    /// Response body whose bytes are counted.
     #[derive(Debug)]
     pub struct TrafficBody<B> {
         counting: Option<Counting>,
@@ -68,7 +67,7 @@ pin_project! {
 }
 
 impl TrafficLayer {
-    /// Creates a layer that counts for one site.
+    /// Creates a layer that counts the requests of one site.
     pub fn new(counters: Arc<SiteCounters>) -> Self {
         Self { counters }
     }
@@ -149,7 +148,7 @@ impl<B: Body> Body for TrafficBody<B> {
                 let sent = frame.data_ref().map_or(0, Buf::remaining);
                 counting.bytes = counting.bytes.saturating_add(sent as u64);
             }
-            // The body has ended: dropping it counts the request.
+            // The body has ended: dropping `Counting` counts the request.
             (_, counting) => *counting = None,
         }
         Poll::Ready(frame)

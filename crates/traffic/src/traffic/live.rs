@@ -1,4 +1,4 @@
-//! The last decisions, for whoever looks at them.
+//! Recent decisions for live viewers.
 
 use std::{
     collections::VecDeque,
@@ -11,16 +11,16 @@ use std::{
 use robot_detection_layer::layer::VisitSwitch;
 use robot_detection_store::store::Evidence;
 
-/// Rows that are held: ten seconds of fifty a second.
+/// Maximum number of stored rows: ten seconds at fifty a second.
 const MAX_ROWS: usize = 500;
 
-/// Streams at a time; each costs a connection and a look at the rows every second.
+/// Maximum number of streams; each costs a connection and reads the rows every second.
 const MAX_VIEWERS: usize = 16;
 
-/// Time for which rows are collected after somebody has looked, who may look again.
+/// Time for which rows are still collected after the last read, as the viewer may return.
 const REST_MS: i64 = 60_000;
 
-/// The last decisions, which are collected only while somebody looks.
+/// Recent decisions, collected only while there are viewers.
 #[derive(Debug)]
 pub(super) struct Live {
     switch: VisitSwitch,
@@ -33,18 +33,18 @@ struct State {
     rows: VecDeque<LiveRow>,
     /// Number of the last row.
     last: u64,
-    /// Since when rows are collected, in milliseconds since 1970.
+    /// Start of the collection, in milliseconds since 1970.
     since_ms: i64,
     looked_ms: i64,
     viewers: usize,
 }
 
-/// Decision with its number: each is one higher than the one before.
+/// Decision for a request with a consecutive number.
 #[derive(Clone, Debug)]
 pub struct LiveRow {
-    /// Its number.
+    /// Consecutive number of the decision.
     pub number: u64,
-    /// The decision.
+    /// Request and decision.
     pub decided: Arc<Evidence>,
 }
 
@@ -57,7 +57,7 @@ impl Live {
         }
     }
 
-    /// Adds a decision, if somebody looks.
+    /// Adds a decision if there are viewers.
     pub(super) fn push(&self, decided: &Evidence) {
         if !self.is_watched.load(Relaxed) {
             return;
@@ -74,7 +74,7 @@ impl Live {
         state.rows.push_back(row);
     }
 
-    /// Returns the rows behind a number, the oldest first, and since when they are collected.
+    /// Returns the rows after a number, oldest first, and the start time of their collection.
     pub(super) fn look(&self, behind: u64, now_ms: i64) -> (Vec<LiveRow>, i64) {
         let mut state = self.state();
         if !self.is_watched.load(Relaxed) {
@@ -91,7 +91,7 @@ impl Live {
         self.state().last
     }
 
-    /// Counts a viewer who stays; returns `false` if there are enough.
+    /// Registers a viewer; returns `false` if there are too many.
     pub(super) fn begin_view(&self) -> bool {
         let mut state = self.state();
         let has_room = state.viewers < MAX_VIEWERS;
@@ -104,7 +104,7 @@ impl Live {
         state.viewers = state.viewers.saturating_sub(1);
     }
 
-    /// Collects no more, if nobody has looked for a while.
+    /// Stops collecting rows that have not been read for a while.
     pub(super) fn rest(&self, now_ms: i64) {
         let mut state = self.state();
         if state.viewers == 0 && now_ms.saturating_sub(state.looked_ms) > REST_MS {
@@ -113,14 +113,14 @@ impl Live {
         }
     }
 
-    /// Called with the state locked, so that nobody looks while rows are thrown away.
+    /// Called with the state locked, so that rows are not read while they are deleted.
     fn watch(&self, watch: bool) {
         self.is_watched.store(watch, Relaxed);
         self.switch.describe_all(watch);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Rows that a panic left are rows still.
+        // The rows are valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -135,11 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_collected_while_somebody_looks_and_for_a_minute() {
+    fn rows_are_collected_while_viewed_and_for_a_minute_after() {
         let live = Live::new(VisitSwitch::default());
         let decided = Evidence::default();
         live.push(&decided);
-        assert!(numbers(&live, 0, 1_000).is_empty(), "nobody had looked");
+        assert!(
+            numbers(&live, 0, 1_000).is_empty(),
+            "rows collected before the first view"
+        );
         live.push(&decided);
         live.push(&decided);
         assert_eq!(numbers(&live, 0, 2_000), [1, 2]);
@@ -150,7 +153,7 @@ mod tests {
         live.rest(3_001 + REST_MS);
         live.push(&decided);
         assert!(numbers(&live, 0, 99_000).is_empty());
-        assert_eq!(live.last(), 3, "numbers go on");
+        assert_eq!(live.last(), 3, "numbering continues");
     }
 
     #[test]
@@ -166,7 +169,11 @@ mod tests {
         }
         assert!(!live.begin_view());
         live.rest(i64::MAX);
-        assert_eq!(numbers(&live, 0, 0).len(), MAX_ROWS, "they stay");
+        assert_eq!(
+            numbers(&live, 0, 0).len(),
+            MAX_ROWS,
+            "rows were deleted despite a viewer"
+        );
         live.end_view();
         assert!(live.begin_view());
     }

@@ -1,14 +1,14 @@
-//! What is counted of visitors, and kept in the database.
+//! Traffic counters and evidence, stored in the database.
 //!
-//! [`Traffic`] counts every request of every site: who asked, what was proven, what was done and
-//! why, and how it was answered. No request waits for it: the numbers are atomics in a table that
-//! is read without a lock, `/metrics` reads the same ones, and one task carries over what has
-//! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
-//! fleet add to the same sums. No address is among them. Sketches of paths are beside them.
+//! [`Traffic`] counts every request of every site by visitor, verdict, decision, cause and status.
+//! No request waits: the counters are atomics in a table that is read without a lock, `/metrics`
+//! reads the same counters, and a task adds them to sums by minute, hour and day in the database
+//! every five seconds. All instances add to the same sums. The sums contain no addresses. Sketches
+//! of paths are stored in addition.
 //!
-//! Of what was not simply passed more is kept, request by request: the layer describes the visit,
-//! a bounded queue takes it, and the same task carries it over. While somebody looks at *Live*
-//! the visits of all robots are described.
+//! Requests that did not simply pass are stored individually: the layer describes the visit, a
+//! bounded queue holds it, and the same task writes it to the database. While *Live* is viewed, the
+//! visits of all robots are described.
 
 mod cell;
 mod cells;

@@ -1,4 +1,4 @@
-//! Requests of which more is told than their place in a sum.
+//! Requests that are stored individually as evidence.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -13,23 +13,23 @@ use robot_detection_store::store::{BrokenRule, EVIDENCE_EVENTS, Evidence, KeptAd
 
 use super::{cell::Decision, cells::NO_VERDICT, live::Live};
 
-/// Events of a kind that wait for the writer, which comes every five seconds: a hundred a second.
+/// Maximum number of waiting notes per event; the writer empties the queue every five seconds.
 const MAX_WAITING: usize = 512;
 
-/// Time after which a proof that has not ended is not waited for any more; the longest one takes
-/// a minute.
+/// Time after which the result of a verification is no longer awaited; the longest verification
+/// takes a minute.
 const PROOF_MS: i64 = 2 * 60 * 1_000;
 
-/// What is kept of single requests.
+/// Settings for stored evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceSettings {
-    /// Days; default 30, 0 for nothing.
+    /// Number of days; default 30, 0 disables evidence.
     pub days: u32,
-    /// How much of addresses.
+    /// How much of each address is stored.
     pub addresses: KeptAddresses,
 }
 
-/// Notes of requests, on their way to the database and to whoever looks.
+/// Notes of requests on their way to the database and to live viewers.
 #[derive(Debug)]
 pub(super) struct Notes {
     switch: VisitSwitch,
@@ -37,19 +37,19 @@ pub(super) struct Notes {
     addresses: KeptAddresses,
     sender: mpsc::Sender<Note>,
     receiver: Mutex<mpsc::Receiver<Note>>,
-    /// By event, in the order of [`EVIDENCE_EVENTS`].
+    /// Number of waiting notes by event, in the order of [`EVIDENCE_EVENTS`].
     waiting: [AtomicUsize; EVIDENCE_EVENTS.len()],
     lost: AtomicU64,
     live: Live,
 }
 
-/// Request that is to be kept, perhaps.
+/// Request that may be stored as evidence.
 #[derive(Debug)]
 pub(super) struct Note {
     evidence: Evidence,
-    /// Proof that was under way.
+    /// Verification that was still running.
     proof: Option<ClaimProof>,
-    /// What it is kept as where the claim is not disproved.
+    /// Event under which the request is stored if the claim is not disproved.
     otherwise: Option<&'static str>,
 }
 
@@ -63,7 +63,7 @@ impl Default for EvidenceSettings {
 }
 
 impl Notes {
-    /// Creates a queue; `keeps` says whether somebody empties it.
+    /// Creates a queue; `keeps` specifies whether evidence is stored.
     pub(super) fn new(keeps: bool, addresses: KeptAddresses) -> Self {
         let (sender, receiver) = mpsc::channel();
         let switch = VisitSwitch::default();
@@ -89,7 +89,7 @@ impl Notes {
         &self.live
     }
 
-    /// Notes a request whose visit is described.
+    /// Records a request whose visit is described.
     #[cold]
     pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
         let reason = outcome.noteworthy(visit.breach.is_some());
@@ -104,9 +104,9 @@ impl Notes {
         }
     }
 
-    /// Returns what has come since the last time, in its order.
+    /// Returns the notes added since the last call, in order.
     pub(super) fn take(&self) -> Vec<Note> {
-        // What the lock guards is whole at any moment.
+        // The receiver is valid even after a panic.
         let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
         let taken: Vec<_> = receiver.try_iter().collect();
         for note in &taken {
@@ -118,12 +118,12 @@ impl Notes {
         taken
     }
 
-    /// Counts requests that are not kept for want of room.
+    /// Counts requests dropped because the queue was full.
     pub(super) fn lose(&self, requests: u64) {
         self.lost.fetch_add(requests, Relaxed);
     }
 
-    /// Returns how many requests were not kept for want of room.
+    /// Returns the number of requests dropped because the queue was full.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Relaxed) + self.switch.held()
     }
@@ -133,7 +133,7 @@ impl Notes {
         let Some(waiting) = place(event).and_then(|place| self.waiting.get(place)) else {
             return;
         };
-        // A place for each kind of event: a flood of one leaves the others theirs.
+        // Separate limits by event: a flood of one event does not displace the others.
         if waiting.fetch_add(1, Relaxed) >= MAX_WAITING {
             waiting.fetch_sub(1, Relaxed);
             self.switch.hold(reason);
@@ -146,7 +146,7 @@ impl Notes {
             proof: visit.proof.clone().filter(|_| is_pending),
             otherwise: otherwise(outcome, visit),
         };
-        // It fails where the receiver is gone, which stands beside the sender.
+        // Sending cannot fail: the receiver lives as long as the sender.
         let _ = self.sender.send(note);
     }
 
@@ -175,21 +175,21 @@ impl Notes {
             method: visit.method.to_string(),
             host: visit.host.to_string(),
             path: match kind {
-                // A trap is nothing that anybody reads.
+                // A trap path reveals nothing about a visitor's reading.
                 Kind::Person | Kind::Shared if !outcome.is_trap() => pattern(&visit.path),
                 _ => visit.path.to_string(),
             },
             address: visit.address.map(kept).unwrap_or_default(),
             user_agent: visit.user_agent.to_string(),
             referrer: visit.referrer.to_string(),
-            // It names the address.
+            // The proof contains the address.
             proof: if is_whole { proof } else { "" }.to_owned(),
             broken: visit.breach.as_ref().map(broken),
             suspect: outcome.reasons().to_string(),
         }
     }
 
-    /// Returns the evidence of a note, if it is one; gives the note back while nobody knows.
+    /// Returns a note's evidence, if any, or the note itself while its verification is running.
     pub(super) fn settle(&self, note: Note, now_ms: i64) -> Result<Option<Evidence>, Box<Note>> {
         let Some(proof) = &note.proof else {
             return Ok(Some(note.evidence));
@@ -217,7 +217,7 @@ impl Notes {
     }
 }
 
-/// Returns what a request is kept as.
+/// Returns the event under which a request is stored.
 fn event(reason: Noteworthy) -> &'static str {
     match reason {
         Noteworthy::Violation => "violation",
@@ -228,7 +228,7 @@ fn event(reason: Noteworthy) -> &'static str {
     }
 }
 
-/// Returns what a request is kept as, if it comes from no impostor.
+/// Returns the event under which a request is stored if the claim is not disproved.
 fn otherwise(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
     if outcome.is_trap() {
         return Some(event(Noteworthy::Trap));
@@ -240,7 +240,7 @@ fn place(event: &str) -> Option<usize> {
     EVIDENCE_EVENTS.iter().position(|known| *known == event)
 }
 
-/// Returns the pattern that a person's path is told as: who reads what is nobody's business.
+/// Returns the pattern stored for a human visitor's path, to protect the visitor's privacy.
 fn pattern(path: &str) -> String {
     let below = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     match below {
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_person_s_path_its_directory_is_told() {
+    fn path_of_a_person_is_reduced_to_its_directory() {
         for (path, told) in [
             ("/", "/*"),
             ("/a-token-that-is-secret", "/*"),
@@ -308,17 +308,20 @@ mod tests {
     }
 
     #[test]
-    fn a_pending_request_is_kept_once_its_claim_is_disproved() {
+    fn pending_request_is_stored_once_its_claim_is_disproved() {
         let notes = Notes::new(true, KeptAddresses::default());
         let settle = |proof: &ClaimProof, now_ms| {
             notes.settle(note("impostor", Some(proof.clone())), now_ms)
         };
         let proof = ClaimProof::default();
-        assert!(settle(&proof, 1_000).is_err(), "nobody knows yet");
+        assert!(
+            settle(&proof, 1_000).is_err(),
+            "settled before the verification ended"
+        );
         assert_eq!(
             settle(&proof, PROOF_MS + 1).unwrap(),
             None,
-            "nobody ever will"
+            "stored without a disproved claim"
         );
         proof.end(Verdict::Spoofed, "it is elsewhere");
         let kept = settle(&proof, 1_000).unwrap().unwrap();
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_leaves_others_theirs() {
+    fn dropped_notes_are_counted_and_do_not_displace_other_events() {
         let notes = Notes::new(true, KeptAddresses::default());
         let outcome = Outcome::default();
         let request = http::Request::get("/").body(()).unwrap();

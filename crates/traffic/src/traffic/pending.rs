@@ -1,4 +1,4 @@
-//! What is counted and not in the database yet.
+//! Counts that are not in the database yet.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use robot_detection_store::store::{
 
 use super::paths::Window;
 
-/// Counts that are held at most before minutes are put together; a hundred bytes each.
+/// Maximum number of counts before minutes are merged; a hundred bytes each.
 const MAX_COUNTS: usize = 50_000;
 
-/// Hours, and then days, whose paths are held apart at most; a megabyte each where all are full.
+/// Maximum number of hours, then days, with separate paths; up to a megabyte each.
 const MAX_WINDOWS: usize = 4;
 
 /// Counts that wait for the database, by key and minute.
@@ -25,7 +25,7 @@ impl Pending {
         for (key, count) in counted {
             *self.counts.entry((minute, key)).or_default() += count;
         }
-        // A database that is away for long costs exact minutes, then exact hours, and no request.
+        // A long outage costs exact minutes, then exact hours, but no request.
         for span in [TrafficSpan::Hour, TrafficSpan::Day] {
             if self.counts.len() > MAX_COUNTS {
                 self.coarsen(span);
@@ -41,14 +41,14 @@ impl Pending {
         self.counts.values().map(|count| count.requests).sum()
     }
 
-    /// Returns all, and is empty.
+    /// Removes and returns all counts.
     pub(super) fn take(&mut self) -> Vec<CountedMinute> {
         let counts = std::mem::take(&mut self.counts).into_iter();
         let counted = |((minute, key), count)| CountedMinute { minute, key, count };
         counts.map(counted).collect()
     }
 
-    /// Puts what is of the same span together, at its first minute.
+    /// Merges counts of the same span at its first minute.
     fn coarsen(&mut self, span: TrafficSpan) {
         for ((minute, key), count) in std::mem::take(&mut self.counts) {
             let place = (span.start(minute), key);
@@ -67,7 +67,7 @@ impl PendingPaths {
     pub(super) fn add(&mut self, counted: CountedPaths) {
         let hour = TrafficSpan::Hour.start(counted.minute);
         self.windows.entry(hour).or_default().merge(counted);
-        // As with counts, a database that is away for long costs exact hours, then exact days.
+        // As with counts, a long outage costs exact hours, then exact days.
         if self.windows.len() > MAX_WINDOWS {
             for (hour, window) in std::mem::take(&mut self.windows) {
                 self.put(TrafficSpan::Day.start(hour), window);
@@ -90,7 +90,7 @@ impl PendingPaths {
         self.windows.is_empty()
     }
 
-    /// Returns all, and is empty.
+    /// Removes and returns all paths.
     pub(super) fn take(&mut self) -> Vec<CountedPaths> {
         let windows = std::mem::take(&mut self.windows).into_iter();
         windows
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_is_away_for_long_costs_no_request() {
+    fn long_database_outage_loses_no_request() {
         let mut pending = Pending::default();
         let (robots, minutes) = (100, 24 * 60);
         for minute in 0..minutes {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_wait_in_few_windows_and_none_is_lost() {
+    fn pending_paths_use_few_windows_and_none_is_lost() {
         let mut pending = PendingPaths::default();
         let (site, robot) = ("a".into(), "bot".into());
         for minute in (0..40 * 24 * 60).step_by(30) {

@@ -1,40 +1,40 @@
-//! What became of suspects, by what is kept of traffic.
+//! Outcomes of suspects' requests, calculated from the stored traffic.
 
 use serde_json::{Map, Value};
 
 use robot_detection_store::store::TrafficSum;
 
-/// Cause of those who are only marked.
+/// Cause for suspects that are only marked.
 const MARKED: &str = "suspect";
 
-/// Cause by the rule of `[suspects]`.
+/// Cause for the rule of `[suspects]`.
 const RULE: &str = "suspects";
 
-/// Cause of those who press the button of a copy.
+/// Cause for submitted confirmations.
 const WAY_OUT: &str = "way-out";
 
-/// Class of the status of those who were let out.
+/// Status class of accepted confirmations.
 const REDIRECTED: u8 = 3;
 
-/// Requests of people, and what became of those that suspects sent.
+/// Number of human requests, and outcomes of suspects' requests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SuspectFigures {
-    /// Requests of people, suspects among them.
+    /// Human requests, including those of suspects.
     pub people: u64,
-    /// Those of suspects that no other rule was about.
+    /// Requests of suspects to which no other rule applied.
     pub suspects: u64,
-    /// Those that were answered by a copy.
+    /// Requests of suspects answered with a heaven page.
     pub copies: u64,
-    /// Those that were slowed down.
+    /// Requests of suspects that were slowed down.
     pub slowed: u64,
-    /// Those that were refused.
+    /// Requests of suspects that were refused.
     pub refused: u64,
-    /// How often somebody said that he is a person, and got out.
+    /// Number of accepted confirmations.
     pub let_out: u64,
 }
 
 impl SuspectFigures {
-    /// Adds up what was counted.
+    /// Calculates the figures from traffic sums.
     pub fn of(sums: &[TrafficSum]) -> Self {
         let mut all = Self::default();
         for TrafficSum { key, count, .. } in sums {
@@ -61,22 +61,22 @@ impl SuspectFigures {
         all
     }
 
-    /// Returns the numbers by their names for JSON.
+    /// Returns the figures as a JSON object.
     pub fn object(&self) -> Map<String, Value> {
         let rows = self.rows().into_iter();
         rows.map(|(_, name, requests)| (name.to_owned(), requests.into()))
             .collect()
     }
 
-    /// Returns names, for people and for JSON, and numbers.
+    /// Returns the label, JSON name and value of each figure.
     pub fn rows(&self) -> [(&'static str, &'static str, u64); 6] {
         [
-            ("Requests of people", "people", self.people),
-            ("of suspects", "suspects", self.suspects),
-            ("answered by a copy", "copies", self.copies),
+            ("Human requests", "people", self.people),
+            ("from suspects", "suspects", self.suspects),
+            ("served a heaven page", "copies", self.copies),
             ("slowed down", "slowed", self.slowed),
             ("refused", "refused", self.refused),
-            ("“I am a person”", "let_out", self.let_out),
+            ("confirmed as human", "let_out", self.let_out),
         ]
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     use robot_detection_store::store::{TrafficCount, TrafficKey};
 
     #[test]
-    fn each_request_is_counted_for_what_became_of_it() {
+    fn requests_are_counted_by_outcome() {
         let sum = |kind: &str, decision: &str, cause: &str, status, requests| {
             let key = TrafficKey {
                 kind: kind.to_owned(),

@@ -1,4 +1,4 @@
-//! The one task that carries counts over to the database.
+//! Task that writes traffic counts to the database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,39 +15,39 @@ use super::{
     pending::{Pending, PendingPaths},
 };
 
-/// Milliseconds from one batch to the next; a process that is killed loses what came since.
+/// Milliseconds between two batches; a killed process loses the counts since the last batch.
 ///
-/// A divisor of a minute: no batch holds requests of two.
+/// A divisor of a minute, so that no batch contains requests of two minutes.
 const EVERY_MS: i64 = 5_000;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Minutes between two removals of what is too old.
+/// Minutes between two deletions of old counts.
 const PRUNE_EVERY: i64 = 60;
 
-/// Writer of one process.
+/// Traffic writer of one process.
 #[derive(Debug)]
 pub(super) struct Writer {
     store: Store,
-    /// Another one for each start, as a number below is used once.
+    /// Name unique to each start, as each batch number must be used only once.
     name: String,
     pending: Pending,
     pending_paths: PendingPaths,
     sites: Vec<Arc<str>>,
-    /// Batch that has not been added, as far as is known; it stays as it is until it has.
+    /// Batch that may not have been added; retried unchanged until it has been added.
     batch: Option<Batch>,
     /// Number of the last batch.
     number: i64,
     begun: i64,
     /// Time up to which requests have been collected.
     collected_ms: i64,
-    /// Last minute that is known to be noted as counted.
+    /// Last minute recorded as counted in the database.
     noted: Option<i64>,
     pruned: Option<i64>,
     outage: Outage,
 }
 
-/// What is added in one transaction.
+/// Data added in one transaction.
 #[derive(Debug)]
 struct Batch {
     number: i64,
@@ -72,8 +72,8 @@ impl Writer {
             noted: None,
             pruned: None,
             outage: Outage::new(
-                "traffic is counted in memory until the database takes it",
-                "the database takes what is counted of traffic again",
+                "database unavailable, buffering traffic counters in memory",
+                "database available again, traffic counters are written",
             ),
         }
     }
@@ -82,22 +82,23 @@ impl Writer {
         &self.name
     }
 
-    /// Returns the time until the next batch, which falls on every full minute too.
+    /// Returns the time until the next batch; batches also fall on every full minute.
     pub(super) fn until_next(now_ms: i64) -> Duration {
         let left_ms = EVERY_MS - now_ms.rem_euclid(EVERY_MS);
         Duration::from_millis(left_ms.unsigned_abs())
     }
 
-    /// Takes out what was counted since the last time.
+    /// Collects the counts since the last call.
     pub(super) fn collect(&mut self, counters: &Counters, now_ms: i64) {
-        // It came in the minute in which it began to be counted: the timer rings at its end.
+        // The counts belong to the minute in which their collection began: the timer fires at its
+        // end.
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         self.pending.add(minute, counters.take());
         self.sites = counters.site_names();
         self.collected_ms = now_ms;
     }
 
-    /// Removes the paths of a minute that is over, and at the end those of the last one.
+    /// Moves the paths of a finished minute, or of the last minute at exit, to the pending paths.
     pub(super) fn collect_paths(&mut self, window: &mut Window, now_ms: i64, is_last: bool) {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         let is_over = is_last || now_ms.div_euclid(MINUTE_MS) != minute;
@@ -106,9 +107,9 @@ impl Writer {
         }
     }
 
-    /// Adds what was collected to the sums, and removes what is too old.
+    /// Writes the collected counts and deletes old counts.
     pub(super) async fn write(&mut self) {
-        // After a failure there are two: the batch that failed, and what has come since.
+        // After a failure, the failed batch is written first, then the newer counts.
         while let Some(batch) = self.batch.take().or_else(|| self.next_batch()) {
             let added = TrafficBatch {
                 writer: &self.name,
@@ -123,7 +124,7 @@ impl Writer {
             }
             self.noted = Some(batch.minute);
             self.outage.succeeded();
-            // What is not trimmed now is with the next paths of the same hour.
+            // Paths that are not trimmed now are trimmed with the next ones of the same hour.
             for paths in &batch.paths {
                 if let Err(error) = self.store.traffic().trim_paths(paths.minute).await {
                     return self.outage.failed(&error);
@@ -134,26 +135,26 @@ impl Writer {
         if self.pruned != Some(hour) {
             match self.prune().await {
                 Ok(true) => self.pruned = Some(hour),
-                // What is left of it is done after the next batch, which waits no longer.
+                // Remaining work is done after the next batch, which is not delayed.
                 Ok(false) => {}
                 Err(error) => self.outage.failed(&error),
             }
         }
     }
 
-    /// Removes what is too old, and packs what has long ended; returns `true` once all is done.
+    /// Deletes old counts and packs those of past periods. Returns `true` once everything is done.
     async fn prune(&self) -> Result<bool, StoreError> {
         self.store.traffic().prune(self.collected_ms).await?;
         match self.store.traffic().pack(self.collected_ms).await {
             Err(error) if error.kind() == StoreErrorKind::Corrupt => {
-                warn!(%error, "some traffic that is kept cannot be read: {error}");
+                warn!(%error, "could not read some stored traffic: {error}");
                 Ok(true)
             }
             packed => packed,
         }
     }
 
-    /// Returns what is to be added; `None` where nothing is new.
+    /// Returns the next batch; `None` if there is nothing new.
     fn next_batch(&mut self) -> Option<Batch> {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         if self.pending.is_empty() && self.pending_paths.is_empty() && self.noted == Some(minute) {
@@ -173,7 +174,7 @@ impl Writer {
         })
     }
 
-    /// Tells what is lost if nothing is written any more.
+    /// Logs the number of requests that are lost when the process ends.
     pub(super) fn tell_lost(&self) {
         let batch = self.batch.iter().flat_map(|batch| &batch.counted);
         let lost: u64 = batch.map(|counted| counted.count.requests).sum();
@@ -181,7 +182,7 @@ impl Writer {
         if lost > 0 {
             warn!(
                 lost,
-                "{lost} requests are missing in the traffic that is kept: the database did not take them"
+                "lost the traffic counts of {lost} requests: the database is unavailable"
             );
         }
     }

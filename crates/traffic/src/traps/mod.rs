@@ -1,8 +1,8 @@
-//! Traps: paths that no person is shown, that robots.txt closes, and what is served there.
+//! Traps: paths that no human visitor sees, disallowed by robots.txt, and the pages served there.
 //!
-//! [`TrapPaths`] are secret to each installation: made from the seed that its instances share, and the
-//! name of the site. Whoever asks for one has read them in robots.txt, which says not to, or follows
-//! every link of a page, seen or not.
+//! [`TrapPaths`] are secret to each installation: derived from the seed that its instances share
+//! and from the site name. A client that requests such a path has read it in robots.txt despite the
+//! `Disallow` rule, or follows every link of a page, visible or not.
 
 mod page;
 mod paths;

@@ -1,4 +1,4 @@
-//! What is served in a trap: a page that was made before anybody came.
+//! Pages served at trap paths, generated in advance.
 
 use axum::http::{HeaderName, HeaderValue, Method, Response, header};
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use super::TrapPaths;
 
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Pages of a site's traps.
+/// Pages for the traps of a site.
 #[derive(Clone, Debug)]
 pub struct TrapPages {
     paths: TrapPaths,
@@ -15,7 +15,7 @@ pub struct TrapPages {
 }
 
 impl TrapPages {
-    /// Makes them.
+    /// Generates the pages for the given trap paths.
     pub fn new(paths: TrapPaths) -> Self {
         let pages = paths
             .iter()
@@ -26,12 +26,12 @@ impl TrapPages {
         }
     }
 
-    /// Returns the paths at which the pages are served.
+    /// Returns the paths of the trap pages.
     pub fn paths(&self) -> &TrapPaths {
         &self.paths
     }
 
-    /// Returns the page at a path, for GET and HEAD.
+    /// Returns the response with the page at a path, for GET and HEAD.
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return None;
@@ -51,14 +51,14 @@ impl TrapPages {
     }
 }
 
-/// Returns a page that tells a person who comes all the same what it is; a program that follows each link shows itself again.
+/// Returns a page with a notice for human visitors and a link to the next trap.
 fn page(paths: &TrapPaths, path: &str) -> Bytes {
     let next = paths.next(path).unwrap_or_default();
     Bytes::from(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"robots\" content=\"noindex\">\n<title>Nothing here</title>\n</head>\n<body>\n\
-         <h1>Nothing here</h1>\n<p>This page is for nobody: no link that people see leads here, and robots.txt asks robots not to come.</p>\n\
-         <p><a href=\"{next}\" rel=\"nofollow\">More of the same</a></p>\n</body>\n</html>\n"
+         <h1>Nothing here</h1>\n<p>This page is intentionally empty: no visible link leads here, and robots.txt asks robots to stay away.</p>\n\
+         <p><a href=\"{next}\" rel=\"nofollow\">Next empty page</a></p>\n</body>\n</html>\n"
     ))
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_says_what_it_is_and_keeps_out_of_caches_and_indexes() {
+    fn trap_page_is_neither_cached_nor_indexed() {
         let paths = TrapPaths::new([1, 2], "default");
         let pages = TrapPages::new(paths.clone());
         for path in paths.iter() {

@@ -1,13 +1,13 @@
-//! The paths of a site's traps.
+//! Trap paths of a site.
 
 use std::fmt::Write as _;
 
 use ring::hmac;
 
-/// Traps of a site.
+/// Number of traps of a site.
 const TRAPS: usize = 3;
 
-/// What paths are made of, so that they look like any other.
+/// Path segments that look like those of an ordinary site.
 const PLACES: [&str; 16] = [
     "archive", "library", "notes", "reports", "press", "topics", "series", "papers", "events",
     "projects", "records", "reviews", "guides", "letters", "studies", "issues",
@@ -19,19 +19,19 @@ const WORDS: [&str; 32] = [
     "winter", "yarrow", "zenith", "summit",
 ];
 
-/// Paths of the traps of one site.
+/// Trap paths of one site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrapPaths(Vec<String>);
 
 impl TrapPaths {
-    /// Makes them from the seed of an installation and the name of a site.
+    /// Derives the trap paths from the seed of an installation and the name of a site.
     pub fn new(seed: [u64; 2], site: &str) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         let key = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
         let trap =
             |number| path(hmac::sign(&key, format!("trap {number} {site}").as_bytes()).as_ref());
         let mut paths = Vec::new();
-        // A number for each that is there already is another one's.
+        // Numbers whose path already exists are skipped.
         for path in (0..).map(trap) {
             if !paths.contains(&path) {
                 paths.push(path);
@@ -43,18 +43,18 @@ impl TrapPaths {
         Self(paths)
     }
 
-    /// Returns each of them.
+    /// Returns an iterator over the trap paths.
     pub fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         self.0.iter().map(String::as_str)
     }
 
-    /// Returns the one that the page of a trap links to.
+    /// Returns the trap path that the page at `path` links to.
     pub fn next(&self, path: &str) -> Option<&str> {
         let place = self.iter().position(|trap| trap == path)?;
         self.iter().cycle().nth(place + 1)
     }
 
-    /// Returns the mark-up that a site may put into its pages: no person sees or reaches it.
+    /// Returns the HTML of a trap link that human visitors can neither see nor reach.
     pub fn snippet(&self) -> String {
         let mut snippet = String::new();
         if let Some(path) = self.iter().next() {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_site_of_each_installation_has_its_own_and_they_stay() {
+    fn trap_paths_differ_by_site_and_installation_and_are_stable() {
         let mut all = BTreeSet::new();
         for seed in [[1, 2], [2, 1], [u64::MAX, 0]] {
             for site in ["default", "shop", ""] {
@@ -98,7 +98,7 @@ mod tests {
         }
         assert_eq!(all.len(), 9 * TRAPS);
         for path in all {
-            // As it stands in a line of robots.txt, and in an attribute.
+            // Characters that need no escaping in a robots.txt line or an attribute.
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-.".contains(c);
             assert!(
                 path.starts_with('/') && path.chars().all(is_plain),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leads_to_another_and_the_last_to_the_first() {
+    fn trap_pages_link_in_a_cycle() {
         let paths = TrapPaths::new([7, 7], "default");
         let all: Vec<_> = paths.iter().collect();
         let next: Vec<_> = all.iter().filter_map(|path| paths.next(path)).collect();

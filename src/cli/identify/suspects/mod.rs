@@ -1,7 +1,7 @@
-//! `identify --suspects`: who of the people of a log is none.
+//! `identify --suspects`: finds requests in a log with a browser's User-Agent that look automated.
 //!
-//! The lines of all inputs are judged as a server would have judged their requests, by the times that
-//! they tell; what was flagged at any time is printed. Memory does not grow with the log.
+//! The lines of all inputs are evaluated as a server would evaluate their requests, at the times in
+//! the log. Clients flagged at any time are printed. Memory use does not grow with the log.
 
 mod print;
 mod read;

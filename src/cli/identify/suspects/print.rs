@@ -1,4 +1,4 @@
-//! What was found, as cards and as JSON.
+//! Prints the suspects as cards and as JSON.
 
 use serde_json::{Value, json};
 
@@ -7,34 +7,34 @@ use crate::suspicion::{conduct_value, fleet_value, moment};
 
 use super::read::{Counts, Found};
 
-/// Returns cards for people.
+/// Returns the suspects as cards of text.
 pub(super) fn text(found: &Found, counts: &Counts) -> String {
     format!(
-        "{} requests of people judged, of {} lines\n{}",
+        "{} human requests evaluated, {} lines read\n{}",
         counts.judged,
         counts.lines,
         cards(&fleets(found), &conduct(found))
     )
 }
 
-/// Returns what this log cannot tell, a sentence each.
+/// Returns the limits of this log's evaluation, one sentence each.
 pub(super) fn cannot_tell(counts: &Counts, has_robots_txt: bool) -> Vec<String> {
     let mut sentences = Vec::new();
     if counts.unreadable * 2 > counts.lines {
         sentences.push(format!(
-            "{} of {} lines cannot be read: the common, the combined and JSON forms can, with a time each",
+            "{} of {} lines cannot be read: supported are the common, combined and JSON formats with a time in each line",
             counts.unreadable, counts.lines
         ));
     }
     if counts.without_client > 0 {
         sentences.push(format!(
-            "{} requests name no client's address and were not judged; log it in front, or as remote_addr",
+            "{} requests have no client address and were not evaluated; log it as the first field or as remote_addr",
             counts.without_client
         ));
     }
     if counts.late > 0 {
         sentences.push(format!(
-            "{} requests are older than those before them, and were judged later than they came",
+            "{} requests are older than earlier lines and were evaluated out of order",
             counts.late
         ));
     }
@@ -43,22 +43,22 @@ pub(super) fn cannot_tell(counts: &Counts, has_robots_txt: bool) -> Vec<String> 
     }
     if counts.referred == 0 {
         sentences.push(
-            "no line names a referrer, so fleet-no-referrers cannot be told: log the combined form, or http_referer"
+            "no line has a referrer, so fleet-no-referrers cannot be evaluated: log the combined format or http_referer"
                 .to_owned(),
         );
     }
     if !has_robots_txt {
-        let text = "conduct-closed cannot be told without --robots-txt";
+        let text = "conduct-closed cannot be evaluated without --robots-txt";
         sentences.push(text.to_owned());
     }
     sentences.push(
-        "no log tells how a client's headers look: a fleet under a User-Agent that many people have is hidden among them"
+        "logs lack most request headers, so a fleet with a User-Agent that many human visitors use is not found"
             .to_owned(),
     );
     sentences
 }
 
-/// Returns all of it as JSON.
+/// Returns the suspects and counts as JSON.
 pub(super) fn value(found: &Found, counts: &Counts, has_robots_txt: bool) -> Value {
     json!({
         "fleets": fleets(found),

@@ -1,4 +1,4 @@
-//! From lines to who is flagged.
+//! Reads log lines and collects the flagged clients.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,36 +20,36 @@ use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, ForRobot, RobotsTxt};
 use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation};
 
-/// Seconds of the log between two judgements.
+/// Seconds of log time between two evaluations.
 const JUDGED_S: u64 = 60;
 
-/// Seconds after which a time that lies back is that of a clock that was set.
+/// Seconds by which a time must go back to count as a corrected clock.
 const CLOCK_S: i64 = 2 * 86_400;
 
-/// Lines at whose times a log is placed among others.
+/// Number of lines examined to sort a log by time.
 const FIRST_LINES: usize = 100;
 
-/// Seed of the sketches: a log that is read again gives the same figures, and who wrote it is gone.
+/// Fixed seed of the sketches, so that the same log gives the same results; it need not be secret.
 const SEED: u64 = 0;
 
 /// Product token of a robot that no robots.txt names.
 const ANYBODY: &str = "any-other-robot";
 
-/// What was read.
+/// Counts of the lines read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
-    /// Requests of people, or who says so, for pages and their assets.
+    /// Requests with a person's User-Agent for pages and their assets.
     pub(super) judged: u64,
     pub(super) without_client: u64,
     pub(super) referred: u64,
-    /// Requests that come more than a window before those that were read already.
+    /// Requests more than a window older than requests already read.
     pub(super) late: u64,
     failed: u64,
 }
 
-/// Judge of the lines of logs.
+/// Evaluates the lines of logs.
 struct Reader<'r> {
     detector: &'r Detector,
     robots_txt: Option<ForRobot>,
@@ -57,7 +57,7 @@ struct Reader<'r> {
     fleets: Fleets,
     found: Found,
     counts: Counts,
-    /// When was judged last.
+    /// Time of the last evaluation.
     judged_s: i64,
     now_s: i64,
 }
@@ -106,7 +106,7 @@ fn robots_txt(path: &Path) -> anyhow::Result<ForRobot> {
     Ok(RobotsTxt::parse(&text, Dialect::default()).for_robot(ANYBODY))
 }
 
-/// Returns inputs in the order of their first lines: `access.log` names the last of its fellows first.
+/// Returns inputs in the order of their first lines, because rotated logs sort differently by name.
 fn by_time(inputs: Vec<Input>) -> Vec<Input> {
     if inputs.contains(&Input::Stdin) {
         return inputs;
@@ -124,7 +124,7 @@ fn by_time(inputs: Vec<Input>) -> Vec<Input> {
         }
         Ok(None)
     };
-    // What cannot be read is told of when it is read.
+    // Unreadable inputs are reported when they are read.
     let begun = inputs
         .into_iter()
         .map(|input| (begins(&input).ok().flatten(), input));
@@ -147,11 +147,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes in a line; `None` where it tells of no request.
+    /// Evaluates a line; returns `None` if the line contains no request.
     fn line(&mut self, line: &[u8]) -> Option<()> {
         let served = self.lines.read(line)?;
         let (at_s, status) = (served.at_s, served.status);
-        // Who sends no User-Agent says not that he is a person.
+        // A client without a User-Agent does not claim to be a person.
         let Some(user_agent) = served.user_agent else {
             return Some(());
         };
@@ -160,7 +160,7 @@ impl Reader<'_> {
             return Some(());
         }
         let request = LoggedRequest::read(line)?;
-        // A form that is sent, or what a program asks for, is no page.
+        // Form submissions and requests of other methods are not page views.
         if !matches!(request.method.as_deref(), None | Some("GET" | "HEAD")) {
             return Some(());
         }
@@ -187,12 +187,12 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Judges what came before a time, where that is due.
+    /// Evaluates the requests before a time, if an evaluation is due.
     fn pass(&mut self, at_s: i64) {
         if at_s < self.now_s.saturating_sub(600) {
             self.counts.late += 1;
         }
-        // One line may tell a time to come: what follows it must be judged nevertheless.
+        // A single line with a time in the future must not prevent the evaluation of later lines.
         let is_set_back = at_s < self.now_s.saturating_sub(CLOCK_S);
         self.now_s = if is_set_back {
             at_s
@@ -211,18 +211,18 @@ impl Reader<'_> {
     }
 }
 
-/// Fleets, and addresses and networks, that are told of; those of fewest requests are not.
+/// Maximum number of reported fleets, and of reported addresses and networks, by requests.
 const MAX_TOLD: usize = 200;
 
-/// Somebody who was flagged.
+/// Flagged fleet, address or network.
 #[derive(Clone, Debug)]
 pub(super) struct Told<T> {
     pub(super) flagged: T,
-    /// When he was flagged last, in seconds since 1970.
+    /// Time of the last flag, in seconds since 1970.
     pub(super) until_s: i64,
 }
 
-/// Everybody who was flagged.
+/// All flagged clients.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) fleets: Vec<Told<Fleet>>,
@@ -230,7 +230,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Takes over who is flagged at a time.
+    /// Adds the clients flagged at a time.
     pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
         for fleet in flags.fleets() {
             let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_of(fleet);

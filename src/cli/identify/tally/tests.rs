@@ -26,7 +26,7 @@ fn assert_rows(by: By, expected: &[(&str, u64, u64)]) {
 }
 
 #[test]
-fn most_hits_come_first_then_most_bytes_then_the_name() {
+fn rows_are_sorted_by_hits_then_bytes_then_name() {
     assert_rows(
         By::Robot,
         &[
@@ -39,7 +39,7 @@ fn most_hits_come_first_then_most_bytes_then_the_name() {
 }
 
 #[test]
-fn groups_are_the_sums_of_their_robots() {
+fn groups_are_sums_of_their_robots() {
     assert_rows(
         By::Operator,
         &[("Alpha", 5, 410), ("", 2, 0), ("=Beta, \"B\"", 1, 300)],
@@ -49,7 +49,7 @@ fn groups_are_the_sums_of_their_robots() {
 }
 
 #[test]
-fn every_line_is_of_one_kind() {
+fn every_line_has_exactly_one_kind() {
     assert_rows(
         By::Total,
         &[
@@ -65,7 +65,7 @@ fn every_line_is_of_one_kind() {
 }
 
 #[test]
-fn unlisted_robots_are_counted_apart_by_purpose_and_by_user_agent() {
+fn unlisted_robots_are_counted_by_purpose_and_by_user_agent() {
     let detector = detector();
     let mut tally = Tally::new(&detector);
     for (sign, user_agent) in [
@@ -98,7 +98,7 @@ fn unlisted_robots_are_counted_apart_by_purpose_and_by_user_agent() {
 }
 
 #[test]
-fn rows_that_are_cut_are_counted() {
+fn omitted_rows_are_counted() {
     let detector = detector();
     let mut tally = Tally::new(&detector);
     fill(&mut tally);
@@ -126,7 +126,7 @@ fn bytes_do_not_overflow() {
 }
 
 #[test]
-fn names_are_bounded_and_no_hit_is_lost() {
+fn number_of_names_is_bounded_without_losing_hits() {
     let mut names = UnlistedUserAgents::default();
     for number in 0..MAX_UNLISTED as u64 + 5 {
         names.hit(format!("robot{number}").as_bytes(), 2);
@@ -148,7 +148,7 @@ fn names_are_bounded_and_no_hit_is_lost() {
 }
 
 #[test]
-fn long_names_are_cut() {
+fn long_names_are_truncated() {
     let mut names = UnlistedUserAgents::default();
     names.hit(&b"x".repeat(MAX_USER_AGENT_BYTES), 0);
     names.hit(&b"x".repeat(100 * MAX_USER_AGENT_BYTES), 0);

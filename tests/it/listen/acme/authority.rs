@@ -1,4 +1,4 @@
-//! A small authority: an ACME server (RFC 8555) that really looks at the proofs.
+//! A small certificate authority: an ACME server (RFC 8555) that really validates proofs.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -37,7 +37,7 @@ use super::{
     validation::validate,
 };
 
-/// A running authority; it stops when dropped.
+/// A running authority; stops when dropped.
 pub(super) struct Authority {
     pub(super) url: String,
     pub(super) ca_file: PathBuf,
@@ -45,11 +45,11 @@ pub(super) struct Authority {
     stop: CancellationToken,
 }
 
-/// What its handlers share.
+/// State shared by the handlers.
 struct Desk {
     base: String,
     issuer: Issuer<'static, KeyPair>,
-    /// Where all hosts lead to; nothing is looked at before it is known.
+    /// Address of all hosts; validation waits until the address is set.
     site: watch::Sender<Option<SocketAddr>>,
     tasks: TaskTracker,
     books: Mutex<Books>,
@@ -59,14 +59,14 @@ struct Desk {
 struct Books {
     number: u64,
     nonces: HashSet<String>,
-    /// Key and contacts of each.
+    /// Key and contacts of each account.
     accounts: Vec<(Value, Value)>,
     orders: Vec<Order>,
-    /// Requests whose nonce is refused, though it is right.
+    /// Number of next requests with a rejected, though valid, nonce.
     bad_nonces: u32,
-    /// Orders that are refused, with the problem's type.
+    /// Problem types of the next orders, which are refused.
     refused: VecDeque<&'static str>,
-    /// Age and time left of the next certificates, in seconds; then of ninety days.
+    /// Age and remaining lifetime of the next certificates in seconds; later ones last ninety days.
     lifetimes: VecDeque<(i64, i64)>,
     problems: Vec<String>,
 }
@@ -114,12 +114,12 @@ impl Authority {
         }
     }
 
-    /// Says where the hosts lead to.
+    /// Sets the address of the hosts.
     pub(super) fn leads_to(&self, site: SocketAddr) {
         self.desk.site.send_replace(Some(site));
     }
 
-    /// Its certificate, as that of a client that trusts it.
+    /// Returns the authority's certificate, in the form of a client's trust settings.
     pub(super) fn files(&self) -> CertificateFiles {
         CertificateFiles {
             certificate_file: self.ca_file.clone(),
@@ -146,7 +146,7 @@ impl Authority {
         }
     }
 
-    /// Number of accounts that were ever opened.
+    /// Number of accounts ever opened.
     pub(super) fn accounts(&self) -> usize {
         self.desk.books().accounts.len()
     }
@@ -155,7 +155,7 @@ impl Authority {
         self.desk.books().accounts[account].1.clone()
     }
 
-    /// Hosts of all certificates that were issued.
+    /// Returns the hosts of all issued certificates.
     pub(super) fn issued(&self) -> Vec<String> {
         let books = self.desk.books();
         let issued = books
@@ -165,7 +165,7 @@ impl Authority {
         issued.map(|order| order.host.clone()).collect()
     }
 
-    /// What clients did wrong.
+    /// Returns the clients' errors.
     pub(super) fn problems(&self) -> Vec<String> {
         self.desk.books().problems.clone()
     }
@@ -177,7 +177,7 @@ impl Drop for Authority {
     }
 }
 
-/// Connections of clients, behind TLS.
+/// Clients' connections over TLS.
 struct TlsListener {
     tcp: TcpListener,
     acceptor: TlsAcceptor,
@@ -216,10 +216,10 @@ fn acceptor(issuer: &Issuer<'static, KeyPair>) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config.unwrap()))
 }
 
-/// Answer before it has a nonce.
+/// Response without its nonce.
 struct Answer(StatusCode, Option<String>, String);
 
-/// Problem of a kind of RFC 8555 §6.7.
+/// Problem of a type of RFC 8555 §6.7.
 struct Wrong(&'static str, String);
 
 async fn handle(
@@ -416,7 +416,7 @@ impl Desk {
         challenge
     }
 
-    /// Looks at the proof, in its own time.
+    /// Starts the validation of a proof in the background.
     fn look(self: &Arc<Self>, books: &mut Books, at: usize) {
         let order = &books.orders[at];
         let (key, _) = &books.accounts[order.account];
@@ -482,7 +482,7 @@ fn token(order: usize) -> String {
 struct P256Key(Vec<u8>);
 
 impl P256Key {
-    /// Finds an uncompressed point on P-256 behind its algorithm (RFC 5480).
+    /// Finds an uncompressed P-256 point after its algorithm (RFC 5480).
     fn find(request: &[u8]) -> Option<Self> {
         let before = b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
         let at = request

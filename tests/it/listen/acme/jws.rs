@@ -4,10 +4,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Request whose parts have been decoded.
+/// Request with decoded parts.
 pub(super) struct Jws {
     pub(super) protected: Value,
-    /// Null in a request that only asks (POST-as-GET).
+    /// Null in a request without a body (POST-as-GET).
     pub(super) payload: Value,
     signed: Vec<u8>,
     signature: Vec<u8>,
@@ -29,7 +29,7 @@ impl Jws {
         }
     }
 
-    /// Returns `true` if the key has signed it.
+    /// Returns `true` if the key's signature is valid.
     pub(super) fn is_signed_by(&self, key: &Value) -> bool {
         let mut point = vec![4];
         point.extend(
@@ -49,7 +49,7 @@ impl Jws {
     }
 }
 
-/// Number in DER.
+/// Encodes a number in DER.
 fn integer(bytes: &[u8]) -> Vec<u8> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     let mut number = bytes[zeros..].to_vec();
@@ -59,7 +59,7 @@ fn integer(bytes: &[u8]) -> Vec<u8> {
     [&[2, u8::try_from(number.len()).unwrap()], &*number].concat()
 }
 
-/// Thumbprint of a key (RFC 7638).
+/// Returns the thumbprint of a key (RFC 7638).
 pub(super) fn thumbprint(key: &Value) -> String {
     let part = |name: &str| key[name].as_str().unwrap();
     let canonical = format!(

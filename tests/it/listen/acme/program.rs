@@ -1,4 +1,4 @@
-//! The program with certificates that it orders: settings, metrics, doctor.
+//! The program with automatic certificates: settings, metrics, doctor.
 
 use std::{fs, path::Path};
 
@@ -42,7 +42,7 @@ fn doctor(directory: &Path) -> Vec<(String, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_program_orders_serves_and_tells() {
+async fn the_program_obtains_serves_and_reports_certificates() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::start(directory.path()).await;
     super::write(directory.path(), "site", &["file.example"]);
@@ -77,7 +77,7 @@ async fn the_program_orders_serves_and_tells() {
     assert!(expiry(&text, "file.example", "file") > 4_000_000_000);
     authority.issue_next(59 * 86_400, 31 * 86_400 - 3_600);
     authority.leads_to(addr(https));
-    eventually("there is a certificate", || {
+    eventually("a certificate is obtained", || {
         expiry(&metrics(), "a.example", "acme") > 1_700_000_000
     });
     let stream = TcpStream::connect(addr(https)).await.unwrap();
@@ -99,12 +99,15 @@ async fn the_program_orders_serves_and_tells() {
     );
 
     let after = doctor(directory.path());
-    let good = ("a.example: good for 30 days".to_owned(), Value::Bool(false));
+    let good = (
+        "a.example: valid for 30 days".to_owned(),
+        Value::Bool(false),
+    );
     assert!(after.contains(&good), "{after:?}");
 }
 
 #[tokio::test]
-async fn doctor_complains_of_what_expires_soon() {
+async fn doctor_warns_of_certificates_that_expire_soon() {
     let directory = tempfile::tempdir().unwrap();
     for (name, days) in [("soon", 13), ("gone", -2), ("late", 15)] {
         let key = rcgen::KeyPair::generate().unwrap();
@@ -132,7 +135,7 @@ async fn doctor_complains_of_what_expires_soon() {
     let expected = [
         ("soon.example: expires in 13 days: renew it", true),
         ("gone.example: expired 1 days ago: renew it", false),
-        ("late.example: good for 15 days", false),
+        ("late.example: valid for 15 days", false),
     ];
     let expected = expected.map(|(text, warning)| (text.to_owned(), Value::Bool(warning)));
     assert_eq!(told, expected);

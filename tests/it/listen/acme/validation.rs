@@ -1,4 +1,4 @@
-//! What an authority looks at: the proof by TLS-ALPN-01 (RFC 8737 §3).
+//! An authority's validation: the proof by TLS-ALPN-01 (RFC 8737 §3).
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -14,7 +14,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::support::raw::soon;
 
-/// Connects as a client that takes whatever certificate it is shown.
+/// Connects as a client that accepts any certificate.
 pub(super) async fn connect_blindly(
     site: SocketAddr,
     host: &str,
@@ -33,7 +33,7 @@ pub(super) async fn connect_blindly(
     soon(TlsConnector::from(Arc::new(config)).connect(name, stream)).await
 }
 
-/// Returns what is wrong with a site's proof.
+/// Returns the problem with a site's proof.
 pub(super) async fn validate(
     site: SocketAddr,
     host: &str,
@@ -47,14 +47,14 @@ pub(super) async fn validate(
         return Err("another protocol".to_owned());
     }
     let certificate = connection.peer_certificates().unwrap()[0].clone();
-    // id-pe-acmeIdentifier, critical, the digest as an octet string in one.
+    // id-pe-acmeIdentifier, critical, with the digest as a nested octet string.
     let mut proof =
         b"\x06\x08\x2b\x06\x01\x05\x05\x07\x01\x1f\x01\x01\xff\x04\x22\x04\x20".to_vec();
     proof.extend(Sha256::digest(key_authorization));
     if !certificate.windows(proof.len()).any(|part| part == proof) {
         return Err("another proof".to_owned());
     }
-    // subjectAltName: one name, and no other.
+    // subjectAltName: this name, and no other.
     let len = u8::try_from(host.len()).unwrap();
     let head = [
         &b"\x06\x03\x55\x1d\x11\x04"[..],
@@ -72,7 +72,7 @@ pub(super) async fn validate(
     }
 }
 
-/// Verifier that believes everybody.
+/// Verifier that accepts every certificate.
 #[derive(Debug)]
 struct Blind(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Each of the thirty functions of filter.conf, and what a run does with it.
+//! Each of the thirty functions of filter.conf, and its effect on a run.
 
 use std::{collections::BTreeSet, fs};
 
@@ -10,8 +10,8 @@ use crate::support::{
     program,
 };
 
-/// Makes a test of each row: its name, the function, directives of a filter, and what is in the
-/// descriptions that it makes and what is not.
+/// Generates a test for each row: its name, the function, directives of a filter, and texts that
+/// the resulting descriptions contain or do not contain.
 macro_rules! functions {
     ($($test:ident: $function:literal, $filter:ident $directives:literal => $there:expr, $absent:expr;)*) => {
         const TESTED: &[&str] = &[$($function),*];
@@ -19,7 +19,7 @@ macro_rules! functions {
         $(
             #[test]
             fn $test() {
-                assert!($directives.contains($function), "the row is about another one");
+                assert!($directives.contains($function), "the row tests another function");
                 let soif = described(concat!(stringify!($filter), "-default"), $directives);
                 let there: &[&str] = &$there;
                 let absent: &[&str] = &$absent;
@@ -153,7 +153,7 @@ fn reply(seen: &Seen) -> Reply {
     }
 }
 
-/// Visits a site by a filter; returns the descriptions as SOIF.
+/// Visits a site with a filter; returns the descriptions as SOIF.
 fn described(filter: &str, directives: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -1,4 +1,4 @@
-//! Each key of robot.conf, and what it does here.
+//! Each key of robot.conf, and its effect here.
 
 use std::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ use crate::support::{
     program,
 };
 
-/// Makes a test of each row: its name, the key, and whether it does what it says.
+/// Generates a test for each row: its name, the key, and a check of the key's effect.
 macro_rules! keys {
     ($($test:ident: $key:literal => $does:block)*) => {
         const TESTED: &[&str] = &[$($key),*];
@@ -66,13 +66,13 @@ keys! {
         is_refused("command-port=21445")
     }
     connect_timeout: "connect-timeout" => {
-        // Nobody takes connections in, and no more may wait for that.
+        // The listener accepts no connections, and its queue is full.
         let full = FullListener::new();
         let start = format!("http://{}/", full.address);
         let keys = ["command-timeout=1", "enable-robots-txt=false"];
         let began = Instant::now();
         let ran = visit_at(Some(&start), TestServer::with(reply), &keys, "");
-        // It is tried three times; without the key each time takes two minutes.
+        // The connection is tried three times; without the key each attempt takes two minutes.
         ran.err.contains("took too long") && began.elapsed() < Duration::from_mins(1)
     }
     convert_timeout: "convert-timeout" => {
@@ -121,7 +121,7 @@ keys! {
         soif.contains("Two") && !soif.contains("Start")
     }
     index_after_ngenerated: "index-after-ngenerated" => {
-        // A page answers when heaven has been published, for which the run does not wait.
+        // A page responds only after heaven is published, which happens during the run.
         let directory = tempfile::tempdir().unwrap();
         let heaven = directory.path().join("heaven").join("sitemap.xml");
         let published = Arc::new(AtomicBool::new(false));
@@ -155,21 +155,21 @@ keys! {
             && small.explain("/large").contains("over 81920 bytes")
     }
     max_memory_per_url: "max-memory-per-url" => {
-        // No page fits, and all of them wait where nothing can be written: they are read all the same.
+        // Every page exceeds the limit, and none can be written to disk: all are read anyway.
         let ran = visit(&["max-memory=1", "tmpdir=/nowhere", "loglevel=1"]);
         ran.soif().contains("/large")
-            && ran.err.contains("a page waits in memory")
+            && ran.err.contains("cannot store a page on disk")
             && !visit(&["max-memory=1", "loglevel=1"])
                 .err
-                .contains("waits in memory")
+                .contains("keeping it in memory")
     }
     max_working: "max-working" => {
         let taken = |key| most_taken(key);
         taken("max-working=2") <= 10 && taken("max-working=1024") > 50
     }
     on_completion: "onCompletion" => {
-        assert!(says("oncompletion=loop", "the next round begins in 60 min"));
-        // Without it the command ends.
+        assert!(says("oncompletion=loop", "the next round starts in 60 min"));
+        // Without the key the command exits.
         !visit(&["oncompletion=quit"]).err.contains("next round")
     }
     password: "password" => {
@@ -253,14 +253,14 @@ fn every_key_of_robot_conf_has_a_test_of_its_name() {
     assert_eq!((tested.len(), &tested), (31, &all));
 }
 
-/// Address at which connections wait for ever.
+/// Address at which connection attempts wait for ever.
 struct FullListener {
     address: SocketAddr,
     _listener: Socket,
     _waiting: Vec<Socket>,
 }
 
-/// Counts what is answered at the same time.
+/// Counts concurrent requests.
 #[derive(Default)]
 struct AtOnce {
     now_and_most: Mutex<(usize, usize)>,
@@ -268,7 +268,7 @@ struct AtOnce {
 }
 
 impl AtOnce {
-    /// Holds a request until there are two, or for so long where no other comes.
+    /// Holds a request until a second arrives or the time limit passes.
     fn hold(&self, patience: Duration) {
         let mut counts = self.now_and_most.lock().unwrap();
         counts.0 += 1;
@@ -305,7 +305,7 @@ impl FullListener {
     }
 }
 
-/// Returns how many pages a run asks for at the same time, of two that it could.
+/// Returns how many of two pages a run requests concurrently.
 fn most_at_once(keys: &[&str]) -> usize {
     let patience = Duration::from_millis(if keys[0].ends_with("=1") { 200 } else { 10_000 });
     let at_once = Arc::new(AtOnce::default());
@@ -320,7 +320,7 @@ fn most_at_once(keys: &[&str]) -> usize {
     at_once.now_and_most.lock().unwrap().1
 }
 
-/// Describes two documents by a program that says whether it runs twice at once.
+/// Describes two documents with a converter that reports whether it runs twice concurrently.
 fn two_documents(key: &str) -> String {
     let server = TestServer::with(|seen| match seen.path.as_str() {
         "/" => Reply::typed(
@@ -345,7 +345,7 @@ fn two_documents(key: &str) -> String {
     program::succeed(path, &arguments)
 }
 
-/// Returns how many of a hundred links have been taken when the third is asked for.
+/// Returns how many of a hundred links are in progress when the third is requested.
 fn most_taken(key: &str) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -381,7 +381,7 @@ fn taken_in(url: &str) -> usize {
     usize::try_from(count.unwrap()).unwrap()
 }
 
-/// Returns `true` once a run with a key says something; it is ended then.
+/// Runs the site robot until it prints a text; returns whether the text was printed.
 fn says(key: &str, text: &str) -> bool {
     let (directory, server) = (tempfile::tempdir().unwrap(), TestServer::with(reply));
     settings(directory.path(), &server.url("/"), &[key], "");

@@ -1,4 +1,4 @@
-//! The automaton of the literals, in the form that their number allows.
+//! The automaton of all literals, as a table or in a compact form.
 
 use std::ops::{ControlFlow, Range};
 
@@ -9,10 +9,10 @@ use aho_corasick::{
     nfa::{contiguous, noncontiguous},
 };
 
-/// Bytes that are read between two looks at whether the text ends.
+/// Number of bytes processed between checks for the end of the text.
 const BLOCK: usize = 8;
 
-/// Automaton of the literals, which finds all that end at a byte: none hides another.
+/// Automaton of the literals, which reports all literals that end at a byte, including overlaps.
 #[derive(Debug)]
 pub(super) struct Literals {
     symbols: Symbols,
@@ -26,14 +26,14 @@ enum Form {
 }
 
 impl Literals {
-    /// Builds the automaton of different literals in lower case, ascending: a table with a place for
-    /// each symbol after each beginning of a literal, where that takes no more than `max_table_bytes`.
+    /// Builds the automaton of sorted, distinct, lower-case literals: as a transition table, or in
+    /// a compact form if the table would exceed `max_table_bytes`.
     pub(super) fn new<'l>(
         literals: impl Iterator<Item = &'l [u8]> + Clone,
         max_table_bytes: usize,
     ) -> Result<Self, BuildError> {
         let symbols = Symbols::of(literals.clone());
-        // Four bytes a place; the crate rounds the places of a state up to a power of two.
+        // Four bytes per entry; the crate rounds a state's entries up to a power of two.
         let table_bytes = states(literals.clone()) * symbols.count.next_power_of_two() * 4;
         let spelled = literals.map(|literal| symbols.spell(literal));
         let all = noncontiguous::Builder::new()
@@ -47,7 +47,7 @@ impl Literals {
         Ok(Self { symbols, form })
     }
 
-    /// Calls `found` with the number of each literal in a text, and where it stands, until it breaks.
+    /// Calls `found` with the number and the range of each literal in a text, until it breaks.
     #[inline]
     pub(super) fn find(
         &self,
@@ -60,7 +60,7 @@ impl Literals {
         }
     }
 
-    /// Returns the memory that it takes.
+    /// Returns the automaton's size in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         match &self.form {
             Form::Table(table) => table.memory_usage(),
@@ -68,7 +68,7 @@ impl Literals {
         }
     }
 
-    /// Apart from what is done with literals, so that the loop has the registers for itself.
+    /// Separate from the handling of literals, so that the loop can use all registers.
     #[inline(never)]
     fn walk(
         &self,
@@ -89,20 +89,20 @@ impl Literals {
                 ControlFlow::Continue(())
             }
         };
-        // The loop over a block is unrolled: a fourth of the instructions is its counting.
+        // Unrolled in blocks: counting would be a quarter of the loop's instructions.
         let (blocks, rest) = text.as_chunks::<BLOCK>();
         for block in blocks {
             if block.iter().try_for_each(&mut read).is_break() {
                 return;
             }
         }
-        // Behind the last byte it does not matter whether more is wanted.
+        // After the last byte, breaking has no effect.
         let _ = rest.iter().try_for_each(read);
     }
 }
 
-/// Calls `found` with the literals that end at `end`, apart from the loop over all bytes, of
-/// which the state stays in a register so.
+/// Calls `found` with the literals that end at `end`; separate from the loop over all bytes, so
+/// that the loop keeps its state in a register.
 #[inline(never)]
 fn tell(
     automaton: &impl Automaton,
@@ -121,9 +121,9 @@ fn tell(
     ControlFlow::Continue(())
 }
 
-/// Numbers of the bytes that literals say, both cases of a letter the same; 0 is any other.
+/// Numbers of the bytes in the literals, equal for both cases of a letter; 0 for other bytes.
 ///
-/// They leave the crate's table no gaps, which halves it, and it need not know of cases.
+/// Halves the crate's table by leaving no gaps, and makes matching case-insensitive.
 #[derive(Debug)]
 struct Symbols {
     of_bytes: [u8; 1 << u8::BITS],
@@ -143,7 +143,7 @@ impl Symbols {
             count: 1,
         };
         for byte in (0..=u8::MAX).filter(|byte| is_said.get(usize::from(*byte)) == Some(&true)) {
-            // It fits: capitals share the numbers of small letters, which leaves 230.
+            // Always fits: upper and lower case share a number, which leaves 230.
             let symbol = u8::try_from(symbols.count).unwrap_or_default();
             for byte in [byte, byte.to_ascii_uppercase()] {
                 if let Some(of_byte) = symbols.of_bytes.get_mut(usize::from(byte)) {
@@ -168,7 +168,7 @@ impl Symbols {
     }
 }
 
-/// Returns how many beginnings literals have, which are ascending.
+/// Returns the number of distinct prefixes of sorted literals.
 fn states<'l>(literals: impl Iterator<Item = &'l [u8]>) -> usize {
     let mut last: &[u8] = b"";
     let new = literals.map(|literal| {

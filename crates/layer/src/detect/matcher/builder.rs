@@ -1,4 +1,4 @@
-//! Collects the patterns of robots for a matcher.
+//! Builder of a matcher from robots' patterns.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,24 +16,24 @@ use super::{
 };
 use crate::registry::{Pattern, PatternKind, Robot};
 
-/// Longest literal of a pattern.
+/// Maximum length of a pattern's literal.
 const MAX_LITERAL_BYTES: usize = 512;
 
-/// How much a [`Matcher`] takes.
+/// Limits of a [`Matcher`].
 #[derive(Clone, Copy, Debug)]
 pub(in crate::detect) struct Limits {
-    /// Most bytes of all literals together.
+    /// Maximum total size of all literals in bytes.
     pub(in crate::detect) literals_bytes: usize,
-    /// Most regular expressions that run on every User-Agent.
+    /// Maximum number of regular expressions that run on every User-Agent.
     pub(in crate::detect) always: usize,
-    /// Most memory of a table of all literals; where it takes more, a form is built that takes a
-    /// twentieth of it, and twice the time of each search.
+    /// Maximum size of the transition table; a larger table is replaced by a compact form that
+    /// needs a twentieth of the memory and twice the search time.
     pub(in crate::detect) table_bytes: usize,
 }
 
 impl Limits {
-    /// Everything is taken, and searched once for each browser: a table for that takes fifty times as
-    /// long to build as it saves.
+    /// No limits, and no table, which would take fifty times longer to build than it saves in a
+    /// single search per browser.
     pub(in crate::detect) const NONE: Self = Self {
         literals_bytes: usize::MAX,
         always: usize::MAX,
@@ -52,17 +52,17 @@ pub(in crate::detect) struct Builder {
     patterns: usize,
 }
 
-/// Form that has no rank yet.
+/// Form without a rank.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// In lower case; `None` for a regular expression that always runs.
+    /// Literal in lower case; `None` for a regular expression that always runs.
     pub(super) literal: Option<Vec<u8>>,
     pub(super) specificity: Specificity,
     pub(super) test: Test,
 }
 
 impl Builder {
-    /// Creates one without patterns.
+    /// Creates a builder without patterns.
     pub(in crate::detect) fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -74,9 +74,9 @@ impl Builder {
         }
     }
 
-    /// Adds the patterns of a robot under a number, numbers ascending.
+    /// Adds the patterns of a robot under a number; numbers must ascend.
     ///
-    /// Returns the patterns that it refuses, and why.
+    /// Returns the rejected patterns with the reasons.
     pub(in crate::detect) fn add(
         &mut self,
         number: usize,
@@ -93,7 +93,7 @@ impl Builder {
         refused
     }
 
-    /// Adds the marks of unlisted robots, which are told by their indexes.
+    /// Adds the marks of unlisted robots, which are reported by their indexes.
     pub(in crate::detect) fn add_marks(&mut self, marks: &[Mark]) {
         for (index, mark) in (0..=u8::MAX).zip(marks) {
             self.drafts.push(Draft {
@@ -109,7 +109,7 @@ impl Builder {
         self.check_size()?;
         self.settle_weakness();
         self.drafts.sort_by_key(|draft| draft.specificity);
-        // Ascending, as the automaton asks for; the forms of one literal come most specific first.
+        // Sorted, as the automaton requires; the forms of a literal start with the most specific.
         let mut by_literal: BTreeMap<Vec<u8>, Vec<Form>> = BTreeMap::new();
         let mut always = Vec::new();
         for (rank, draft) in self.drafts.into_iter().enumerate() {
@@ -159,8 +159,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Lets the best source of a name say whether it is a library's, or shared: another
-    /// list may know `curl` too, and not what it is.
+    /// Applies the best source's classification of a name as a library or as shared: another list
+    /// may contain `curl` without knowing its purpose.
     pub(super) fn settle_weakness(&mut self) {
         let mut best: HashMap<Vec<u8>, Specificity> = HashMap::new();
         for draft in &self.drafts {
@@ -176,7 +176,7 @@ impl Builder {
         for draft in &mut self.drafts {
             let literal = draft.literal.as_deref().unwrap_or_default();
             if let Some(known) = best.get(name(literal)) {
-                // A record of what is shared stays one, whoever else has its name.
+                // A shared record stays shared, even if other records have its name.
                 draft.specificity.shared |= known.shared;
                 draft.specificity.weak = known.weak;
             }
@@ -189,7 +189,7 @@ impl Builder {
             return self.add_regex(&pattern.text, place);
         };
         match pattern.text.len() {
-            0 => Err("has no text".to_owned()),
+            0 => Err("is empty".to_owned()),
             1..=MAX_LITERAL_BYTES => {
                 let literal = pattern.text.as_bytes();
                 self.draft(literal, place, Test::Rule(rule));
@@ -210,7 +210,7 @@ impl Builder {
             }
             Plan::Gated(regex, gates) => {
                 let test = self.keep(regex)?;
-                // All gates rank alike: the regular expression is one claim.
+                // All gates have the same rank, because the regular expression is one claim.
                 let specificity = place.with_length(shortest_name(&gates));
                 self.drafts.extend(gates.into_iter().map(|gate| Draft {
                     literal: Some(gate.bytes.to_ascii_lowercase()),
@@ -220,7 +220,7 @@ impl Builder {
             }
             Plan::Always(_) if self.always >= self.limits.always => {
                 return Err(format!(
-                    "needs no literal of three bytes, as {} others that run on every User-Agent",
+                    "must run on every User-Agent, and the limit of {} such expressions is reached",
                     self.always
                 ));
             }
@@ -253,11 +253,11 @@ impl Builder {
 }
 
 impl Specificity {
-    /// Returns whose a hit is, by its place among all.
+    /// Returns the owner of a hit, by its rank.
     fn owner(&self, rank: usize) -> Result<Owner, BuildError> {
         Ok(Owner {
             rank: narrow(rank)?,
-            // A mark is of no robot.
+            // A mark belongs to no robot.
             robot: u32::try_from(self.robot).unwrap_or(u32::MAX),
             pattern: narrow(self.pattern)?,
             is_shared: self.shared,
@@ -270,5 +270,5 @@ fn narrow(number: usize) -> Result<u32, BuildError> {
 }
 
 fn number(place: usize) -> Result<u32, String> {
-    u32::try_from(place).map_err(|_| "one too many".to_owned())
+    u32::try_from(place).map_err(|_| "too many patterns".to_owned())
 }

@@ -1,23 +1,23 @@
-//! The patterns in the order in which detection prefers them.
+//! Patterns in the order in which detection prefers them.
 
 use std::collections::HashSet;
 
 use super::{Builder, Test, builder::Draft};
 use crate::detect::rules::Plain;
 
-/// Way in which a pattern is found, in its place among all.
+/// One form of a pattern, in the order of precedence.
 #[derive(Debug)]
 pub(in crate::detect) struct Ranked {
     pub(in crate::detect) robot: usize,
     pub(in crate::detect) pattern: usize,
-    /// Literal and edges, where a regular expression amounts to several.
+    /// Literal and edges, if a regular expression is equivalent to several literals.
     pub(in crate::detect) plain: Option<(Vec<u8>, Plain)>,
 }
 
 impl Builder {
-    /// Returns the ways in which patterns are found, the most specific first.
+    /// Returns the forms of the patterns, the most specific first.
     ///
-    /// A regular expression stands at the first of its gates' places.
+    /// A regular expression has the position of its first gate.
     pub(in crate::detect) fn ranked(mut self) -> Vec<Ranked> {
         self.settle_weakness();
         self.drafts.sort_by_key(|draft| draft.specificity);

@@ -1,11 +1,11 @@
-//! URLs, sites and e-mail addresses that say whose robot it is.
+//! URLs, sites and e-mail addresses in a User-Agent that identify a robot's owner.
 
 use super::{
     marks::{ends_with, is_device, is_mozilla, starts_with},
     words_found::{Words, has_any, words},
 };
 
-// Browsers and apps of people carry the URLs of these makers, as robots do those of theirs.
+// Hosts in the User-Agents of browsers and apps of human visitors.
 const HOSTS: [&[u8]; 4] = [
     b"bsalsa.com",
     b"qtweb.net",
@@ -16,7 +16,7 @@ static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
 static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
-/// Returns `true` if what follows is the host of a URL that tells of a robot.
+/// Returns `true` if the text continues with a URL's host that indicates a robot.
 pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
     if !has_host || is_device(text, before) || is_browser_s_host(before, after) {
@@ -28,7 +28,7 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     !is_people_s(text)
 }
 
-/// Returns `true` if a browser's own URL or that of its device's profile follows.
+/// Returns `true` if a URL of a browser or of a device profile follows.
 fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
     HOSTS.iter().any(|host| starts_with(site, host))
@@ -37,8 +37,7 @@ fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         || has_any(&PROFILES, text)
 }
 
-/// Returns `true` if a part of Internet Explorer's comment is a URL alone, which companies put
-/// there.
+/// Returns `true` if a part of Internet Explorer's comment is a URL alone, as added by companies.
 fn is_company_s(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let before = schemes
@@ -51,7 +50,7 @@ fn is_company_s(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     (is_part || is_first) && end == Some(&b';') && has_any(&EXPLORERS, text)
 }
 
-/// Returns `true` if a label of a URL's host ends as browsers' names do.
+/// Returns `true` if a label of a URL's host ends like a browser's name.
 fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     let end = after
         .iter()
@@ -61,7 +60,7 @@ fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     !before.ends_with(b"+") && labels.any(|label| ends_with(label, b"browser"))
 }
 
-/// Returns `true` if a browser's User-Agent goes on with the name of a site.
+/// Returns `true` if a browser's User-Agent continues with the name of a site.
 pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let label = before
         .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
@@ -77,14 +76,14 @@ pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         && is_mozilla(text)
 }
 
-/// Returns `true` if it is a browser that has the name of a site: `Battle.net/1.3`.
+/// Returns `true` for a browser with the name of a site: `Battle.net/1.3`.
 ///
-/// Those that say X11 run on servers mostly.
+/// Browsers that name X11 mostly run on servers.
 fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
     matches!(after, [b'/', b'0'..=b'9', ..]) && !has_any(&SERVERS, text)
 }
 
-/// Returns `true` if an e-mail address has its sign here.
+/// Returns `true` if this is the separator of an e-mail address.
 pub(super) fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     before.last().copied().is_some_and(is_name)
         && is_domain(after)
@@ -96,7 +95,7 @@ pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
 }
 
-/// Returns `true` if a text starts with a domain: labels, and a last one of letters.
+/// Returns `true` if a text starts with a domain: labels, the last one of letters.
 pub(super) fn is_domain(text: &[u8]) -> bool {
     let len = text
         .iter()
@@ -112,7 +111,7 @@ pub(super) fn is_domain(text: &[u8]) -> bool {
         && top.iter().skip(1).all(u8::is_ascii_alphabetic)
 }
 
-/// Returns `true` if a User-Agent without `Mozilla/` comes from an app that people use.
+/// Returns `true` if a User-Agent without `Mozilla/` belongs to an app for human visitors.
 fn is_people_s(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| {
         words([

@@ -1,5 +1,4 @@
-//! What may give a robot away anywhere in a User-Agent, found in the one pass
-//! of the detector.
+//! Marks anywhere in a User-Agent that may reveal a robot, found in the detector's single pass.
 
 use std::ops::Range;
 
@@ -10,7 +9,7 @@ use super::{
     words_found::{Words, has_any, has_platform, words},
 };
 
-/// Text that gives a robot away where its rule holds.
+/// Text that reveals a robot if its rule is satisfied.
 #[derive(Debug)]
 pub(in crate::detect) struct Mark {
     pub(in crate::detect) literal: &'static str,
@@ -18,38 +17,38 @@ pub(in crate::detect) struct Mark {
     rule: Rule,
 }
 
-/// What must stand around the literal of a mark.
+/// Rule for the text around a mark's literal.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Anything, as what holds attacks is no name.
+    /// Anywhere, because attacks are not names.
     Anywhere,
-    /// Anything, where it is written as a word and is no device's.
+    /// Written as a word, and not part of a device's name.
     Word,
-    /// No letter after it, but for a plural or a new word: `bots`, `botCheck`.
+    /// Followed by no letter, except for a plural or a new word: `bots`, `botCheck`.
     EndOfWord,
-    /// No letter beside it, but for a new word before it: `FooResearch`, not `Presearch`.
+    /// No adjacent letter, except for a new word: `FooResearch`, not `Presearch`.
     WholeWord,
-    /// No telephone, on which apps of people scan, check and translate.
+    /// Not on a phone, where apps of human visitors scan, check and translate.
     Tool,
-    /// As a tool with no letter after it.
+    /// As [`Tool`](Self::Tool), and followed by no letter.
     EndOfTool,
-    /// What calls itself a browser and is no app: others are told by their shape.
+    /// In a text that starts like a browser's and is not an app's; other texts are judged by shape.
     Mozilla,
-    /// A browser's name of which it is the last part: `ExampleAgent`, `example-agent`.
+    /// Last part of a name in a browser's User-Agent: `ExampleAgent`, `example-agent`.
     Agent,
-    /// As an agent with nothing after it but a version: `ExampleUser/1.0`.
+    /// As [`Agent`](Self::Agent), and followed by nothing but a version: `ExampleUser/1.0`.
     User,
-    /// A host name after it, and not the address of a device's profile.
+    /// Followed by a host name, and not the URL of a device's profile.
     Url,
-    /// A name before it and a domain after it.
+    /// Preceded by a name and followed by a domain.
     Address,
-    /// No browser that calls itself compatible.
+    /// Not in a browser that calls itself compatible.
     Compatible,
-    /// A name after the engine that is none of a browser or a device.
+    /// Followed by a name that is not a browser's or a device's, after the engine.
     Engine,
-    /// A domain after it, and no name before it.
+    /// Followed by a domain, and not preceded by a name.
     Domain,
-    /// A site's name before it, which ends here, after what a browser says first.
+    /// Ends a site's name, after the first part of a browser's User-Agent.
     Site,
 }
 
@@ -73,7 +72,7 @@ const fn attack(literal: &'static str) -> Mark {
     mark(literal, Sign::Attack, Rule::Anywhere)
 }
 
-/// The marks of robots, those first that say most.
+/// Marks of robots, the most significant first.
 pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("bot", Sign::Word, Rule::EndOfWord),
     word("robot"),
@@ -134,8 +133,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("(at)", Sign::Address, Rule::Address),
     mark("[at]", Sign::Address, Rule::Address),
     mark(" at ", Sign::Address, Rule::Address),
-    // Lookups of Log4j (CVE-2021-44228), functions of Bash (CVE-2014-6271), and what is meant to
-    // end up in a page, a shell, a path or a query.
+    // Lookups of Log4j (CVE-2021-44228), functions of Bash (CVE-2014-6271), and text that
+    // attacks a page, a shell, a path or a query.
     attack("${"),
     attack("() {"),
     attack("<script"),
@@ -148,8 +147,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("like gecko, ", Sign::Compatible, Rule::Engine),
 ];
 
-/// Marks that nearly all robots have, and few browsers: they are looked for only where no
-/// robot is found, by the bytes that they share.
+/// Marks that nearly all robots have, and few browsers: searched by their common bytes, and only if
+/// no robot is found.
 const LATE_MARKS: [Mark; 4] = [
     mark("https://", Sign::Url, Rule::Url),
     mark("http://", Sign::Url, Rule::Url),
@@ -157,7 +156,7 @@ const LATE_MARKS: [Mark; 4] = [
     mark("@", Sign::Address, Rule::Address),
 ];
 
-/// Returns the first of the late marks that gives a robot away.
+/// Returns the first late mark that reveals a robot.
 pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
     memchr::memchr3_iter(b':', b'+', b'@', text)
         .take(MAX_OCCURRENCES)
@@ -169,10 +168,10 @@ pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
 }
 
 impl Mark {
-    /// Returns `true` if a word is written as one, and ends where its rule says.
+    /// Returns `true` if a literal is written and ends as its rule requires.
     fn is_word(&self, before: &[u8], literal: &[u8], after: &[u8]) -> bool {
         match self.rule {
-            // Random letters have the shortest one in them, in any case.
+            // Random letters may contain `bot` in any mixture of cases.
             Rule::EndOfWord => is_spelled(literal) && ends_word(literal, after),
             Rule::EndOfTool => ends_word(literal, after),
             Rule::WholeWord => {
@@ -182,7 +181,7 @@ impl Mark {
         }
     }
 
-    /// Returns the mark that the byte at `at` belongs to, where it gives a robot away.
+    /// Returns the mark that contains the byte at `at`, if it reveals a robot.
     fn found_around(&self, text: &[u8], at: usize) -> Option<Unlisted> {
         let byte = text.get(at)?;
         let before = self.literal.bytes().position(|own| own == *byte)?;
@@ -196,7 +195,7 @@ impl Mark {
         })
     }
 
-    /// Returns `true` if the literal at `range` of `text` gives a robot away.
+    /// Returns `true` if the literal at `range` of `text` reveals a robot.
     pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
@@ -250,8 +249,8 @@ pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
         && !has_any(&COMPATIBLE, before)
 }
 
-/// Returns `true` if `compatible;` is said where no browser says it: behind the
-/// engine, in a second comment, or without any platform.
+/// Returns `true` if `compatible;` is used where no browser uses it: after the engine, in a second
+/// comment, or without any platform.
 fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
     let name = after.trim_ascii_start();
     let is_first = before
@@ -300,12 +299,12 @@ static TELEPHONES: Words = Words::new(|| {
     ])
 });
 
-/// Returns `true` if a word is written as one: small, in capitals, or its first letter in one.
+/// Returns `true` if a word is in lower case, in upper case, or capitalised.
 pub(super) fn is_spelled(word: &[u8]) -> bool {
     word.iter().skip(1).all(u8::is_ascii_lowercase) || word.iter().all(u8::is_ascii_uppercase)
 }
 
-/// Returns `true` if a word begins: with no letter before it, or a small one before its capital.
+/// Returns `true` if a word begins here: after no letter, or with a capital after a small letter.
 pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     before.last().is_none_or(|last| {
         !last.is_ascii_alphabetic()
@@ -313,7 +312,7 @@ pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     })
 }
 
-/// Returns `true` if a word is the end of the name of a firm that makes devices: `CUBOT`, `iRobot`.
+/// Returns `true` if a word ends the name of a maker of devices: `CUBOT`, `iRobot`.
 pub(super) fn is_firm(before: &[u8], literal: &[u8]) -> bool {
     let is = |word: &[u8]| literal.eq_ignore_ascii_case(word);
     let is_alone = |start: &[u8]| {
@@ -326,16 +325,16 @@ pub(super) fn is_firm(before: &[u8], literal: &[u8]) -> bool {
     is(b"bot") && (ends_with(before, b"cu") || is_alone(b"iro")) || is(b"robot") && is_alone(b"i")
 }
 
-/// Returns `true` if a word belongs to the name of an app that people have on their telephones.
+/// Returns `true` if a word belongs to the name of a phone app.
 ///
-/// Such names are written as titles or in one: `CamScanner`, `QR Scanner`, `barcodescanner`.
+/// Such names are capitalised or written as one word: `CamScanner`, `barcodescanner`.
 pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
     let is_title = literal.first().is_some_and(u8::is_ascii_uppercase);
     (is_title || before.last().is_some_and(u8::is_ascii_alphabetic)) && has_any(&TELEPHONES, text)
 }
 
-/// Returns `true` if a word ends: with no letter after it, or an `s` and no
-/// letter, or a capital letter where it was written small.
+/// Returns `true` if a word ends: before no letter, before a plural `s`, or before a capital letter
+/// after a small one.
 pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
     match after {
@@ -346,13 +345,13 @@ pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if a name ends with this part, and nothing but a version follows.
+/// Returns `true` if a name ends with this part, followed by nothing but a version.
 pub(super) fn is_user(before: &[u8], after: &[u8]) -> bool {
     is_agent(before, after) && matches!(after, [] | [b'/' | b';' | b')', ..])
 }
 
-/// Returns `true` if a name ends with this part, and is not that of the header or of
-/// an add-on that hides the browser.
+/// Returns `true` if a name ends with this part, and is not that of the header itself or of an
+/// add-on that hides the browser.
 pub(super) fn is_agent(before: &[u8], after: &[u8]) -> bool {
     let name = before.strip_suffix(b"-").unwrap_or(before);
     name.last().is_some_and(u8::is_ascii_alphabetic)

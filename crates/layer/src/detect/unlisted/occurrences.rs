@@ -1,16 +1,16 @@
-//! The marks that occur in one User-Agent.
+//! Occurrences of marks in one User-Agent.
 
 use std::ops::Range;
 
 use super::{MARKS, Unlisted};
 
-/// Occurrences that are looked at, each of which may take as long as the text is;
-/// a text that has more of them needs no further look.
+/// Limit of the examined occurrences, each of which may need a scan of the whole text; more
+/// occurrences would not change the result.
 pub(super) const MAX_OCCURRENCES: usize = 16;
 
-/// Occurrences of marks, without memory of their own.
+/// Occurrences of marks; does not allocate.
 pub(in crate::detect) struct Marks {
-    /// Index of the mark and where it starts.
+    /// Index of the mark, and its start in the text.
     occurrences: [(u16, u16); MAX_OCCURRENCES],
     count: usize,
 }
@@ -25,11 +25,11 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// Adds the occurrence of a mark, by its index, unless there are too many that say as much.
+    /// Adds the occurrence of a mark, by its index, while there is room.
     ///
-    /// The last place goes to who says more.
+    /// A more significant mark replaces the last one.
     pub(in crate::detect) fn push(&mut self, mark: u8, start: usize) {
-        // Always so, as no more than 8 KiB are read.
+        // Never fails, because only 8 KiB are scanned.
         let Ok(start) = u16::try_from(start) else {
             return;
         };
@@ -44,7 +44,7 @@ impl Marks {
         self.count = count;
     }
 
-    /// Returns those that begin outside of a range.
+    /// Returns the occurrences that begin outside of a range.
     pub(in crate::detect) fn outside(&self, range: &Range<usize>) -> Self {
         let mut outside = Self::default();
         let begins_outside = |(_, start): &(u16, u16)| !range.contains(&usize::from(*start));
@@ -56,7 +56,7 @@ impl Marks {
         outside
     }
 
-    /// Returns the first of the marks, in their order, that gives a robot away.
+    /// Returns the most significant mark that reveals a robot.
     pub(super) fn best(&self, text: &[u8]) -> Option<Unlisted> {
         let mut best: Option<(u16, Unlisted)> = None;
         for &occurrence in self.occurrences() {
@@ -76,7 +76,7 @@ impl Marks {
     }
 }
 
-/// Returns what the occurrence of a mark gives away, if its rule holds.
+/// Returns the unlisted robot that an occurrence reveals, if the mark's rule is satisfied.
 fn unlisted((index, start): (u16, u16), text: &[u8]) -> Option<Unlisted> {
     let mark = MARKS.get(usize::from(index))?;
     let start = usize::from(start);
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_marks_the_one_that_says_most_is_kept() {
+    fn most_significant_of_too_many_marks_is_kept() {
         let text = format!("{} examplebot", " .com".repeat(40));
         let at = text.find("bot").unwrap();
         let index = |literal| MARKS.iter().position(|mark| mark.literal == literal);

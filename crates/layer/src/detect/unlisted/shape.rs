@@ -1,4 +1,4 @@
-//! User-Agents that have nothing of a browser or a device.
+//! User-Agents without any sign of a browser or a device.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use super::{
     words_found::{WordsFound, has_platform},
 };
 
-/// Longest User-Agent that is looked at for its shape.
+/// Maximum length of a User-Agent that is judged by its shape.
 const MAX_BYTES: usize = 200;
 
-/// Longest word alone that is one of a language, and no key.
+/// Maximum length of a single word; longer ones are probably keys.
 const MAX_WORD_BYTES: usize = 18;
 
-/// Starts of libraries' names, beside those of the registry.
+/// Prefixes of libraries' names, in addition to those in the registry.
 const LIBRARIES: &[&str] = &[
     "azsdk-", "nscurl", "java/", "jakarta", "libcurl", "libwww", "lwp-", "lwp:", "node", "perl",
     "php", "pycurl", "python", "ruby", "rust", "go ", "go-", "golang", "http", "curl", "wget",
     "axios", "nutch", "apache",
 ];
 
-/// Returns the sign in a User-Agent by its shape: a program's name alone.
+/// Returns the sign in a User-Agent that consists of a program's name.
 pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     if text.len() > MAX_BYTES || names_system(text) {
         return None;
@@ -39,15 +39,15 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     }
 }
 
-/// Returns `true` if a User-Agent begins as nearly all browsers' do, which is told quickly.
+/// Returns `true` if a User-Agent begins like nearly all browsers'; a quick test.
 fn names_system(text: &[u8]) -> bool {
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
     let said = text.strip_prefix(b"Mozilla/5.0 (");
     said.is_some_and(|said| systems.iter().any(|own| said.starts_with(own)))
 }
 
-/// Returns where `Mozilla/5.0` stands with nothing after it, `compatible` alone, or at
-/// once another name: so it is written in programs.
+/// Returns the range of `Mozilla/5.0` if followed by nothing, by `compatible` alone, or directly by
+/// another name, as programs write it.
 fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     let start = text.iter().position(u8::is_ascii_alphanumeric)?;
     let name = text.get(start..)?;
@@ -73,8 +73,8 @@ fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     is_bare.then_some(start..start + end)
 }
 
-/// Returns the name that a User-Agent begins with, or a word of it, where nothing is of a
-/// browser or a device.
+/// Returns the name that a User-Agent begins with, or a word of it, if nothing indicates a browser
+/// or a device.
 #[inline(never)]
 fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     let end = text
@@ -109,7 +109,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     None
 }
 
-/// Returns the name after `Mozilla/5.0` where no browser, system or device has one.
+/// Returns the name after `Mozilla/5.0` if no browser, system or device has that name.
 fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
     let start = text.iter().position(|byte| b" (".contains(byte))?;
     if has_platform(text) {
@@ -144,8 +144,7 @@ fn is_tool(name: &[u8]) -> bool {
     parts.any(is_own)
 }
 
-/// Returns `true` if it is a name that says its version or goes on with a comment, a
-/// domain, or a word alone.
+/// Returns `true` if a name is followed by a version or a comment, or is a domain or a single word.
 fn is_program_name(name: &[u8], after: &[u8]) -> bool {
     if count_letters(name) < 4 {
         return count_letters(name) >= 2 && is_versioned(after);
@@ -175,11 +174,11 @@ fn is_domain(name: &[u8]) -> bool {
         && host.first().is_some_and(u8::is_ascii_alphabetic)
         && (2..=4).contains(&top.len())
         && top.iter().all(u8::is_ascii_lowercase)
-        // Programs of Windows send the name of their file: `example.exe`.
+        // Windows programs send their file name: `example.exe`.
         && top != b"exe"
 }
 
-/// Returns `true` if words are joined: `foo-bar`, `foo_bar`, `FooBar`.
+/// Returns `true` if a name consists of joined words: `foo-bar`, `foo_bar`, `FooBar`.
 fn is_compound(name: &[u8]) -> bool {
     let is_joined = name.windows(3).any(|window| {
         matches!(window, [a, b'-' | b'_', c] if a.is_ascii_alphabetic() && c.is_ascii_alphabetic())
@@ -193,7 +192,7 @@ fn is_compound(name: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(byte))
 }
 
-/// Returns `true` if nothing follows but a version.
+/// Returns `true` if nothing or only a version follows.
 fn is_version_alone(after: &[u8]) -> bool {
     match after {
         [] => true,
@@ -209,7 +208,7 @@ fn is_version_alone(after: &[u8]) -> bool {
     }
 }
 
-/// Words alone that stand for no program: what people write there, or their programs.
+/// Single words that name no program, as human visitors or their programs send them.
 const NOBODY: &[&[u8]] = &[
     b"agent",
     b"anonymous",
@@ -231,7 +230,7 @@ const NOBODY: &[&[u8]] = &[
     b"unknown",
 ];
 
-/// Returns `true` if a name is one word, as no browser says it.
+/// Returns `true` if a name is one word that no browser uses.
 fn is_word(name: &[u8]) -> bool {
     match name {
         [first, rest @ ..] if rest.iter().all(u8::is_ascii_lowercase) => {
@@ -241,8 +240,8 @@ fn is_word(name: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if there are several words, the first with a capital letter, which a number
-/// may follow: `Example of a name`, `Example Name v2`.
+/// Returns `true` for several words, the first capitalised, optionally with a number:
+/// `Example of a name`, `Example Name v2`.
 fn is_words(text: &[u8]) -> bool {
     let mut words = text.split(|&byte| byte == b' ');
     let first = words.next().unwrap_or_default();
@@ -263,7 +262,7 @@ fn is_words(text: &[u8]) -> bool {
         && words.all(|word| is_name(word) || number.take().is_some_and(|last| last == word))
 }
 
-/// Returns `true` if a word is a number, as `V3` and `2.2` are.
+/// Returns `true` if a word is a number, such as `V3` and `2.2`.
 fn is_number(word: &[u8]) -> bool {
     let number = match word {
         [b'v' | b'V', number @ ..] => number,
@@ -275,7 +274,7 @@ fn is_number(word: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
-/// Returns `true` if a path of words follows, such as `/production`.
+/// Returns `true` if a path of a word follows, such as `/production`.
 fn is_label(after: &[u8]) -> bool {
     after
         .strip_prefix(b"/")

@@ -1,40 +1,40 @@
-//! What gives a robot away.
+//! Signs that reveal an unlisted robot.
 
 use std::{fmt, ops::Range};
 
 use crate::registry::Purpose;
 
-/// Robot that no registry lists: what gave it away, and where.
+/// Robot that no registry lists, with the sign that reveals it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Unlisted {
-    /// What gave it away.
+    /// Sign that reveals the robot.
     pub sign: Sign,
-    /// Bytes of the User-Agent that are the sign.
+    /// Byte range of the sign in the User-Agent.
     pub range: Range<usize>,
 }
 
-/// Sign by which the generic rule takes a User-Agent for a robot's.
+/// Sign by which the generic rule recognises a robot's User-Agent.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Sign {
-    /// A word that robots call themselves, such as `crawler`.
+    /// A word that robots use in their names, such as `crawler`.
     Word,
-    /// A URL, as that of a page about the robot.
+    /// A URL, such as that of a page about the robot.
     Url,
     /// An e-mail address.
     Address,
-    /// `compatible;` where no browser says it.
+    /// `compatible;` in a place where no browser uses it.
     Compatible,
-    /// Code that is meant for a careless server.
+    /// Code that attacks a vulnerable server.
     Attack,
     /// The name of a library or command-line tool at the start.
     Library,
-    /// A name as programs have it, and nothing of a browser or a device.
+    /// A program's name without any sign of a browser or a device.
     Program,
 }
 
 impl Sign {
-    /// Returns what robots with this sign are for, as far as it tells.
+    /// Returns the purpose of robots with this sign, if the sign reveals it.
     #[must_use]
     pub fn purpose(self) -> Purpose {
         match self {
@@ -44,7 +44,7 @@ impl Sign {
         }
     }
 
-    /// Returns the word for it, for JSON.
+    /// Returns the sign's name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Sign {
     }
 }
 
-/// Names the sign in a sentence: "by its …".
+/// Shows the sign as part of a sentence: "by its …".
 impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

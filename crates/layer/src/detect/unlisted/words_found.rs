@@ -1,4 +1,4 @@
-//! What the words of a User-Agent tell of whose it is.
+//! Classification of the words in a User-Agent: of programs or of human visitors.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -6,12 +6,12 @@ use aho_corasick::AhoCorasick;
 
 use crate::words::listed;
 
-/// Words of programs that no player has.
+/// Words in the names of programs, but not of media players.
 const COLLECTOR_WORDS: &[&str] = &[
     "search", " api", "analy", "catalog", "import", "index", "rank", "test",
 ];
 
-/// Words that make a player's name a program's.
+/// Words by which a player's name is that of a collecting program.
 const COLLECTS: &[&str] = &[
     "backfill",
     "bulk",
@@ -31,38 +31,38 @@ const COLLECTS: &[&str] = &[
     "worker",
 ];
 
-/// What a word tells of whose a User-Agent is.
+/// Kind of a word in a User-Agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum WordKind {
-    /// People's: what they hold or look through.
+    /// Word of devices, systems and browsers of human visitors.
     People,
-    /// Of people or of servers: a system.
+    /// System of human visitors or of servers.
     System,
-    /// A player's, or of a program that collects for one.
+    /// Word of a media player, or of a program that collects media.
     Player,
-    /// A program's, unless a player says it.
+    /// Word of a program, unless a player uses it.
     Program,
-    /// A program's.
+    /// Word of a program.
     Collector,
-    /// A program's if a player's words stand there too.
+    /// Word of a program if a player's word occurs too.
     Collects,
 }
 
-/// What the words of a User-Agent tell of whose it is.
+/// Words found in a User-Agent.
 #[derive(Debug, Default)]
 pub(super) struct WordsFound {
-    /// Whether people's words stand there.
+    /// Whether a word of human visitors' devices or programs occurs.
     pub(super) is_people_s: bool,
-    /// Whether a system is named that servers have too.
+    /// Whether a system is named that servers use too.
     has_system: bool,
     is_player: bool,
-    /// Where the first words of programs stand.
+    /// Range of the first word of a program.
     program: Option<Range<usize>>,
     collects: Option<Range<usize>>,
 }
 
 impl WordsFound {
-    /// Reads the words of a text; none is looked for after one of people's.
+    /// Searches a text for words, until the first one of kind `People`.
     pub(super) fn by(text: &[u8]) -> Self {
         static WORDS: Words<WordKind> = Words::new(|| {
             fn of(
@@ -102,7 +102,7 @@ impl WordsFound {
         said
     }
 
-    /// Returns where a program's word stands, unless it is people's.
+    /// Returns the range of a program's word, unless the User-Agent is a human visitor's.
     pub(super) fn program(self) -> Option<Range<usize>> {
         let program = if self.is_player {
             self.collects
@@ -113,48 +113,48 @@ impl WordsFound {
     }
 }
 
-/// Returns `true` if a User-Agent names what people use, or may use.
+/// Returns `true` if a User-Agent names a system or program that human visitors may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
     let said = WordsFound::by(text);
     said.is_people_s || said.has_system
 }
 
-/// Set of words, each of a kind, made when it is first asked.
+/// Set of words with kinds, created on first use.
 pub(super) type Words<K = ()> = LazyLock<Set<K>>;
 
 /// Words that are found in any case.
 pub(super) struct Set<K = ()> {
     automaton: Option<AhoCorasick>,
-    /// By the numbers of the words.
+    /// Kinds, by the numbers of the words.
     kinds: Box<[K]>,
 }
 
-/// Makes a set of words.
+/// Creates a set of words.
 pub(super) fn words(words: impl IntoIterator<Item = &'static str>) -> Set {
     words_of(words.into_iter().map(|word| (word, ())))
 }
 
-/// Makes a set of words and what kind each is of.
+/// Creates a set of words with their kinds.
 pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) -> Set<K> {
     let (words, kinds): (Vec<_>, Vec<_>) = words.into_iter().unzip();
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .build(words);
     Set {
-        // It fails for more words alone than there are in memory.
+        // Fails only for more words than fit into memory.
         automaton: automaton.ok(),
         kinds: kinds.into(),
     }
 }
 
-/// Returns `true` if a word of the set stands anywhere in `text`.
+/// Returns `true` if a word of the set occurs anywhere in `text`.
 pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
     let automaton = words.automaton.as_ref();
     automaton.is_some_and(|automaton| automaton.is_match(text))
 }
 
 impl<K: Copy> Set<K> {
-    /// Returns where words stand, and what they are.
+    /// Returns the ranges and kinds of the words in a text.
     pub(super) fn all_in(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
         let found = self.automaton.iter();
         let found = found.flat_map(move |all| all.find_overlapping_iter(text));
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_in_any_case_at_any_place() {
+    fn words_are_found_in_any_case_and_position() {
         static WORDS: Words = Words::new(|| words(["robot", "bot", "go.web", " api", "rob"]));
         for (text, expected) in [
             ("a ROBOT", Some(2..5)),

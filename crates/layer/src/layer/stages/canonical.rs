@@ -1,4 +1,4 @@
-//! Canonical URLs, to which some robots are sent before the application is asked.
+//! Redirects of robots to canonical URLs, without a request to the application.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
 
-/// Robots that are sent from a page to its canonical URL, and who knows these.
+/// Redirects of some robots from a page to its canonical URL.
 ///
 /// # Example
 ///
@@ -41,10 +41,10 @@ pub struct CanonicalRedirects {
 }
 
 impl CanonicalRedirects {
-    /// Creates redirects for verified robots of some purposes; `find` returns the location for a host
-    /// and a URL.
+    /// Creates redirects for verified robots with the given purposes; `find` returns the location
+    /// for a host and a URL.
     ///
-    /// It is asked about GET and HEAD of these robots alone, and must not wait for anything.
+    /// `find` is called only for GET and HEAD requests of these robots, and must not block.
     #[must_use]
     pub fn new(
         purposes: impl IntoIterator<Item = Purpose>,
@@ -57,14 +57,14 @@ impl CanonicalRedirects {
         }
     }
 
-    /// Sets which verdicts the robots have, [`Verdict::Verified`] by default.
+    /// Sets the verdicts that robots must have, [`Verdict::Verified`] by default.
     #[must_use]
     pub fn verdicts(mut self, verdicts: impl IntoIterator<Item = Verdict>) -> Self {
         self.verdicts = verdicts.into_iter().collect();
         self
     }
 
-    /// Returns `true` if they are about a robot that passes for a reason.
+    /// Returns `true` if a robot that passes for the given reason may be redirected.
     #[must_use]
     pub fn are_for(&self, visitor: Visitor<'_>, passes: PassReason) -> bool {
         let claim = visitor.claim;
@@ -80,7 +80,7 @@ impl CanonicalRedirects {
     }
 }
 
-/// Returns `false` if something says that the robot is to pass.
+/// Returns `false` if a robot explicitly has to pass.
 fn may_move(reason: PassReason) -> bool {
     !matches!(
         reason,
@@ -106,7 +106,7 @@ impl Stage for Option<CanonicalRedirects> {
         if !header::is_read(request) || !redirects.are_about(visitor, &case.judgement) {
             return;
         }
-        // A rule that lets pass where nothing else is done decides nothing.
+        // A rule that exempts a passing visitor is not the deciding rule, so check it here.
         let may_go = || !case.policy().lets_pass(&received.asked, visitor);
         let to = (redirects.find)(header::host(request), request.uri());
         if let Some(to) = to.filter(|_| may_go()) {
@@ -114,7 +114,7 @@ impl Stage for Option<CanonicalRedirects> {
             answer.cause = Some("canonical");
             case.disposition = answer.into();
         } else {
-            // Whoever sends a query, a cookie or a password may get a page that others do not.
+            // A page requested with a query, a cookie or credentials may differ for others.
             case.additions.is_learnt_from = *request.method() == Method::GET
                 && request.uri().query().is_none()
                 && !header::may_be_logged_in(request);

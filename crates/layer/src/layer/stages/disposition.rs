@@ -1,30 +1,30 @@
-//! What is done with a request: the stages taken together.
+//! Action taken on a request: the combined result of the stages.
 
 use std::time::Duration;
 
 use crate::layer::{head::StageAnswer, outcome::Cause};
 use crate::policy::{Action, Answer, Breach, CountedBreach, Decision, Judgement, Rule};
 
-/// What is done with a request.
+/// Action taken on a request.
 #[derive(Debug)]
 pub(crate) enum Disposition<'p> {
-    /// It goes on to the application as it is.
+    /// The request is forwarded unchanged to the application.
     Pass,
-    /// What the policy decided, and the rule that did; no rule does to an impostor.
+    /// The policy's decision, with the deciding rule; no rule for an impostor.
     Decided(Decision<'p>, Option<&'p Rule>),
-    /// A stage has answered it.
-    // In a box, as what is decided is moved with every request.
+    /// A stage has answered the request.
+    // Boxed, because this type is moved with every request.
     Answer(Box<StageAnswer>),
-    /// It goes on, and it is noted what a rule would do that nobody has confirmed.
+    /// The request is forwarded; the action of an unconfirmed rule is only logged.
     Noted(&'p Rule),
-    /// The robot is told to wait, as it comes faster than a rule allows.
+    /// The robot exceeds a rule's rate limit and must wait.
     Slow(&'p Rule, Duration),
-    /// The robot is told that it does not keep to robots.txt.
+    /// The robot is refused because it violates robots.txt.
     Violation(Box<CountedBreach>),
 }
 
 impl Disposition<'_> {
-    /// Returns `true` if the application is asked.
+    /// Returns `true` if the request is forwarded to the application.
     pub(crate) fn goes_on(&self) -> bool {
         match self {
             Self::Pass | Self::Noted(_) => true,
@@ -33,7 +33,7 @@ impl Disposition<'_> {
         }
     }
 
-    /// Returns the action that it amounts to.
+    /// Returns the resulting action.
     pub(crate) fn action(&self) -> Action {
         match self {
             Self::Pass => Action::Pass,
@@ -49,7 +49,7 @@ impl Disposition<'_> {
         }
     }
 
-    /// Returns what decided it.
+    /// Returns the cause of the disposition.
     pub(crate) fn cause(&self, judgement: &Judgement<'_>) -> Cause {
         match self {
             Self::Violation(outcome) => Cause::Word(match outcome.breach {

@@ -1,4 +1,4 @@
-//! What handlers learn of a robot.
+//! Identification of a robot for handlers and upstreams.
 
 use std::{fmt::Write, ops::Range, sync::Arc};
 
@@ -11,47 +11,46 @@ use crate::registry::{Pattern, Purpose, Robot};
 
 use super::{Case, OWN_ROBOT_HEADER, Stage};
 
-/// Bytes of a robot's id that the header for the upstream holds, at most.
+/// Maximum length of a robot's id in the header for the upstream, in bytes.
 const MAX_ID_BYTES: usize = 128;
 
 /// Identification of the robot that a request claims to come from.
 ///
-/// It is in the extensions of a robot's request and of one without a User-Agent, never
-/// in that of a person, or of people who share a User-Agent, and
-/// comes from nowhere but the layer: in axum, take `Option<Identification>` (feature
-/// `axum`), or `Identification` where robots alone are to be served. It is a claim, not a
-/// proof: see [`verdict`](Self::verdict).
+/// The layer adds an `Identification` to the extensions of each request from a robot or without a
+/// User-Agent, but not to those of human visitors. With the feature `axum`, handlers extract
+/// `Option<Identification>`, or `Identification` to serve only robots. The identification is a
+/// claim, not a proof: see [`verdict`](Self::verdict).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Identification {
-    /// A robot of the registry.
+    /// Robot in the registry.
     Listed(ListedRobot),
-    /// A robot that no registry lists.
+    /// Robot that no registry lists.
     Unlisted(Unlisted),
-    /// A robot that no registry lists, by the signature of its request.
+    /// Robot that no registry lists, detected by the signature of its request.
     Signed(Signed),
-    /// Whoever sends no User-Agent, or an empty one.
+    /// Client with no or an empty User-Agent.
     Nameless,
 }
 
-/// Robot of the registry, and how its User-Agent named it.
+/// Robot in the registry, and how the request named it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ListedRobot {
-    /// The robot.
+    /// Registry record of the robot.
     pub robot: Arc<Robot>,
-    /// The pattern that its User-Agent matched; `None` where the signature of its request
-    /// names the robot.
+    /// Pattern that matched the User-Agent; `None` if the robot is named by the request's
+    /// signature.
     pub pattern: Option<Pattern>,
-    /// Bytes of the User-Agent that the pattern matched.
+    /// Byte range of the User-Agent that the pattern matched.
     pub range: Range<usize>,
-    /// What became of the claim.
+    /// Verdict on the claim.
     pub verdict: Verdict,
 }
 
 impl Identification {
-    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, or [`NAMELESS`].
+    /// Returns the robot's id, [`UNLISTED`] for a robot in no registry, or [`NAMELESS`].
     ///
-    /// An unlisted robot whose signature holds is named by its [signer](Signed::signer).
+    /// An unlisted robot with a valid signature is named by its [signer](Signed::signer).
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -72,7 +71,7 @@ impl Identification {
         }
     }
 
-    /// Returns the robot, `None` where no registry lists it.
+    /// Returns the registry record of a listed robot.
     #[must_use]
     pub fn robot(&self) -> Option<&Arc<Robot>> {
         match self {
@@ -81,7 +80,7 @@ impl Identification {
         }
     }
 
-    /// Returns what the robot is for.
+    /// Returns the robot's purpose.
     #[must_use]
     pub fn purpose(&self) -> Purpose {
         match self {
@@ -92,7 +91,7 @@ impl Identification {
         }
     }
 
-    /// Returns the verdict on the claim; without a proof it is unverifiable.
+    /// Returns the verdict on the claim; unverifiable without a proof.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
@@ -101,7 +100,7 @@ impl Identification {
         }
     }
 
-    /// Creates that of a visitor; people who share a User-Agent have none.
+    /// Creates a visitor's identification; `None` for human visitors.
     fn of(visitor: Visitor<'_>) -> Option<Self> {
         Some(match visitor.claim {
             Claim::Listed(listed) => Self::Listed(ListedRobot {
@@ -118,29 +117,29 @@ impl Identification {
     }
 }
 
-/// Headers that tell an upstream of a robot, and those that nobody but the layer may send.
+/// Headers that identify a robot to the upstream, and headers that clients must not send.
 #[derive(Clone, Default)]
 pub(crate) struct IdentificationHeaders {
     id: Option<HeaderName>,
-    /// `None` where the name would be too long.
+    /// `None` if the name would be too long.
     verdict: Option<HeaderName>,
-    /// Names of headers that are removed from each request.
+    /// Names of the headers removed from each request.
     removed: Vec<Box<str>>,
 }
 
 impl IdentificationHeaders {
-    /// Names the header of the id.
+    /// Sets the name of the header with the id.
     pub(crate) fn name(&mut self, id: HeaderName) {
         let verdict = HeaderName::try_from(format!("{id}-verdict")).ok();
         for name in [Some(&id), verdict.as_ref()].into_iter().flatten() {
             self.remove(name.as_str());
         }
-        // The signature of our own robot is no upstream's business.
+        // Upstreams must not see the signature of our own robot.
         self.remove(OWN_ROBOT_HEADER);
         (self.id, self.verdict) = (Some(id), verdict);
     }
 
-    /// Removes a header from each request, also where a client spells it otherwise.
+    /// Removes a header from each request, including alternative spellings.
     pub(crate) fn remove(&mut self, name: &str) {
         if !self.removed.iter().any(|known| **known == *name) {
             self.removed.push(name.into());
@@ -155,7 +154,7 @@ impl Stage for IdentificationHeaders {
         visitor: Option<Visitor<'_>>,
         case: &mut Case<'_>,
     ) {
-        // A layer around this one may have put its own there.
+        // An outer layer may have inserted its own.
         request.extensions_mut().remove::<Identification>();
         remove_spelled(request.headers_mut(), &self.removed);
         let Some(visitor) = visitor else { return };
@@ -175,7 +174,7 @@ impl Stage for IdentificationHeaders {
     }
 }
 
-/// Returns a robot's id as a header value: what is not visible ASCII is percent-encoded.
+/// Returns a robot's id as a header value, with bytes other than visible ASCII percent-encoded.
 fn id_value(id: &str) -> Option<HeaderValue> {
     let mut value = String::with_capacity(id.len());
     for byte in id.bytes().take(MAX_ID_BYTES) {
@@ -191,7 +190,7 @@ fn id_value(id: &str) -> Option<HeaderValue> {
 #[cfg(feature = "axum")]
 pub use extract::NoRobot;
 
-/// An identification as an argument of axum's handlers.
+/// Axum extractor of an identification.
 #[cfg(feature = "axum")]
 mod extract {
     use std::convert::Infallible;
@@ -204,7 +203,7 @@ mod extract {
 
     use super::Identification;
 
-    /// Answer to a person who asks a handler that takes an [`Identification`]: 403.
+    /// Rejection (403) of a human visitor by a handler that extracts [`Identification`].
     #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
     #[error("this page is for robots")]
     #[non_exhaustive]
@@ -216,7 +215,7 @@ mod extract {
         }
     }
 
-    /// Robots only: others get a 403. `Option<Identification>` takes everybody.
+    /// Rejects human visitors with 403; use `Option<Identification>` to accept all visitors.
     impl<S: Sync> FromRequestParts<S> for Identification {
         type Rejection = NoRobot;
 
@@ -241,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forged_headers_are_removed_however_spelled() {
+    fn forged_headers_are_removed_in_all_spellings() {
         let mut names = IdentificationHeaders::default();
         names.name(HeaderName::from_static("x-robot-detection"));
         names.remove("x-person");
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn id_is_made_safe() {
+    fn id_is_percent_encoded_and_truncated() {
         assert_eq!(id_value("googlebot").unwrap(), "googlebot");
         assert_eq!(
             id_value("a b\r\nc: é%").unwrap(),

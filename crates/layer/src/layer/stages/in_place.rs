@@ -1,4 +1,4 @@
-//! Pages that are served in place of those that were asked for.
+//! Heaven pages served directly instead of the requested pages.
 
 use std::sync::{Arc, Once};
 
@@ -21,9 +21,9 @@ use crate::policy::{Action, Decision, Rule, Visitor};
 
 use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
-/// What robots ask about the page that they once got at this URL, which may be another.
+/// Request headers about the page that a robot once got at this URL, which may be another page.
 ///
-/// Tags of another page are no tags of this one, but those of another form may stand beside its own.
+/// Entity tags of another page do not apply, but `If-None-Match` may list those of another form.
 const ABOUT_ANOTHER_PAGE: [HeaderName; 5] = [
     IF_MATCH,
     IF_MODIFIED_SINCE,
@@ -32,13 +32,13 @@ const ABOUT_ANOTHER_PAGE: [HeaderName; 5] = [
     RANGE,
 ];
 
-/// Request of a visitor who can be sent elsewhere, but given no other page in place: then a suspect
-/// gets no copy. It is put into the extensions of the request.
+/// Marks requests of visitors that can be redirected but not served another page directly: suspects
+/// get no copy. Inserted into the request's extensions.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct NoCopies;
 
-/// What is sent by a page's own program, by a player, or with a password.
+/// Headers that only scripts, media players and clients with credentials send.
 const OF_PROGRAMS: [&str; 5] = [
     "authorization",
     "origin",
@@ -47,11 +47,11 @@ const OF_PROGRAMS: [&str; 5] = [
     "x-requested-with",
 ];
 
-/// Request whose page is served in place of the one that it asked for.
+/// Original URL of a request that is answered with a heaven page served directly.
 ///
-/// It is in the extensions of such a request, and comes from nowhere but the
-/// layer; the request itself asks for the page of heaven. Who serves heaven may
-/// look for a page that fits the original URL better.
+/// Only the layer adds `ServedInPlace` to a request's extensions; the request's own URL is that of
+/// the heaven page. The service that serves heaven may choose a page that fits the original URL
+/// better.
 ///
 /// # Example
 ///
@@ -61,7 +61,7 @@ const OF_PROGRAMS: [&str; 5] = [
 ///
 /// async fn heaven(served: Option<Extension<ServedInPlace>>) -> String {
 ///     match served {
-///         Some(Extension(served)) => format!("What members find at {}.", served.uri().path()),
+///         Some(Extension(served)) => format!("A summary of {}.", served.uri().path()),
 ///         None => "Robot heaven.".to_owned(),
 ///     }
 /// }
@@ -73,24 +73,23 @@ pub struct ServedInPlace {
 }
 
 impl ServedInPlace {
-    /// Returns the URL that the robot asked for.
+    /// Returns the URL that the robot requested.
     #[must_use]
     pub fn uri(&self) -> &Uri {
         &self.original
     }
 
-    /// Returns `true` if it stands in the place of a page that a [suspect](crate::suspect) asked for,
-    /// who may be a person.
+    /// Returns `true` if the page is served to a [suspect](crate::suspect), which may be human.
     #[must_use]
     pub fn is_for_suspect(&self) -> bool {
         self.is_for_suspect
     }
 }
 
-/// Returns `true` for the URL of a page of which heaven has a copy.
+/// Returns `true` for the URL of a page that heaven has a copy of.
 type HasCopy = dyn Fn(&Uri) -> bool + Send + Sync;
 
-/// Pages of which heaven has copies; by default there are none.
+/// Pages that heaven has copies of; none by default.
 #[derive(Clone, Default)]
 pub(crate) struct Copies {
     pub(crate) has: Option<Arc<HasCopy>>,
@@ -121,7 +120,7 @@ impl Stage for Copies {
 }
 
 impl Copies {
-    /// Returns `false` if heaven has no copy of a page, or where no page is opened.
+    /// Returns `true` if heaven has a copy of the requested page and the request opens a page.
     fn has_copy<B>(&self, request: &Request<B>) -> bool {
         request.extensions().get::<NoCopies>().is_none()
             && opens_page(request)
@@ -129,7 +128,7 @@ impl Copies {
     }
 }
 
-/// Reports once that a rule cannot serve its page where the layer stands.
+/// Logs once that a rule cannot serve its page because the layer is not around the router.
 #[cold]
 fn warn_misplaced(rule: &Rule) {
     static REPORTED: Once = Once::new();
@@ -137,24 +136,24 @@ fn warn_misplaced(rule: &Rule) {
     REPORTED.call_once(|| {
         error!(
             rule,
-            "{rule} serves a page in place of the requested one, but the layer is not around the router: such requests are refused; use RobotDetectionLayer::around"
+            "{rule} serves heaven directly, but the layer is not around the router: such requests are refused; use RobotDetectionLayer::around"
         );
     });
 }
 
-/// Turns a request into one for a page of heaven.
+/// Rewrites a request to request a heaven page.
 #[doc(hidden)]
 pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     request.headers_mut().remove(IF_NONE_MATCH);
     turn(request, page, is_for_suspect);
 }
 
-/// Turns a request into one for another page, or another form of its page.
+/// Rewrites a request to request another page, or another form of the same page.
 pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());
-    // A target in authority form (CONNECT) has no scheme, without which no path can be added.
+    // A target in authority form (CONNECT) has no scheme, so no path can be added to it.
     *request.uri_mut() = Uri::from_parts(parts).unwrap_or_else(|_| Uri::from(page.clone()));
     for name in ABOUT_ANOTHER_PAGE {
         request.headers_mut().remove(name);
@@ -165,15 +164,15 @@ pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_susp
     });
 }
 
-/// Marks the response of a page that stands in place of another.
+/// Adds the headers of a page served directly instead of another to its response.
 #[doc(hidden)]
 pub fn mark_in_place(headers: &mut HeaderMap) {
     vary_by_user_agent(headers);
     keep_out_of_caches(headers);
 }
 
-/// Returns `true` if somebody opens a page, as far as a request tells: its parts, forms, programs'
-/// interfaces and feeds are never answered by another page.
+/// Returns `true` if a request seems to open a page in a browser; requests for subresources, forms,
+/// APIs and feeds are never answered with another page.
 #[doc(hidden)]
 pub fn opens_page<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
@@ -192,7 +191,7 @@ pub fn opens_page<B>(request: &Request<B>) -> bool {
         && !OF_PROGRAMS.iter().any(|name| headers.contains_key(*name))
 }
 
-/// Keeps a page out of caches, unless it says something of that itself.
+/// Keeps a page out of caches unless the page sets `Cache-Control`.
 pub(crate) fn keep_out_of_caches(headers: &mut HeaderMap) {
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_request_asks_for_heaven_on_the_same_host() {
+    fn rewritten_request_is_for_heaven_on_the_same_host() {
         for (target, expected) in [
             ("/members/a?b=c", "/heaven/"),
             ("https://a.example/members/a", "https://a.example/heaven/"),
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_opened_by_hand_and_its_parts_are_not() {
+    fn navigation_opens_a_page_and_subresources_do_not() {
         let get = |lines: &[(&str, &str)]| {
             let mut request = Request::get("/a");
             for (name, value) in lines {
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_says_of_caches_stays() {
+    fn cache_control_of_a_page_is_kept() {
         let mut headers = HeaderMap::new();
         keep_out_of_caches(&mut headers);
         assert_eq!(headers[CACHE_CONTROL], "no-store");

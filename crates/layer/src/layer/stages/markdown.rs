@@ -1,4 +1,4 @@
-//! Markdown in the place of pages, for those who ask for it by name.
+//! Markdown instead of HTML pages, for clients that prefer it.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use super::{
     in_place::{self, NoCopies},
 };
 
-/// Weight of a media range that names none, in thousandths.
+/// Weight of a media range without `q`, in thousandths.
 const FULL_WEIGHT: u16 = 1_000;
 
-/// Pages of a site of which there is Markdown.
+/// A site's pages that are available as Markdown.
 ///
 /// # Example
 ///
@@ -29,7 +29,7 @@ const FULL_WEIGHT: u16 = 1_000;
 /// use http::{Uri, uri::PathAndQuery};
 /// use robot_detection_layer::layer::{MarkdownPages, RobotDetectionLayer};
 ///
-/// /// Every manual page has one, which everybody may read.
+/// /// Every manual page is public and available as Markdown.
 /// struct Manual;
 ///
 /// impl MarkdownPages for Manual {
@@ -46,31 +46,31 @@ const FULL_WEIGHT: u16 = 1_000;
 /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
 /// ```
 pub trait MarkdownPages: Send + Sync {
-    /// Returns `true` if there is Markdown of a page that everybody gets without a login.
+    /// Returns `true` if a public page, readable without a login, is available as Markdown.
     ///
-    /// It is asked about each GET and HEAD that passes, and must neither wait nor cost much.
+    /// Called for each passing GET and HEAD request; must be fast and must not block.
     fn has(&self, asked: &Uri) -> bool;
 
-    /// Returns path and query under which the application answers with it.
+    /// Returns the path and query at which the application serves the page's Markdown.
     fn page(&self, asked: &Uri) -> Option<PathAndQuery>;
 
-    /// Returns `true` if a visitor may have it; none is a person. By default everybody may.
+    /// Returns `true` if a visitor may get Markdown; `None` is a human visitor. Default: all may.
     fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
         let _ = visitor;
         true
     }
 }
 
-/// Pages of which there is Markdown; by default there are none.
+/// Pages available as Markdown; none by default.
 pub(crate) type MarkdownSource = Option<Arc<dyn MarkdownPages>>;
 
-/// In which form a page is answered of which there are two.
+/// Form in which a page is served.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Form {
-    /// There is but one.
+    /// The page has only one form.
     #[default]
     Only,
-    /// As the application has it.
+    /// The application's own form of a page with two forms.
     Own,
     Markdown,
 }
@@ -95,9 +95,9 @@ impl Stage for MarkdownSource {
 }
 
 impl Form {
-    /// Readies a request that passes for the form in which its page is answered.
+    /// Prepares a passing request for the form in which its page is served.
     ///
-    /// Whoever sends a password or a cookie may have a page of his own, and gets that.
+    /// Requests with credentials or a cookie may be for a private page, and get the original.
     fn ready<B>(
         pages: &dyn MarkdownPages,
         request: &mut Request<B>,
@@ -117,7 +117,7 @@ impl Form {
         }
     }
 
-    /// Adds what caches have to know of the forms.
+    /// Adds the headers that caches need to distinguish the forms.
     pub(crate) fn tell<B>(self, response: &mut Response<B>) {
         let is_known = response.status() == StatusCode::NOT_MODIFIED;
         let headers = response.headers_mut();
@@ -127,7 +127,7 @@ impl Form {
             Self::Only | Self::Own => {}
             Self::Markdown => {
                 vary_by(headers, "Accept");
-                // Caches that ignore Vary, as those of some CDNs, must not give it to people.
+                // Caches that ignore Vary, as in some CDNs, must not serve it to human visitors.
                 if !headers.contains_key(CACHE_CONTROL) {
                     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
                 }
@@ -136,7 +136,7 @@ impl Form {
     }
 }
 
-/// Returns `true` if a request is for a page in Markdown, and for one that everybody may get.
+/// Returns `true` if a request prefers Markdown and has neither a cookie nor credentials.
 #[doc(hidden)]
 pub fn asks_for_markdown<B>(request: &Request<B>) -> bool {
     is_read(request) && prefers_markdown(request.headers()) && !may_be_logged_in(request)
@@ -150,20 +150,20 @@ fn is_html(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(is)
 }
 
-/// Returns `true` if a request asks for Markdown by name, and likes it as much as HTML.
+/// Returns `true` if `Accept` names Markdown with at least the weight of HTML.
 ///
-/// Weights count as RFC 9110 §12.5.1 says: of HTML the most specific range does. A `text/markdown` of weight 0
-/// is a no, and so is one whose weight cannot be read.
+/// Weights follow RFC 9110 §12.5.1: for HTML, the most specific range applies. A `text/markdown`
+/// with weight 0 or with an invalid weight is a rejection.
 #[must_use]
 pub fn prefers_markdown(headers: &HeaderMap) -> bool {
-    // Nearly all requests end here.
+    // Fast path for nearly all requests.
     let is_named = |line: &HeaderValue| memchr::memchr2(b'k', b'K', line.as_bytes()).is_some();
     let lines = headers.get_all(ACCEPT);
     if !lines.iter().any(is_named) {
         return false;
     }
     let mut markdown: Option<u16> = None;
-    // Of `*/*`, `text/*` and `text/html`.
+    // Weights of `*/*`, `text/*` and `text/html`.
     let mut html: [Option<u16>; 3] = [None; 3];
     let lines = lines.iter().filter_map(|line| line.to_str().ok());
     for range in lines.flat_map(|line| line.split(',')) {
@@ -188,7 +188,7 @@ pub fn prefers_markdown(headers: &HeaderMap) -> bool {
     markdown.is_some_and(|markdown| markdown > 0 && markdown >= html)
 }
 
-/// Returns a weight such as `0.75` in thousandths; what is none counts for nothing.
+/// Parses a weight such as `0.75` into thousandths; an invalid weight is 0.
 fn thousandths(weight: &str) -> u16 {
     let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
     // A weight has three decimals at most (RFC 9110 §12.4.2).
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_is_for_those_who_name_it() {
+    fn markdown_must_be_named_and_weigh_at_least_as_much_as_html() {
         for (accept, expected) in [
             ("text/markdown", true),
             ("text/markdown, text/html, */*", true),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_two_forms_where_both_can_be_had() {
+    fn form_of_a_page_depends_on_request_and_visitor() {
         let wants = ("accept", "text/markdown");
         let own = |target: &str| (Form::Own, target.to_owned());
         assert_eq!(form(Method::GET, "/a", &[wants]).0, Form::Markdown);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_told_of_pages_alone() {
+    fn only_responses_with_two_forms_vary_by_accept() {
         let told = |form: Form, status: u16, content_type: &str| {
             let mut response = Response::builder()
                 .status(status)

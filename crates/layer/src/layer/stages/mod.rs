@@ -1,6 +1,6 @@
-//! The stages of a decision, in their order.
+//! The stages of a decision, in order.
 //!
-//! A stage is a file here: its state, its [`Stage`], and one line in the list below.
+//! Each stage has a file here with its state and its [`Stage`], and a line in the list below.
 
 mod canonical;
 mod disposition;
@@ -41,10 +41,10 @@ pub use suspects::{PERSON_WORD_LASTS, People, PersonRequest, Release};
 pub use traps::Traps;
 pub use verdicts::{ClaimFinding, ClaimedRequest, Client, Pending, Settling, Verdicts};
 
-/// Makes a field of each stage, and calls the stages in the order in which they stand.
+/// Creates a field for each stage, and calls the stages in the order of the list.
 macro_rules! stages {
     ($($(#[$documentation:meta])* $name:ident: $stage:ty,)*) => {
-        /// All stages, each with its state.
+        /// All stages with their state.
         #[derive(Clone, Default)]
         pub(super) struct Stages {
             $($(#[$documentation])* pub(super) $name: $stage,)*
@@ -75,26 +75,26 @@ macro_rules! stages {
 }
 
 stages! {
-    /// Requests of the program itself, which are no visits.
+    /// Requests of the program itself, which are not visits.
     own: own::OwnRequests,
-    /// Whether a person behaves like one, or has confirmed to be one.
+    /// Detection of suspects among human visitors, and their confirmations.
     suspects: suspects::Suspects,
     /// Paths that only robots request.
     traps: traps::TrapStage,
-    /// What the rules do, and their rate limits.
+    /// Decisions and rate limits of rules.
     rules: rules::Rules,
-    /// Proofs of claims.
+    /// Verdicts on claims.
     verdicts: verdicts::VerdictSource,
-    /// The robots.txt in force.
+    /// Enforcement of robots.txt.
     robots_txt: Enforcer,
-    /// Rules about people that nobody has confirmed.
+    /// Rules that would affect human visitors without being confirmed for people.
     unconfirmed: rules::Unconfirmed,
-    /// Pages of heaven in place of requested ones.
+    /// Heaven pages served directly.
     copies: in_place::Copies,
-    /// Canonical URLs of pages.
+    /// Redirects to canonical URLs.
     canonical: Option<CanonicalRedirects>,
-    /// What the application and an upstream learn of the robot.
+    /// Identification of robots for the application and the upstream.
     identification: identification::IdentificationHeaders,
-    /// Pages as Markdown.
+    /// Pages served as Markdown.
     markdown: markdown::MarkdownSource,
 }

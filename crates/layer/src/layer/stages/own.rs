@@ -1,4 +1,4 @@
-//! Requests of the program itself, which are no visits: of its site robot, and for its pages.
+//! The program's own requests, which are not visits: of its site robot, and for its own pages.
 
 use http::Request;
 
@@ -7,13 +7,13 @@ use crate::policy::is_own_path;
 
 use super::Stage;
 
-/// Why whoever looks at a page of the program is no visitor.
+/// Cause reported for requests for the program's own pages.
 pub const OWN_PAGE: &str = "own-page";
 
-/// Header by which our site robot signs its requests.
+/// Header with the signature of our site robot.
 pub(crate) const OWN_ROBOT_HEADER: &str = "x-robot-detection-own";
 
-/// The site robot of our own sites, and paths of the program's pages.
+/// The site robot of our own sites, and the paths of the program's own pages.
 #[derive(Clone, Default)]
 pub(crate) struct OwnRequests {
     #[cfg(feature = "verify")]
@@ -22,7 +22,7 @@ pub(crate) struct OwnRequests {
 }
 
 impl OwnRequests {
-    /// Adds a path of pages of the program, such as the admin page, and all below it.
+    /// Adds a path of the program's own pages, such as the admin page, and everything below it.
     pub(crate) fn add_path(&mut self, path: &str) {
         self.paths.push(path.trim_end_matches('/').into());
     }
@@ -31,7 +31,7 @@ impl OwnRequests {
 impl Stage for OwnRequests {
     #[cfg_attr(
         not(feature = "verify"),
-        expect(unused_variables, reason = "no site robot signs")
+        expect(unused_variables, reason = "used for signatures")
     )]
     fn own<B>(&self, request: &Request<B>, clock: &Clock) -> Option<&'static str> {
         #[cfg(feature = "verify")]

@@ -1,4 +1,4 @@
-//! The site robot of our own sites, which passes where others are sent away.
+//! The site robot of our own sites, which passes where other robots are redirected.
 
 use std::{fmt, sync::Arc};
 
@@ -11,31 +11,31 @@ use crate::layer::header::host;
 
 use super::own::OWN_ROBOT_HEADER;
 
-/// What a signature is about, so that the key signs nothing else.
+/// Prefix of the signed text, so that the key signs nothing else.
 const PURPOSE: &str = "robot-detection own robot 1";
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Key by which layers know the site robot of their own sites; clones share it.
+/// Key by which layers recognise the site robot of their own sites; clones share it.
 ///
-/// A request of the robot has a signature in the header [`OwnRobot::HEADER`]: HMAC-SHA256
-/// over its method, its host, its path with the query, and the minute. It is worth nothing for
-/// another request, and nothing two minutes later: a layer takes the minute that it has
-/// itself, the one before, and the next one, for a robot whose clock is ahead. Ports do not count, because proxies
-/// in front of a site change them.
+/// The robot signs its requests in the header [`OwnRobot::HEADER`] with an HMAC-SHA256 of the
+/// method, the host, the path with the query, and the minute. A signature is not valid for other
+/// requests, and expires: a layer accepts its current minute, the previous one, and the next one in
+/// case the robot's clock is ahead. Ports are ignored, because proxies in front of a site change
+/// them.
 ///
-/// Within one process no signature is needed: a request passes that has an `OwnRobot`
-/// as an extension, where nobody outside can put it.
+/// Within a process no signature is needed: a request passes if its extensions contain an
+/// `OwnRobot`, because clients cannot insert one.
 #[derive(Clone)]
 pub struct OwnRobot {
     key: Arc<ArcSwap<hmac::Key>>,
 }
 
 impl OwnRobot {
-    /// Header of the signature; the layer takes it off before the inner service sees it.
+    /// Header of the signature; the layer removes it before calling the inner service.
     pub const HEADER: HeaderName = HeaderName::from_static(OWN_ROBOT_HEADER);
 
-    /// Creates one with a key, which is to be random, and a secret.
+    /// Creates a site robot's key from random, secret bytes.
     ///
     /// # Example
     ///
@@ -55,7 +55,7 @@ impl OwnRobot {
         }
     }
 
-    /// Replaces the key, for all clones.
+    /// Replaces the key in all clones.
     pub fn replace_key(&self, key: &[u8]) {
         self.key.store(Arc::new(hmac_key(key)));
     }
@@ -64,7 +64,7 @@ impl OwnRobot {
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
-        reason = "digits, a dot and Base64 are a header"
+        reason = "digits, a dot and Base64 are valid"
     )]
     pub fn signature(
         &self,
@@ -77,13 +77,13 @@ impl OwnRobot {
         let signed = signed(method, host, path_and_query, minute);
         let tag = hmac::sign(&self.key.load(), signed.as_bytes());
         let text = format!("{minute}.{}", URL_SAFE_NO_PAD.encode(tag));
-        let mut value = HeaderValue::try_from(text).expect("digits, a dot and Base64 are a header");
-        // HPACK does not index it then, and `Debug` does not show it.
+        let mut value = HeaderValue::try_from(text).expect("digits, a dot and Base64 are valid");
+        // Prevents HPACK from indexing the value and `Debug` from showing it.
         value.set_sensitive(true);
         value
     }
 
-    /// Returns `true` if a request comes from our own robot.
+    /// Returns `true` if a request comes from our own site robot.
     pub(super) fn has_sent<B>(&self, request: &Request<B>, now_ms: impl Fn() -> i64) -> bool {
         if request.extensions().get::<Self>().is_some() {
             return true;
@@ -101,14 +101,14 @@ impl OwnRobot {
         let (minute, tag) = signature.to_str().ok()?.split_once('.')?;
         let minute: i64 = minute.parse().ok()?;
         let age = now_ms.div_euclid(MINUTE_MS).checked_sub(minute)?;
-        // Who reads a request on the way can replay it for that long, and no longer.
+        // Limits the time in which an intercepted request can be replayed.
         if !(-1..=1).contains(&age) {
             return None;
         }
         let tag = URL_SAFE_NO_PAD.decode(tag).ok()?;
         let path = request.uri().path_and_query()?.as_str();
         let signed = signed(request.method(), host(request)?, path, minute);
-        // Takes as long for a tag that differs in its first byte.
+        // Compares in constant time.
         hmac::verify(&self.key.load(), signed.as_bytes(), &tag).ok()
     }
 }
@@ -123,13 +123,13 @@ fn hmac_key(key: &[u8]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, key)
 }
 
-/// Returns what is signed; no part of a request can hold a line's end.
+/// Returns the signed text; no part of a request can contain a line break.
 fn signed(method: &http::Method, host: &str, path_and_query: &str, minute: i64) -> String {
     let host = without_port(host).to_ascii_lowercase();
     format!("{PURPOSE}\n{method}\n{host}\n{path_and_query}\n{minute}")
 }
 
-/// Cuts at the colon before a port, not at one of an IPv6 address.
+/// Removes the port, but no part of an IPv6 address.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_for_one_request() {
+    fn signature_is_valid_for_one_request() {
         for (method, host, target, expected) in [
             (Method::GET, "www.example.com", "/a?b=c", true),
             (Method::GET, "WWW.example.com:8443", "/a?b=c", true),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_ends_with_the_minute_after_its_own() {
+    fn signature_expires_after_the_next_minute() {
         let asked = request(Method::GET, "www.example.com", "/a?b=c", signature(NOW_MS));
         for (later_ms, expected) in [
             (-MINUTE_MS - 1, false),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_signature_is_none() {
+    fn malformed_signature_is_rejected() {
         let right = signature(NOW_MS);
         let (minute, tag) = right.to_str().unwrap().split_once('.').unwrap();
         let other = OwnRobot::new(b"another");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_is_in_force_for_all_clones() {
+    fn replacing_the_key_affects_all_clones() {
         let (own, clone) = (own(), own());
         let shared = own.clone();
         shared.replace_key(b"another");
@@ -237,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn within_a_process_the_extension_is_enough() {
+    fn extension_is_sufficient_within_a_process() {
         let mut asked = Request::new(());
         asked.extensions_mut().insert(OwnRobot::new(b"any"));
         assert!(passes(&asked, NOW_MS));
     }
 
     #[test]
-    fn ports_do_not_count_and_addresses_are_no_ports() {
+    fn ports_are_ignored_but_ipv6_addresses_are_kept() {
         for (host, expected) in [
             ("a.example:80", "a.example"),
             ("a.example", "a.example"),

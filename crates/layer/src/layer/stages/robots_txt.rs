@@ -1,4 +1,4 @@
-//! Holds robots to the robots.txt in force.
+//! Enforcement of robots.txt.
 
 use tracing::warn;
 
@@ -8,8 +8,8 @@ use crate::policy::{CountedBreach, Decision, Enforcer, RobotRequest, Visitor};
 use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 impl Stage for Enforcer {
-    /// robots.txt is asked about what would pass or be served in place, by the path that the robot
-    /// asked for; a robot that is refused everything is not redirected either.
+    /// Checks requests that would pass, be served directly or be redirected against robots.txt, by
+    /// the requested path; a robot that may fetch nothing is not redirected either.
     fn decide<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -68,6 +68,6 @@ fn log(visit: &RobotRequest<'_>, outcome: &CountedBreach) {
         host,
         %verdict,
         %answer,
-        "the robot {robot:?} does not keep to robots.txt, further such requests are only counted: {breach}"
+        "the robot {robot:?} violates robots.txt, further violations are only counted: {breach}"
     );
 }

@@ -1,4 +1,4 @@
-//! What the rules of the policy do, and the rate limits that they set.
+//! Decisions and rate limits of the policy's rules.
 
 use http::{
     HeaderName, Method, Request,
@@ -9,11 +9,11 @@ use crate::policy::Decision;
 
 use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
-/// Carries out what the policy decides, unless the visitor comes faster than a rule allows.
+/// Applies the policy's decision, unless the visitor exceeds a rule's rate limit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rules;
 
-/// Notes what a rule about people would do that nobody has confirmed.
+/// Logs the action of a rule that is not confirmed to apply to human visitors.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Unconfirmed;
 
@@ -28,7 +28,7 @@ impl Stage for Rules {
         if !matches!(judgement.decision, Decision::Pass(_)) {
             case.disposition = Disposition::Decided(judgement.decision, judgement.rule);
         }
-        // The limit counts all requests of the robot, also those that are refused.
+        // The limit counts all requests of the robot, including refused ones.
         for rule in judgement
             .paced_by()
             .filter(|_| !is_preflight(received.request))
@@ -54,9 +54,9 @@ impl Stage for Unconfirmed {
     }
 }
 
-/// Returns `true` if a browser asks whether a page of another site may send a request.
+/// Returns `true` for a CORS preflight request.
 ///
-/// The page cannot repeat it, so an answer such as 429 would break the application.
+/// The page cannot retry a preflight, so a response such as 429 would break the application.
 fn is_preflight<B>(request: &Request<B>) -> bool {
     let has = |name: HeaderName| request.headers().contains_key(name);
     request.method() == Method::OPTIONS && has(ORIGIN) && has(ACCESS_CONTROL_REQUEST_METHOD)

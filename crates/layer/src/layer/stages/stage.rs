@@ -1,4 +1,4 @@
-//! What a stage can do about a request, and what the stages know of it.
+//! Interface of the stages, and the state that stages share about a request.
 
 use std::net::IpAddr;
 
@@ -16,78 +16,78 @@ use crate::suspect::{Reasons, Transport};
 
 use super::{Client, Disposition, traps::TrapHit};
 
-/// Stage of a decision; by default it does nothing.
+/// Stage of a decision; the default methods do nothing.
 pub(crate) trait Stage {
-    /// Returns `true` if [`look`](Self::look) has to be asked about each request.
+    /// Returns `true` if [`look`](Self::look) must be called for every request.
     ///
-    /// By default it is asked about requests that the policy is about.
+    /// By default `look` is called only for requests that the policy judges.
     fn wants_sender(&self) -> bool {
         false
     }
 
-    /// Returns why a request is no visit of the site, where it is none.
+    /// Returns the reason why a request is not a visit, if any.
     fn own<B>(&self, _: &Request<B>, _: &Clock) -> Option<&'static str> {
         None
     }
 
-    /// Finds out more about the sender, before the policy judges the request.
+    /// Examines the sender before the policy judges the request.
     fn look<B>(&self, _: &ReceivedRequest<'_, B>, _: &mut Case<'_>) {}
 
-    /// Changes what is done with a visitor's request.
+    /// Changes the disposition of a visitor's request.
     fn decide<B>(&self, _: &ReceivedRequest<'_, B>, _: Requester<'_>, _: &mut Case<'_>) {}
 
-    /// Readies a request that goes on to the application.
+    /// Prepares a request that is forwarded to the application.
     fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, _: &mut Case<'_>) {}
 }
 
-/// Request as it was received.
+/// Request as received.
 pub(crate) struct ReceivedRequest<'r, B> {
     pub(crate) request: &'r Request<B>,
     pub(crate) agent: Agent<'r>,
-    /// What the policy looks at.
+    /// The request's parts that the policy evaluates.
     pub(crate) asked: policy::Request<'r>,
 }
 
-/// What is known of a request, and decided about it so far.
+/// Findings about a request, and the decision so far.
 pub(crate) struct Case<'p> {
     pub(crate) answers: &'p Answers,
     pub(crate) clock: &'p Clock,
-    /// Whether another URL leads to another page.
+    /// Whether the inner service routes by URL, so that the URL can be rewritten.
     pub(crate) routes: bool,
     pub(crate) agent: AgentKey,
-    /// Why it is no visit of the site, where it is none.
+    /// Reason why the request is not a visit, if any.
     pub(crate) own: Option<&'static str>,
-    /// Verdict on the claim, where somebody was asked for it.
+    /// Verdict on the claim, if a source of verdicts was queried.
     pub(crate) verdict: Option<Verdict>,
-    /// Whether it is a visit that names no robot.
+    /// Whether the request is a visit that names no robot.
     pub(crate) is_person: bool,
     pub(crate) client: Addresses,
-    /// Why a person is suspect.
+    /// Reasons why a human visitor is suspect.
     pub(crate) reasons: Reasons,
-    /// Where a trap is requested.
+    /// Requested trap, if any.
     pub(crate) trap: Option<TrapHit>,
     pub(crate) judgement: Judgement<'p>,
     pub(crate) disposition: Disposition<'p>,
-    /// What is broken of robots.txt, where that is only reported.
+    /// Violation of robots.txt that is only reported.
     pub(crate) breach: Option<Box<CountedBreach>>,
     pub(crate) additions: Additions,
 }
 
-/// Visitor that a request comes from, and what its requests are counted by.
+/// Visitor that sent a request, with the keys for counting its requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requester<'s> {
     pub(crate) visitor: Visitor<'s>,
-    /// The header that makes the claim.
+    /// User-Agent header that makes the claim.
     pub(crate) user_agent: &'s [u8],
-    /// Its address, where that is known.
+    /// Client address, if known.
     pub(crate) client: Option<IpAddr>,
 }
 
-/// Addresses that a request comes from, and how it came.
+/// Client addresses and transport of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Addresses {
     pub(crate) address: Option<IpAddr>,
-    /// The same, where it stands for a network of its own.
+    /// The address, if it identifies the client's own network.
     pub(crate) network: Option<IpAddr>,
     pub(crate) transport: Transport,
 }
@@ -121,7 +121,7 @@ impl<'p> Case<'p> {
         &self.answers.policy
     }
 
-    /// Returns what is broken of robots.txt.
+    /// Returns the violation of robots.txt, if any.
     pub(crate) fn broken(&self) -> Option<&CountedBreach> {
         match &self.disposition {
             Disposition::Violation(breach) => Some(breach),
@@ -144,7 +144,7 @@ impl<'p> Case<'p> {
 }
 
 impl Requester<'_> {
-    /// Returns what is to be told of the answer to its request, where a rule counts errors.
+    /// Returns the counters of errors to update with the response, for rules that count errors.
     pub(crate) fn error_counters(self, judgement: &Judgement<'_>) -> Vec<ErrorCounter> {
         let rules = [judgement.errors_by, judgement.noted].into_iter().flatten();
         rules
@@ -152,7 +152,7 @@ impl Requester<'_> {
             .collect()
     }
 
-    /// Returns the rate limit of a rule for it, if the rule slows down.
+    /// Returns the request's entry in a rule's rate limit, if the rule slows down.
     pub(crate) fn paced(self, rule: &Rule) -> Option<PacedRequest<'_>> {
         rule.paced(self.visitor, self.user_agent, self.client)
     }

@@ -1,4 +1,4 @@
-//! Suspects among people: why they are, and what they and the application say to the contrary.
+//! Detection of suspects among human visitors, and confirmations by visitors and the application.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -10,53 +10,52 @@ use crate::suspect::{Coherence, Mark, Marks, Reasons};
 
 use super::{Case, ReceivedRequest, Stage};
 
-/// Time for which the word of the application on a visitor holds.
+/// Duration for which the application's person header applies to a visitor.
 pub const PERSON_WORD_LASTS: Duration = Duration::from_secs(10 * 60);
 
-/// Request of somebody who names no robot.
+/// Request of a visitor that names no robot.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PersonRequest<'r> {
-    /// Its method.
+    /// Request method.
     pub method: &'r Method,
-    /// What it asks for.
+    /// Request target.
     pub uri: &'r Uri,
-    /// Its version of HTTP.
+    /// HTTP version.
     pub version: Version,
-    /// All headers, as they came.
+    /// All request headers, as received.
     pub headers: &'r HeaderMap,
-    /// Address of the client, where it is known.
+    /// Client address, if known.
     pub client: Option<IpAddr>,
 }
 
-/// Source of what is known of people; it is asked with each of their requests.
+/// Source of information about human visitors; queried for each of their requests.
 pub trait People: Send + Sync {
-    /// Returns why a sender is suspect beyond what the request itself tells.
+    /// Returns reasons to suspect the sender that the request itself does not show.
     fn reasons(&self, request: &PersonRequest<'_>) -> Reasons;
 
-    /// Returns `false` if it never has a reason, so that it is asked for none.
+    /// Returns `false` if [`reasons`](Self::reasons) is always empty and need not be called.
     fn has_reasons(&self) -> bool {
         true
     }
 
-    /// Returns what is left of the reasons if the sender has said that he is a person; `None`: he has
-    /// not.
+    /// Returns the remaining reasons if the sender has confirmed to be human, `None` otherwise.
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release>;
 }
 
-/// What follows from the word of a suspect that he is a person.
+/// Effect of a suspect's confirmation.
 #[derive(Clone, Debug, Default)]
 pub struct Release {
-    /// Reasons that stay.
+    /// Reasons that remain.
     pub left: Reasons,
-    /// Value of a `Set-Cookie` that goes with the response.
+    /// Value of a `Set-Cookie` header for the response.
     pub cookie: Option<HeaderValue>,
 }
 
-/// Who finds suspects, and who knows better; by default nobody looks.
+/// Sources for finding and confirming suspects; suspects are not detected by default.
 #[derive(Clone, Default)]
 pub(crate) struct Suspects {
-    /// Whether anybody is looked at.
+    /// Whether suspects are detected.
     pub(crate) are_sought: bool,
     pub(crate) coherence: Option<Arc<Coherence>>,
     people: Option<Arc<dyn People>>,
@@ -65,29 +64,29 @@ pub(crate) struct Suspects {
     person_header: Option<Arc<PersonHeader>>,
 }
 
-/// Header by which the application says who is a person.
+/// Header by which the application reports whether a visitor is human.
 #[derive(Debug)]
 struct PersonHeader {
     name: HeaderName,
-    /// `None`: nobody wants to know, and the header is only taken off.
+    /// `None` if suspects are not marked; the header is only removed.
     marks: Option<Marks>,
 }
 
-/// Word that a response may bring, and of whom.
+/// Expected person header of a response, with the visitor to mark.
 #[derive(Debug)]
 pub(crate) struct PersonWord {
-    // One count of references, as each request that passes pays for it.
+    // A single reference count, because each passing request pays for it.
     header: Arc<PersonHeader>,
     agent: AgentKey,
-    /// `None`: nobody knows who asks.
+    /// `None` if the visitor cannot be identified.
     sender: Option<IpAddr>,
 }
 
 impl PersonWord {
-    /// Removes the word from a response, and keeps it.
+    /// Removes the person header from a response and marks the visitor.
     #[inline]
     pub(crate) fn take(&self, headers: &mut HeaderMap) {
-        // The few names of a response are gone through in less time than one is hashed.
+        // Scanning the few names of a response is faster than hashing one.
         if headers.keys().any(|name| *name == self.header.name) {
             self.keep(headers);
         }
@@ -99,7 +98,7 @@ impl PersonWord {
         let mark = word.and_then(|word| match word.as_bytes().trim_ascii() {
             b"yes" => Some(Mark::Person),
             b"no" => Some(Mark::NoPerson),
-            // What says neither says nothing.
+            // Other values are ignored.
             _ => None,
         });
         if let (Some(mark), Some(marks), Some(sender)) = (mark, &self.header.marks, self.sender) {
@@ -140,10 +139,10 @@ impl Suspects {
         self.person_header = Some(Arc::new(PersonHeader { name, marks }));
     }
 
-    /// Adds what is known of a visitor; whom the application calls a person is not suspect by what is
-    /// found of his requests.
+    /// Adds the reasons marked for a visitor; drops those found in the request if the application
+    /// reports that the visitor is human.
     ///
-    /// `sender` is the address, unless nobody knows that it is one visitor's.
+    /// `sender` is the client address, or `None` if several visitors may share it.
     fn with_marks(&self, found: Reasons, agent: AgentKey, sender: Option<IpAddr>) -> Reasons {
         let marks = self.marks.as_ref().filter(|marks| !marks.are_none());
         let (Some(marks), Some(sender)) = (marks, sender) else {
@@ -164,7 +163,7 @@ impl Stage for Suspects {
         self.are_sought
     }
 
-    /// Finds why a person is suspect, unless a rule lets it pass, or it has said that it is one.
+    /// Finds the reasons to suspect a visitor that no rule lets pass and that has not confirmed.
     fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
         if !case.is_person || !self.are_sought {
             return;
@@ -196,9 +195,9 @@ impl Stage for Suspects {
         };
     }
 
-    /// Awaits what the response may say of who asks; nobody listens where suspects are not looked for.
+    /// Prepares to read the person header of the response, if suspects are detected.
     fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut Case<'_>) {
-        // To look through each response costs a hundredth of a request.
+        // Scanning each response costs 1 % of a request.
         if self.coherence.is_some()
             && let Some(header) = &self.person_header
         {
@@ -232,10 +231,10 @@ mod tests {
     const NAME: HeaderName = HeaderName::from_static("x-person");
     const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
 
-    /// Asks an application that answers each path with that word; suspects are refused elsewhere.
+    /// Sends a request to an application that echoes the path's word in the person header.
     fn ask(layer: &RobotDetectionLayer<fn(String)>, path: &str) -> (StatusCode, bool) {
         let application = tower::service_fn(async |request: Request<()>| {
-            assert!(!request.headers().contains_key(NAME), "the visitor's own");
+            assert!(!request.headers().contains_key(NAME), "not removed");
             let word = request.uri().path().trim_start_matches('/').to_owned();
             Ok::<_, Infallible>(Response::builder().header(NAME, word).body(()).unwrap())
         });
@@ -247,13 +246,13 @@ mod tests {
         let answering = pin!(layer.clone().layer(application).call(request));
         let Poll::Ready(Ok(response)) = answering.poll(&mut Context::from_waker(Waker::noop()))
         else {
-            panic!("it waits for nothing");
+            panic!("the response is ready immediately");
         };
         (response.status(), response.headers().contains_key(NAME))
     }
 
     #[test]
-    fn an_application_with_the_layer_inside_says_it_too() {
+    fn person_header_of_the_wrapped_application_is_applied() {
         let clock = Clock::manual(0);
         let rule = Rule::builder(Action::Refuse)
             .paths(["/shut"])
@@ -266,7 +265,7 @@ mod tests {
             .refusal_body(drop::<String> as fn(String))
             .client_address(|_| Some([192, 0, 2, 7].into()))
             .person_header(NAME);
-        assert_eq!(ask(&layer, "/yes"), (StatusCode::OK, true), "nobody looks");
+        assert_eq!(ask(&layer, "/yes"), (StatusCode::OK, true), "no detection");
         let layer = layer
             .suspects(Arc::new(Coherence::new()))
             .marks(Marks::new(&clock));

@@ -1,4 +1,4 @@
-//! Paths that no person is shown and robots.txt closes: who asks for one shows what he is.
+//! Trap paths that no human visitor is shown and that robots.txt disallows.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,26 +11,26 @@ use crate::suspect::{Mark, Marks};
 
 use super::{Case, ReceivedRequest, Requester, Stage};
 
-/// Time for which that is known of a person.
+/// Duration of the suspicion after a trap request.
 const LASTS: Duration = Duration::from_secs(60 * 60);
 
-/// Time for which it is known that somebody has asked for robots.txt.
+/// Duration for which a visitor's request for robots.txt is remembered.
 const READ_LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 
 const ROBOTS_TXT: &str = "/robots.txt";
 
-/// Traps of a site, and who of its visitors has asked for robots.txt.
+/// A site's trap paths, and the visitors that have requested robots.txt.
 ///
-/// Whoever asks for one, by GET or HEAD, passes, whatever rules say; robots.txt is held against robots
-/// as ever. It is reported [as such](crate::layer::Outcome::is_trap), and of people it is a
-/// [reason](crate::suspect::Reason::Trap) for an hour.
+/// A GET or HEAD request for a trap passes regardless of rules, although robots.txt is enforced for
+/// robots as usual. The request is reported [as a trap request](crate::layer::Outcome::is_trap);
+/// for a human visitor, the request is a [reason](crate::suspect::Reason::Trap) for an hour.
 #[derive(Clone, Debug)]
 pub struct Traps {
     paths: Arc<[Box<str>]>,
     readers: Marks,
 }
 
-/// Traps of a site, and the marks of those that request one.
+/// A site's trap paths, and the marks of visitors that request a trap.
 #[derive(Clone, Default)]
 pub(crate) struct TrapStage {
     pub(crate) traps: Option<Traps>,
@@ -42,15 +42,15 @@ pub(crate) struct TrapStage {
 pub(crate) struct TrapHit {
     /// Whether the visitor has requested robots.txt before.
     pub(crate) has_read: bool,
-    /// What robots.txt says of the trap, unless the visitor has broken a rule of it.
+    /// The robots.txt rule for the trap, unless the visitor has violated a rule.
     pub(crate) said: Option<CountedBreach>,
 }
 
 impl Traps {
-    /// Creates them of paths as they are asked for.
+    /// Creates traps from request paths.
     ///
-    /// `readers` are marks of their own, so that whoever asks for robots.txt under many names has
-    /// nothing else forgotten.
+    /// `readers` must be separate marks, so that a client that requests robots.txt under many names
+    /// displaces no other marks.
     #[must_use]
     pub fn new(paths: impl IntoIterator<Item = impl Into<Box<str>>>, readers: Marks) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Stage for TrapStage {
         self.traps.is_some()
     }
 
-    /// Notes who asks for robots.txt, and who asks for a trap.
+    /// Records requests for robots.txt and for traps.
     #[inline]
     fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
         let Some(traps) = &self.traps else {

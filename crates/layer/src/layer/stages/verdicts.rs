@@ -1,4 +1,4 @@
-//! Where verdicts on robots' claims come from.
+//! Source of the verdicts on robots' claims.
 
 use std::{fmt, net::IpAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -15,35 +15,34 @@ use crate::suspect::Transport;
 
 use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
-/// Time after which a robot whose signature was used before may come with another.
+/// `Retry-After` of a request with a replayed signature.
 const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// What it is told.
-const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request anew.\n";
+/// Text of the response to a replayed signature.
+const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request again.\n";
 
-/// Request of a robot, with what is looked at to prove its claim.
+/// Robot's request with the data needed to verify its claim.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ClaimedRequest<'r> {
-    /// What the robot says that it is.
+    /// The robot's claim.
     pub claim: &'r Claim<'r>,
-    /// Address of the client, where it is known.
+    /// Client address, if known.
     pub client: Option<IpAddr>,
-    /// Method of the request.
+    /// Request method.
     pub method: &'r Method,
-    /// Target of the request.
+    /// Request target.
     pub uri: &'r Uri,
-    /// Headers of the request.
+    /// Request headers.
     pub headers: &'r HeaderMap,
-    /// Scheme that the client used, where the server knows it for sure; it does not by default.
+    /// Scheme that the client used, if the server knows it for certain; `None` by default.
     ///
-    /// The target of a request tells what the client, or a proxy before it, has
-    /// written there, and that is not the same.
+    /// The scheme in the request target is not reliable: the client or a proxy wrote it.
     pub scheme: Option<&'r str>,
 }
 
 impl<'r> ClaimedRequest<'r> {
-    /// Creates it from the parts of a request.
+    /// Creates a request from its parts.
     #[must_use]
     pub fn new(
         claim: &'r Claim<'r>,
@@ -62,7 +61,7 @@ impl<'r> ClaimedRequest<'r> {
         }
     }
 
-    /// Sets the scheme that the client used, where it is known for sure.
+    /// Sets the scheme that the client used, if known for certain.
     #[must_use]
     pub fn scheme(mut self, scheme: &'r str) -> Self {
         self.scheme = Some(scheme);
@@ -70,104 +69,103 @@ impl<'r> ClaimedRequest<'r> {
     }
 }
 
-/// Source of verdicts on robots' claims; it answers at once, from memory.
+/// Source of verdicts on robots' claims; answers immediately, from memory.
 pub trait Verdicts: Send + Sync + 'static {
-    /// Returns what is known of a claim now; a proof may begin in the background.
+    /// Returns the current verdict on a claim; may start a proof in the background.
     fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict;
 
-    /// Returns the same, and where what the proof finds can be read.
+    /// Returns the current verdict with a handle to the result of its proof.
     ///
-    /// By default that is nowhere.
+    /// By default without the handle.
     fn finding(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
         self.verdict(request).into()
     }
 
-    /// Returns the end of a proof that is under way, to be waited for.
+    /// Returns a future that completes when a pending verdict is settled.
     ///
-    /// It is asked after [`verdict`](Self::verdict) has said that the verdict is
-    /// pending, where a rule [waits](crate::policy::RuleBuilder::wait) for it.
-    /// Dropped, it ends nothing but the waiting. By default nothing is waited for.
+    /// Called after [`verdict`](Self::verdict) returned `Pending`, if a rule
+    /// [waits](crate::policy::RuleBuilder::wait) for the verdict. Dropping the future does not
+    /// cancel the proof. By default no request waits.
     fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {
         let _ = request;
         None
     }
 
-    /// Returns who has signed a request of a robot that no registry lists.
+    /// Returns the signer of a request from a robot that no registry lists.
     ///
-    /// It is asked once of each request whose claim is a [signed](Claim::Signed) one, and
-    /// names nobody before the signature holds. By default nobody is.
+    /// Called once for each request with a [signed](Claim::Signed) claim. Returns `None` unless the
+    /// signature is valid, and by default.
     fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let _ = request;
         None
     }
 
-    /// Returns `true` if an unverifiable request has a proof that was good once, before.
+    /// Returns `true` if an unverifiable request has a proof that was valid once but is used again.
     ///
-    /// It is asked of requests that are refused, which are told then to sign anew. By
-    /// default there is none.
+    /// Called for refused requests; the response then asks the robot to sign again. Returns `false`
+    /// by default.
     fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
         let _ = request;
         false
     }
 }
 
-/// Verdict on a claim, with its evidence where the claim is contradicted.
+/// Verdict on a claim, with the evidence if the claim is contradicted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClaimFinding {
-    /// The verdict.
+    /// Verdict on the claim.
     pub verdict: Verdict,
-    /// What was found, or will be.
+    /// Result of the proof, available now or later.
     pub proof: Option<ClaimProof>,
 }
 
-/// Future of a verdict whose proof is under way.
+/// Future of a pending verdict.
 pub type Settling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// What a server knows of the client of a request.
+/// A request's client as known to the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
-    /// Its address.
+    /// Client address.
     pub address: IpAddr,
-    /// The same, where it stands for a network of its own.
+    /// The address, if it identifies the client's own network.
     pub network: Option<IpAddr>,
-    /// Scheme that it used, where that is known.
+    /// Scheme that the client used, if known.
     pub scheme: Option<&'static str>,
-    /// How its request came.
+    /// Transport of the request.
     pub transport: Transport,
 }
 
-/// Verdict that a request waits for.
+/// Pending verdict that a request waits for.
 pub struct Pending {
-    /// The verdict, once it is there.
+    /// Future of the verdict.
     pub settling: Settling,
-    /// How long it waits at most.
+    /// Maximum waiting time.
     pub limit: Duration,
-    /// What will be found.
+    /// Handle to the result of the proof.
     pub proof: Option<ClaimProof>,
 }
 
-/// Way to find the address of a client.
+/// Function that finds the client's address.
 type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
-/// Source of verdicts of a layer; by default there is none.
+/// A layer's source of verdicts; none by default.
 #[derive(Clone, Default)]
 pub(crate) struct VerdictSource {
     pub(crate) verdicts: Option<Arc<dyn Verdicts>>,
-    /// Finds the address of a client.
+    /// Finds the client's address.
     pub(crate) client: Option<Arc<FindClient>>,
 }
 
 impl VerdictSource {
-    /// Returns the address of the client, where the request tells it.
+    /// Returns the client's address if the request's extensions contain it.
     pub(crate) fn client<B>(&self, request: &Request<B>) -> Option<IpAddr> {
         let find = self.client.as_ref()?;
         find(request.extensions())
     }
 
-    /// Returns what is known of a claim now; `None` where nobody proves claims.
+    /// Returns the current finding on a claim; `None` if claims are not verified.
     ///
-    /// The address of the client is the one in its request. A signed claim gets its
-    /// signer here.
+    /// The client's address is taken from the request. Sets the signer of a signed claim.
     pub(crate) fn verdict<B>(
         &self,
         request: &Request<B>,
@@ -180,8 +178,8 @@ impl VerdictSource {
         Some(verdicts.finding(&claimed(request, claim, self.client(request), None)))
     }
 
-    /// Names who signs, and returns the verdict on whom no registry lists; nameless and shared
-    /// visitors claim nothing.
+    /// Sets the signer of a signed claim, and returns the verdict on unlisted robots; nameless and
+    /// shared visitors make no claim.
     fn of_no_robot<B>(
         &self,
         request: &Request<B>,
@@ -200,9 +198,9 @@ impl VerdictSource {
         (claim.kind() == Kind::Unlisted).then(|| Verdict::Unverifiable.into())
     }
 
-    /// Returns `true` if a robot is refused for want of a proof that it has used before.
+    /// Returns `true` if a robot is refused only because its proof was used before.
     ///
-    /// A rule that refuses verified robots too is not to be got past by another signature.
+    /// Another signature must not help against a rule that refuses verified robots too.
     fn is_used_up<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -225,7 +223,7 @@ impl VerdictSource {
         !matches!(judgement.decision, Decision::Refuse(_))
     }
 
-    /// Returns what is known of a claim now, or what to wait for where the policy asks to.
+    /// Returns the current finding on a claim, or `Err(Pending)` if the policy requires waiting.
     pub(crate) fn verdict_or_pending<B>(
         &self,
         policy: &Policy,
@@ -253,7 +251,7 @@ impl VerdictSource {
         };
         if verdict == Verdict::Pending
             && let Some(limit) = policy.wait(&header::parts(request), visitor(claim, verdict))
-            // Asked last, as it takes part in the proof.
+            // Called last, because the call joins the proof.
             && let Some(settling) = verdicts.settled(&claimed)
         {
             return Err(Pending {
@@ -273,7 +271,7 @@ impl Stage for VerdictSource {
         requester: Requester<'_>,
         case: &mut Case<'_>,
     ) {
-        // No rule refuses an impostor, and a new signature would not make it genuine.
+        // Impostors are refused without a rule; a new signature would not make them genuine.
         if let Disposition::Decided(Decision::Refuse(_), Some(_)) = &case.disposition
             && self.is_used_up(received, case.policy(), requester.visitor)
         {

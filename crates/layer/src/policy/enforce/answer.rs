@@ -1,4 +1,4 @@
-//! What a robot did against robots.txt, and how it is answered.
+//! Violations of robots.txt and the responses to them.
 
 use std::{fmt, time::Duration};
 
@@ -6,69 +6,69 @@ use crate::policy::RefusedFor;
 
 use super::settings::{Enforce, Enforcement, Refusal};
 
-/// Time after which a robot may ask again for what is disallowed: its copy of
-/// robots.txt is old then (RFC 9309 §2.4).
+/// Time after which a robot may request a disallowed path again: by then, its copy of robots.txt
+/// has expired (RFC 9309 §2.4).
 const RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Characters of a rule that are kept and told.
+/// Maximum number of characters of a rule that are stored and shown.
 const MAX_RULE_CHARS: usize = 200;
 
-/// Breach of the robots.txt in force by one request.
+/// Violation of the active robots.txt by one request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Breach {
-    /// A rule disallows what the robot asks for.
+    /// A rule disallows the requested path.
     Disallowed {
         /// Line of the rule, counted from 1.
         line: usize,
-        /// The rule as its line says it, cut when long, what is not visible escaped.
+        /// Text of the rule, truncated if long, with invisible characters escaped.
         rule: String,
         /// Line of the first `User-agent` of its group.
         group_line: usize,
     },
-    /// The site refuses the robot everything, and no group of the file names it.
+    /// The site refuses all requests of the robot, and no group of the file names the robot.
     Refused(RefusedFor),
-    /// The robot did not wait as long as `Crawl-delay` asks it to.
+    /// The robot did not wait as long as `Crawl-delay` requires.
     TooSoon {
-        /// Time that it is asked to let pass between two requests.
+        /// Time that `Crawl-delay` requires between two requests.
         delay: Duration,
-        /// Time that it let pass.
+        /// Time between the robot's last two requests.
         gap: Duration,
-        /// Time after which a request keeps the delay.
+        /// Time to wait until a request respects `Crawl-delay`.
         wait: Duration,
     },
 }
 
-/// Answer to a robot that broke a rule.
+/// Response to a robot that violated robots.txt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The request passes; the violation is only reported.
+    /// Passes the request and only reports the violation.
     Pass,
-    /// 403.
+    /// Refuses the request with 403.
     Forbidden,
-    /// 429 with `Retry-After`.
+    /// Refuses the request with 429 and `Retry-After`.
     TooManyRequests {
-        /// Time after which to come again.
+        /// Time after which the robot may retry.
         retry_after: Duration,
     },
-    /// The redirect of the policy; without one: 403.
+    /// Redirects as the policy does, or refuses with 403 if the policy does not redirect.
     Redirect,
 }
 
-/// Breach that was counted, and its answer.
+/// Violation of robots.txt that was counted, with the response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CountedBreach {
-    /// What the robot did.
+    /// The violation of robots.txt.
     pub breach: Breach,
-    /// How it is answered.
+    /// Response to the violation in the current mode.
     pub answer: Answer,
-    /// How it would be answered outside of a [dry run](crate::policy::Policy::is_dry_run).
+    /// Response to the violation without a [dry run](crate::policy::Policy::is_dry_run).
     pub would: Answer,
-    /// Names of the group that the rule is of, cut when long; empty where no line is broken.
+    /// User agents of the violated rule's group, truncated if long; empty without a rule.
     pub group: String,
-    /// Whether robot and rule are met for the first time: worth a line in the log.
+    /// Whether this combination of robot and rule is new, and therefore logged.
     pub is_new: bool,
 }
 
@@ -81,7 +81,7 @@ impl Breach {
         }
     }
 
-    /// Returns how the settings would have it answered.
+    /// Returns the response that the settings specify for the violation.
     #[must_use]
     pub fn answer(&self, settings: Enforcement) -> Answer {
         match self {
@@ -104,14 +104,14 @@ impl Breach {
 }
 
 impl Answer {
-    /// Returns `true` if the robot gets something else than what it asked for.
+    /// Returns `true` if the robot does not get the requested page.
     #[must_use]
     pub fn is_refusal(self) -> bool {
         self != Self::Pass
     }
 }
 
-/// Shows what the robot did, in one sentence of visible characters.
+/// Describes the violation in one sentence of visible characters.
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,15 +121,15 @@ impl fmt::Display for Breach {
                 group_line,
             } => write!(
                 f,
-                "line {line} of /robots.txt disallows this: {rule} (group of line {group_line})"
+                "line {line} of /robots.txt disallows this: {rule} (group at line {group_line})"
             ),
             Self::Refused(RefusedFor::Purpose(purpose)) => {
-                write!(f, "this site refuses all robots of the purpose {purpose}")
+                write!(f, "this site refuses all robots with the purpose {purpose}")
             }
             Self::Refused(RefusedFor::Itself) => f.write_str("this site refuses this robot"),
             Self::TooSoon { delay, gap, .. } => write!(
                 f,
-                "/robots.txt asks for a crawl-delay of {} s, and the request before came {} s ago",
+                "/robots.txt specifies a crawl-delay of {} s, but the previous request came {} s ago",
                 delay.as_secs_f64(),
                 gap.as_secs_f64(),
             ),
@@ -148,11 +148,11 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Returns text from outside cut when it is long, what is not visible in it escaped.
+/// Truncates untrusted text if it is long, and escapes its invisible characters.
 #[doc(hidden)]
 #[must_use]
 pub fn visible(text: &str, max_chars: usize) -> String {
-    // Most text is plain, and copied whole: letter by letter it is half of describing a visit.
+    // Most text is plain and copied whole; a loop over characters is much slower.
     if text.len() <= max_chars && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
     }
@@ -163,7 +163,7 @@ pub fn visible(text: &str, max_chars: usize) -> String {
             break;
         }
         match c {
-            // `escape_debug` would put a backslash before these, which end nothing here.
+            // `escape_debug` would put a backslash before these, although they end nothing here.
             '"' | '\'' | '\\' => shown.push(c),
             _ => shown.extend(c.escape_debug()),
         }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_told_cut_and_escaped() {
+    fn a_long_rule_is_truncated_and_escaped() {
         let hostile = format!("Disallow: /\u{7}\u{1b}[31m{}", "é".repeat(9_999));
         let told = Breach::disallowed(3, &hostile, 1).to_string();
         assert!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_follow_the_settings() {
+    fn responses_follow_the_settings() {
         let disallowed = Breach::disallowed(3, "Disallow: /", 1);
         let (delay, gap) = (Duration::from_secs(10), Duration::from_millis(1_500));
         let wait = Duration::from_secs(7);
@@ -209,7 +209,7 @@ mod tests {
         );
         assert_eq!(
             soon.to_string(),
-            "/robots.txt asks for a crawl-delay of 10 s, and the request before came 1.5 s ago"
+            "/robots.txt specifies a crawl-delay of 10 s, but the previous request came 1.5 s ago"
         );
     }
 }

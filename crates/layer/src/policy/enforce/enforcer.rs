@@ -1,4 +1,4 @@
-//! Asks the robots.txt in force about the requests of robots.
+//! Checks requests of robots against the active robots.txt.
 
 use std::{
     fmt,
@@ -24,17 +24,17 @@ use super::{
     settings::{Enforce, Enforcement, Refusal},
 };
 
-/// Characters of the names of a group that are kept.
+/// Maximum number of characters of a group's names that are stored.
 const MAX_GROUP_CHARS: usize = 200;
 
-/// Name of the steps.
+/// Name of the explanation steps about robots.txt.
 const STEP: &str = "robots.txt";
 
-/// Holder of robots to the robots.txt in force; clones share everything.
+/// Enforces the active robots.txt on robots. Clones share all state.
 ///
-/// It asks no file about a person, and about a robot's request that passes it
-/// takes no lock and allocates nothing, but for the first of each robot, for
-/// a URL with escapes, and for the `Crawl-delay` of an unlisted robot.
+/// Requests from people are not checked. A request from a robot that passes takes no lock and
+/// allocates nothing, except for the first request of each robot, URLs with escapes, and the
+/// `Crawl-delay` of unlisted robots.
 #[derive(Clone, Default)]
 pub struct Enforcer {
     inner: Arc<Inner>,
@@ -48,35 +48,35 @@ struct Inner {
     records: Mutex<Records>,
 }
 
-/// Request of a robot.
+/// Request of a robot that is checked against robots.txt.
 #[derive(Clone, Copy, Debug)]
 pub struct RobotRequest<'v> {
-    /// What the policy looks at.
+    /// Parts of the request that the policy considers.
     pub request: Request<'v>,
     /// Path as received, with the query.
     pub target: &'v str,
-    /// Robot that the request claims to come from.
+    /// Claimed robot, with the verdict on the claim.
     pub visitor: Visitor<'v>,
-    /// The header that makes the claim.
+    /// Value of the request's User-Agent header.
     pub user_agent: &'v [u8],
-    /// Address that the request comes from, where that is known.
+    /// Address of the client, if known.
     pub client: Option<IpAddr>,
 }
 
-/// What is found about a request, and why; nothing is counted.
+/// Explanation of the robots.txt check of a request. Nothing is counted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Steps in the order in which they were taken.
+    /// Explanation steps, in order.
     pub steps: Vec<Step>,
-    /// What the request breaks; a crawl-delay is not looked at.
+    /// The request's violation; `Crawl-delay` is not checked.
     pub breach: Option<Breach>,
-    /// How a running server would answer it, outside of a dry run.
+    /// Response of a running server, without a dry run.
     pub answer: Answer,
 }
 
 impl Enforcer {
-    /// Creates one that holds robots to files, whatever replaces them.
+    /// Creates an enforcer for files that may be replaced at run time.
     #[must_use]
     pub fn new(files: SharedRobotsFiles, settings: Enforcement) -> Self {
         Self {
@@ -88,28 +88,28 @@ impl Enforcer {
         }
     }
 
-    /// Returns the files that robots are held to.
+    /// Returns the robots.txt files that are enforced.
     #[must_use]
     pub fn files(&self) -> &SharedRobotsFiles {
         &self.inner.files
     }
 
-    /// Returns the settings in force.
+    /// Returns the current settings of the enforcement.
     #[must_use]
     pub fn settings(&self) -> Enforcement {
         **self.inner.settings.load()
     }
 
-    /// Replaces the settings.
+    /// Replaces the settings of the enforcement.
     pub fn replace_settings(&self, settings: Enforcement) {
         self.inner.settings.store(Arc::new(settings));
     }
 
-    /// Lets a request pass that is for a page which robots.txt names for robots.
+    /// Lets a request pass if robots.txt names the requested page for robots.
     ///
-    /// These are the pages of its `Sitemap` and `License` lines on the host that is
-    /// asked, each by its very path and query, a hundred at most. `asked` tells host and
-    /// path with query, where anything but a pass was decided.
+    /// These pages are the URLs of the `Sitemap` and `License` lines for the requested host,
+    /// compared with path and query, at most a hundred. `asked` returns the host and the path with
+    /// query; it is called only if the judgement is not a pass.
     pub(crate) fn unless_named<'p, 'r>(
         &self,
         judgement: Judgement<'p>,
@@ -124,16 +124,16 @@ impl Enforcer {
         judgement
     }
 
-    /// Returns `true` if the robots.txt in force names a page for robots.
+    /// Returns `true` if the active robots.txt names a page for robots.
     pub(in crate::policy) fn names(&self, host: Option<&str>, target: &str) -> bool {
         let file = self.file(host);
         file.is_some_and(|file| file.named.contains(host, target))
     }
 
-    /// Holds a request that is not redirected to robots.txt; a breach is counted.
+    /// Checks a request that is not redirected against robots.txt, and counts a violation.
     ///
-    /// A page of robot heaven is refused only to robots that the site refuses everything.
-    /// `now_ms` tells the time in milliseconds since 1970 where it is needed.
+    /// A page of robot heaven is refused only to robots that the site refuses completely. `now_ms`
+    /// returns the time in milliseconds since 1970.
     #[must_use]
     pub fn hold(
         &self,
@@ -145,7 +145,7 @@ impl Enforcer {
         if settings.is_off() || visit.visitor.claims_nothing() {
             return None;
         }
-        // Not before: it has to read the path.
+        // Not earlier, because this reads the path.
         match exemption(policy, &visit.request, visit.visitor) {
             None => {}
             Some(PassReason::Heaven) => return self.hold_redirected(policy, visit, now_ms),
@@ -156,9 +156,9 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Turns a robot away from robot heaven that the site refuses everything; it is counted.
+    /// Refuses robot heaven to a robot that the site refuses completely, and counts the violation.
     ///
-    /// `visit` is for a page of heaven, or for one from which the robot would be sent there.
+    /// `visit` requests a page of robot heaven, or one that is redirected there.
     #[must_use]
     pub fn hold_redirected(
         &self,
@@ -173,9 +173,9 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Returns the breach of a robot that the site refuses everything, robot heaven too, and the file in force.
+    /// Returns file and violation if the site refuses the robot completely, even robot heaven.
     ///
-    /// Where the refusal is the redirect to heaven, heaven is open.
+    /// If refused robots are redirected to robot heaven, heaven is not refused.
     fn refused_everything(
         &self,
         policy: &Policy,
@@ -196,9 +196,9 @@ impl Enforcer {
         (!is_open).then_some((file, Breach::Refused(reason)))
     }
 
-    /// Returns what the robots.txt in force says of a path that it closes to somebody.
+    /// Returns the robots.txt rule that disallows a path for a visitor.
     ///
-    /// Nobody is held to it by this, and nothing is counted.
+    /// Nothing is enforced or counted.
     #[must_use]
     pub(crate) fn said_of(
         &self,
@@ -219,7 +219,7 @@ impl Enforcer {
         })
     }
 
-    /// Finds what [`hold_redirected`](Self::hold_redirected) would find, if anything, and says why; nothing is
+    /// Explains the result of [`hold_redirected`](Self::hold_redirected), if it refuses. Nothing is
     /// counted.
     pub(in crate::policy) fn explain_redirected(
         &self,
@@ -241,10 +241,10 @@ impl Enforcer {
         })
     }
 
-    /// Finds what [`hold`](Self::hold) would find, and says why; nothing is counted.
+    /// Explains the result of [`hold`](Self::hold). Nothing is counted.
     ///
-    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path
-    /// with its query. Where no file is in force there is nothing to say.
+    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with its query.
+    /// Without an active file, there are no steps.
     #[must_use]
     pub fn explain(
         &self,
@@ -290,20 +290,20 @@ impl Enforcer {
         }
     }
 
-    /// Returns the rules of a file that are about the robot of a claim.
+    /// Returns the rules of a file that apply to the robot of a claim.
     #[must_use]
     pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> ForRobot {
         let file = ResolvedFile::new(file.clone());
         file.of_claim(claim, user_agent).rules.clone()
     }
 
-    /// Returns the violations that are kept.
+    /// Returns the stored violations of robots.txt.
     #[must_use]
     pub fn violations(&self) -> Violations {
         self.records().violations()
     }
 
-    /// Returns the counts of violations by robot.
+    /// Returns the numbers of violations by robot.
     #[must_use]
     pub fn robot_counts(&self) -> Vec<RobotCount> {
         self.records().robots()
@@ -347,7 +347,7 @@ impl Enforcer {
     }
 
     fn records(&self) -> MutexGuard<'_, Records> {
-        // Counters that a panic left half way are counters still.
+        // Counters that a panic left half updated are still usable.
         let records = self.inner.records.lock();
         records.unwrap_or_else(PoisonError::into_inner)
     }
@@ -361,7 +361,7 @@ impl fmt::Debug for Enforcer {
     }
 }
 
-/// Returns the answer to a breach: where the policy would not redirect, neither does this.
+/// Returns the response to a violation: 403 instead of a redirect that the policy would not do.
 fn answer(
     policy: &Policy,
     request: &Request<'_>,
@@ -376,15 +376,15 @@ fn answer(
     }
 }
 
-/// Returns why robots.txt is not asked about a request, if so.
+/// Returns the reason why a request is not checked against robots.txt, if there is one.
 ///
-/// It is read by robots that were sent to heaven, so no rule of it closes heaven, nor what is
-/// there for robots, robots.txt first of all.
+/// Redirected robots read robots.txt too, so its rules disallow neither robot heaven nor paths
+/// intended for robots, such as robots.txt.
 fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Option<PassReason> {
     if policy.allows(visitor) {
         return Some(PassReason::Allowed);
     }
-    // A server may take it for another path, which is not exempt.
+    // A server may read an odd path as another one that is not exempt.
     if is_odd(request.path) {
         return None;
     }
@@ -399,7 +399,7 @@ fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Op
     })
 }
 
-/// Returns a robot that is held to robots.txt.
+/// Returns the visitor if it is a robot that robots.txt applies to.
 fn judge_visitor<'v>(
     policy: &Policy,
     settings: Enforcement,
@@ -408,14 +408,16 @@ fn judge_visitor<'v>(
     trace: &mut impl Trace,
 ) -> Option<Visitor<'v>> {
     let exempt = match visitor {
-        None => Some("Only robots are held to it."),
+        None => Some("robots.txt is enforced for robots only."),
         Some(visitor) if visitor.claims_nothing() => Some(match visitor.claim.kind() {
-            Kind::Person => "Only robots are held to it.",
-            Kind::Shared => "Many people share the User-Agent, and only robots are held to it.",
-            _ => "Nameless visitors are not held to it; a rule may name them.",
+            Kind::Person => "robots.txt is enforced for robots only.",
+            Kind::Shared => {
+                "Many people share the User-Agent, and robots.txt is enforced for robots only."
+            }
+            _ => "robots.txt is not enforced for nameless visitors; a rule may name them.",
         }),
         Some(_) if settings.rules == Enforce::Off => {
-            Some("Nobody is held to it: robots_txt.enforce is off.")
+            Some("robots.txt is not enforced: robots_txt.enforce is off.")
         }
         Some(visitor) => exemption(policy, request, visitor).map(exempt),
     };
@@ -438,7 +440,7 @@ fn breach(
         && let Some(breach) = disallowed(&check(&robot, visit.target, reading).0)
             .or(robot.refused.map(Breach::Refused))
     {
-        // Looked up only here: few requests break a rule.
+        // Looked up only here, because few requests violate a rule.
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);
     }
@@ -453,7 +455,7 @@ fn breach(
     let checked = if claim.robot().is_some() {
         robot.limiter(visit.visitor).check(now_ms(), delay)
     } else {
-        // Buckets that a panic left half way are buckets still.
+        // Buckets that a panic left half updated are still usable.
         let buckets = file.unlisted_buckets.lock();
         let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
         buckets.check(claim, visit.user_agent, visit.client, now_ms(), rate(delay))
@@ -466,10 +468,10 @@ fn breach(
     })
 }
 
-/// Asks the rules about a path as it was sent, and as a server resolves it: what either
-/// spelling forbids is forbidden.
+/// Checks a path both as received and as the server resolves it. The path is disallowed if either
+/// form is.
 ///
-/// Returns how the path was read, where that is not as it was sent.
+/// Also returns the resolved path, if only this form is disallowed.
 fn check<'r>(
     robot: &'r ResolvedRobot,
     target: &str,
@@ -488,7 +490,7 @@ fn check<'r>(
     (sent, None)
 }
 
-/// Returns the names of the group that a broken rule is of.
+/// Returns the names of the group to which the violated rule belongs.
 fn group_of(file: &RobotsTxt, breach: &Breach) -> String {
     match breach {
         Breach::Disallowed { group_line, .. } => {

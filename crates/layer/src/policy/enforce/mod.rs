@@ -1,4 +1,4 @@
-//! Holding robots to the robots.txt in force.
+//! Enforcement of the active robots.txt.
 
 mod answer;
 mod enforcer;

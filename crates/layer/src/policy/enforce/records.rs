@@ -1,4 +1,4 @@
-//! What robots did against robots.txt: counted, bounded, kept in memory.
+//! Violations of robots.txt, counted in bounded memory.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -7,107 +7,107 @@ use std::{
 
 use super::answer::{Breach, CountedBreach, visible};
 
-/// Violations of rules that are kept, at most; as many of crawl-delays.
+/// Maximum number of stored violations of rules, and also of crawl-delays.
 const MAX_KEPT: usize = 1_000;
 
-/// Hosts that violations are told apart by, at most.
+/// Maximum number of hosts for which violations are stored separately.
 const MAX_HOSTS: usize = 100;
 
-/// Robots that are counted one by one, at most.
+/// Maximum number of robots that are counted separately.
 const MAX_ROBOTS: usize = 200;
 
-/// Robots and rules of which the first violation is logged, at most.
+/// Maximum number of robots and rules for which the first violation is logged.
 const MAX_TOLD: usize = 1_000;
 
-/// Characters of a host, a path or a user agent that are kept.
+/// Maximum number of characters of a host, path or User-Agent that are stored.
 const MAX_HOST_CHARS: usize = 100;
 const MAX_TEXT_CHARS: usize = 200;
 
-/// Host under which further hosts are counted.
+/// Host name for the violations on further hosts.
 const OTHER_HOSTS: &str = "other hosts";
 
-/// Robot under which further robots are counted.
+/// Robot id for the violations by further robots.
 const OTHER_ROBOTS: &str = "other";
 
-/// Violations that are kept, those of last first.
+/// Stored violations of robots.txt, most recent first.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Violations {
-    /// Requests for what a rule disallows, by robot, host and rule.
+    /// Requests for disallowed paths, by robot, host and rule.
     pub rules: Vec<Violation>,
-    /// Requests that came sooner than `Crawl-delay` asks, by robot and host.
+    /// Requests that came earlier than `Crawl-delay` allows, by robot and host.
     pub delays: Vec<Violation>,
-    /// Violations that made room for later ones.
+    /// Number of violations that were removed to make room for later ones.
     pub dropped: u64,
 }
 
-/// Violation of one rule by one robot, as often as it happened.
+/// Violation of one rule by one robot, with its number of occurrences.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Id of the robot; `unlisted` stands for all that are not listed.
+    /// Id of the robot that violated robots.txt; `unlisted` stands for all unlisted robots.
     pub robot: String,
-    /// Host as the requests named it, in lower case.
+    /// Host of the requests, in lower case.
     pub host: String,
-    /// What was broken.
+    /// The rule or crawl-delay that the robot violated.
     pub broken: Broken,
-    /// Requests.
+    /// Number of requests that violated the rule.
     pub hits: u64,
-    /// Those of the requests that were refused; the others passed.
+    /// Number of violating requests that were refused; the others passed.
     pub refused: u64,
-    /// Time of the first, in milliseconds since 1970.
+    /// Time of the first violation, in milliseconds since 1970.
     pub first_ms: i64,
-    /// Time of the last, in milliseconds since 1970.
+    /// Time of the last violation, in milliseconds since 1970.
     pub last_ms: i64,
-    /// Path and query of the last, cut when long, what is not visible escaped.
+    /// Path and query of the last request, truncated if long, with invisible characters escaped.
     pub last_path: String,
-    /// User-Agent of the last, cut when long, what is not visible escaped.
+    /// User-Agent of the last request, truncated if long, with invisible characters escaped.
     pub last_user_agent: String,
-    /// Orders violations of the same millisecond.
+    /// Sequence number of the last request.
     turn: u64,
 }
 
-/// What a robot did not keep.
+/// Rule or delay that a robot violated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Broken {
-    /// A rule.
+    /// A rule such as `Disallow`.
     Rule {
-        /// Its line in the file, counted from 1; 0 for a setting that refuses the robot,
-        /// which no line can name.
+        /// Line of the rule in the file, counted from 1; 0 if a setting refuses the robot, for
+        /// which the file has no line.
         line: usize,
-        /// The rule as its line says it.
+        /// Text of the violated rule.
         rule: String,
         /// Line of the first `User-agent` of its group.
         group_line: usize,
-        /// The names of the group.
+        /// User agents of the rule's group.
         group: String,
     },
-    /// The `Crawl-delay`.
+    /// The `Crawl-delay` between requests.
     Delay {
-        /// Time that was asked for last.
+        /// Required delay at the last violation.
         delay: Duration,
-        /// Shortest time between two requests.
+        /// Shortest time between two requests of the robot.
         shortest_gap: Duration,
     },
 }
 
-/// Violations of one robot since the start, of all hosts and rules.
+/// Numbers of violations by one robot since the start, on all hosts.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotCount {
-    /// Id of the robot; `unlisted`, or `other` beyond the first 200.
+    /// Id of the robot; `unlisted`, or `other` for all robots beyond the first 200.
     pub robot: String,
-    /// Disallowed requests that passed.
+    /// Requests for disallowed paths that passed.
     pub rules_reported: u64,
-    /// Disallowed requests that were refused.
+    /// Requests for disallowed paths that were refused.
     pub rules_refused: u64,
-    /// Requests that came too soon and passed.
+    /// Requests that came too early and passed.
     pub delays_reported: u64,
-    /// Requests that came too soon and were refused.
+    /// Requests that came too early and were refused.
     pub delays_refused: u64,
 }
 
-/// Who did what, and when.
+/// Details of a request that violated robots.txt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report<'r> {
     pub(super) robot: &'r str,
@@ -117,7 +117,7 @@ pub(super) struct Report<'r> {
     pub(super) now_ms: i64,
 }
 
-/// Everything that is kept.
+/// All stored violations and counts.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     rules: HashMap<Key, Violation>,
@@ -133,18 +133,18 @@ pub(super) struct Records {
 struct Key {
     robot: String,
     host: String,
-    /// Line and rule; none stands for the crawl-delay.
+    /// Line and rule; `None` for the crawl-delay.
     rule: Option<(usize, String)>,
 }
 
 impl Records {
-    /// Counts a breach; the outcome is new when robot and rule are.
+    /// Counts a violation, and sets `is_new` if the combination of robot and rule is new.
     pub(super) fn add(&mut self, report: &Report<'_>, outcome: &mut CountedBreach) {
         let refused = outcome.answer.is_refusal();
         self.count(report.robot, &outcome.breach, refused);
         outcome.is_new = self.is_untold(report.robot, &outcome.breach);
-        // The clock may stand still or be set back between two violations; a number of turns does
-        // neither.
+        // The clock may stand still or be set back between two violations, unlike a sequence
+        // number.
         self.turn += 1;
         let key = Key {
             robot: report.robot.to_owned(),
@@ -163,7 +163,7 @@ impl Records {
         violation.add(report, &outcome.breach, refused, self.turn);
     }
 
-    /// Returns what is kept, the last first.
+    /// Returns the stored violations, most recent first.
     pub(super) fn violations(&self) -> Violations {
         let sorted = |kept: &HashMap<Key, Violation>| {
             let mut kept: Vec<_> = kept.values().cloned().collect();
@@ -177,7 +177,7 @@ impl Records {
         }
     }
 
-    /// Returns the counts by robot, in the order of their ids.
+    /// Returns the counts by robot, sorted by id.
     pub(super) fn robots(&self) -> Vec<RobotCount> {
         self.robots.values().cloned().collect()
     }
@@ -197,14 +197,14 @@ impl Records {
         } += 1;
     }
 
-    /// Returns `true` if robot and rule, on whatever host, are met for the first time.
+    /// Returns `true` if robot and rule were not logged before, on any host.
     fn is_untold(&mut self, robot: &str, breach: &Breach) -> bool {
         let rule = rule_of(breach).map(|(_, rule)| rule);
-        // Beyond that nothing new is logged: who makes up names must fill neither memory nor log.
+        // The limit protects memory and log against clients that invent names.
         self.told.len() < MAX_TOLD && self.told.insert((robot.to_owned(), rule))
     }
 
-    /// Returns the host that a violation is kept under: visitors can make up any number.
+    /// Returns the host to store. Clients may invent hosts, so their number is limited.
     fn host(&mut self, host: &str) -> String {
         let host = visible(&host.to_ascii_lowercase(), MAX_HOST_CHARS);
         if self.hosts.contains(&host) {
@@ -287,10 +287,9 @@ fn broken(outcome: &CountedBreach) -> Broken {
     }
 }
 
-/// Drops what was seen last the longest ago; returns how many.
+/// Removes the least recent violation; returns the number of removed violations.
 fn drop_oldest(kept: &mut HashMap<Key, Violation>) -> u64 {
-    // A walk over a thousand, and only for a violation of which none was kept: no order is
-    // maintained.
+    // Scans a thousand entries, but only for a new violation, so no order is maintained.
     let oldest = kept.iter().min_by_key(|(_, violation)| violation.turn);
     let oldest = oldest.map(|(key, _)| key.clone());
     u64::from(oldest.is_some_and(|key| kept.remove(&key).is_some()))
@@ -331,14 +330,14 @@ mod tests {
         }
     }
 
-    /// Adds a breach and tells whether it is new.
+    /// Adds a violation and returns whether it is new.
     fn add(records: &mut Records, report: &Report<'_>, mut outcome: CountedBreach) -> bool {
         records.add(report, &mut outcome);
         outcome.is_new
     }
 
     #[test]
-    fn the_same_rule_is_kept_once_and_told_once() {
+    fn a_rule_is_stored_and_logged_once() {
         let mut records = Records::default();
         assert!(add(&mut records, &REPORT, disallowed(2)));
         let later = Report {
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_keeps_the_shortest_gap() {
+    fn a_delay_stores_the_shortest_gap() {
         let mut records = Records::default();
         for gap_s in [5, 2, 8] {
             add(&mut records, &REPORT, too_soon(gap_s));
@@ -385,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_last_the_longest_ago_makes_room() {
+    fn the_least_recent_violation_is_removed() {
         let mut records = Records::default();
         for line in 1..=MAX_KEPT {
             add(&mut records, &REPORT, disallowed(line));
@@ -403,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_robots_and_lines_of_the_log_are_bounded() {
+    fn hosts_robots_and_log_lines_are_limited() {
         let mut records = Records::default();
         let mut told = 0;
         for number in 0..5_000 {

@@ -1,4 +1,4 @@
-//! The rules that are about each robot, found once.
+//! Cache of the robots.txt rules for each robot.
 
 use std::{
     collections::HashMap,
@@ -24,62 +24,62 @@ use crate::policy::{
 };
 use crate::registry::{PatternKind, Robot};
 
-/// Listed robots that are remembered for one file, at most.
+/// Maximum number of listed robots that are cached for one file.
 const MAX_LISTED: usize = 10_000;
 
-/// User agents of unlisted robots that are remembered for one file, at most.
+/// Maximum number of unlisted robots' User-Agents that are cached for one file.
 const MAX_UNLISTED: usize = 256;
 
-/// Bytes of a user agent that is remembered, at most.
+/// Maximum number of bytes of a cached User-Agent.
 const MAX_USER_AGENT_BYTES: usize = 512;
 
-/// Rules of the files in force; whoever reads takes no lock.
+/// Cached rules of the active files. Readers take no lock.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedFiles {
     current: ArcSwapOption<ResolvedSet>,
 }
 
-/// What was found out about one set of files.
+/// Cached results for one set of files.
 #[derive(Debug)]
 struct ResolvedSet {
-    /// They are kept, so that no other set gets their addresses.
+    /// Kept alive so that no other file gets the same address.
     files: Arc<FilesInForce>,
-    /// By the file's address in the set.
+    /// Results by the file's address in the set.
     by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,
 }
 
-/// What was found out about one file.
+/// Cached results for one robots.txt file.
 #[derive(Debug)]
 pub(super) struct ResolvedFile {
     pub(super) file: RobotsTxt,
-    /// Whom the site refuses whatever the file says.
+    /// Robots that the site refuses regardless of the file.
     pub(super) refused: RefusedRobots,
-    /// By the robot's address; a registry that is exchanged has others.
+    /// Listed robots by address. A new registry has other addresses.
     listed: ArcSwap<HashMap<usize, Arc<ResolvedRobot>>>,
     unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<ResolvedRobot>>>,
-    /// Of robots that no registry lists.
+    /// Buckets of robots that no registry lists.
     pub(super) unlisted_buckets: Mutex<UnlistedBuckets>,
-    /// What it names for robots to fetch.
+    /// Pages that the file names for robots.
     pub(super) named: NamedPages,
 }
 
-/// What one file says about one robot, and how fast that robot comes.
+/// Rules of one file for one robot, with the robot's rate limiters.
 #[derive(Debug)]
 pub(super) struct ResolvedRobot {
-    /// The robot, if it is listed; kept, so that no other gets its address.
-    #[expect(dead_code, reason = "it is there to be kept")]
+    /// The robot, if listed; kept alive so that no other robot gets the same address.
+    #[expect(dead_code, reason = "keeps the robot's address in use")]
     robot: Option<Arc<Robot>>,
     pub(super) rules: ForRobot,
-    /// The rules in lower case, for a site that ignores case.
+    /// Rules in lower case, for a site that ignores case.
     lower_case: OnceLock<ForRobot>,
-    /// What the site refuses it for, whatever the rules say.
+    /// Reason why the site refuses the robot, regardless of the rules.
     pub(super) refused: Option<RefusedFor>,
-    /// The pause that the robot is asked to make, if any.
+    /// Required delay between requests, if any.
     pub(super) delay: Option<Duration>,
     limiters: ListedLimiters,
 }
 
-/// Rate limiters of all who come under one robot's name.
+/// Rate limiters of the visitors that claim to be one robot.
 #[derive(Debug, Default)]
 struct ListedLimiters {
     verified: DelayLimiter,
@@ -88,7 +88,7 @@ struct ListedLimiters {
 }
 
 impl ResolvedFiles {
-    /// Returns what is known of the file in force on a host.
+    /// Returns the cached results for the active file of a host.
     pub(super) fn of_host(
         &self,
         files: &SharedRobotsFiles,
@@ -141,7 +141,7 @@ impl ResolvedFile {
         }
     }
 
-    /// Returns what the file says about the sender of a request.
+    /// Returns the rules for the sender of a request.
     pub(super) fn of_claim(&self, claim: &Claim<'_>, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let Some(robot) = claim.robot() else {
             return self.of_unlisted(user_agent);
@@ -155,7 +155,7 @@ impl ResolvedFile {
         remember(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
-    /// Robots whose User-Agents begin alike for long share what is known of them.
+    /// Returns the rules for a User-Agent, of which only the beginning counts if it is long.
     fn of_unlisted(&self, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
         if let Some(known) = self.unlisted.load().get(user_agent) {
@@ -166,7 +166,7 @@ impl ResolvedFile {
         remember(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
     }
 
-    /// Finds the group of a listed robot: by its product token, else by its names.
+    /// Finds the group of a listed robot by its product token, or else by its names.
     fn rules_of_listed(&self, robot: &Robot) -> ForRobot {
         if let Some(token) = &robot.product_token {
             let rules = self.file.for_robot(token);
@@ -189,9 +189,9 @@ impl ResolvedFile {
     }
 }
 
-/// Returns the token whose group counts for a robot that no group names.
+/// Returns the token of the group that applies to a robot that no group names.
 ///
-/// Google documents it for its own: Googlebot-Image and the like obey Googlebot's.
+/// Google documents this for its robots: Googlebot-Image and others obey Googlebot's group.
 fn fallback(token: &str) -> Option<&'static str> {
     let general = "Googlebot";
     let (first, rest) = token.split_at_checked(general.len())?;
@@ -200,7 +200,7 @@ fn fallback(token: &str) -> Option<&'static str> {
 
 impl ResolvedRobot {
     fn new(robot: Option<&Arc<Robot>>, rules: ForRobot, refused: Option<RefusedFor>) -> Arc<Self> {
-        // A robot that is remembered is going to ask again: no request of its own builds the index.
+        // A cached robot will return. Building the index now saves the first request the time.
         rules.prepare();
         Arc::new(Self {
             robot: robot.cloned(),
@@ -212,7 +212,7 @@ impl ResolvedRobot {
         })
     }
 
-    /// Returns the rules for a path as the server of a site reads it.
+    /// Returns the rules to compare with a path as the site's server reads it.
     pub(super) fn rules_read_as(&self, reading: PathReading) -> &ForRobot {
         if reading.ignore_case {
             self.lower_case.get_or_init(|| self.rules.in_lower_case())
@@ -221,7 +221,7 @@ impl ResolvedRobot {
         }
     }
 
-    /// Returns the rate limiter of a listed robot: it does not share its own with impostors.
+    /// Returns the rate limiter for a verdict, so that a robot shares none with impostors.
     pub(super) fn limiter(&self, visitor: Visitor<'_>) -> &DelayLimiter {
         match visitor.is_genuine() {
             Some(true) => &self.limiters.verified,
@@ -231,7 +231,7 @@ impl ResolvedRobot {
     }
 }
 
-/// Adds a value to a map that others read; at `max` the map starts again.
+/// Inserts a value into a map that is read without a lock. A full map is emptied first.
 #[cold]
 fn remember<K: Clone + Eq + Hash, V>(
     map: &ArcSwap<HashMap<K, Arc<V>>>,
@@ -240,39 +240,39 @@ fn remember<K: Clone + Eq + Hash, V>(
     value: &Arc<V>,
 ) -> Arc<V> {
     let mut kept = Arc::clone(value);
-    // Additions are rare, so that each may copy the map; requests read it without a lock.
+    // Insertions are rare, so each may copy the map.
     map.rcu(|current| {
         let mut next = if current.len() < max {
             HashMap::clone(current)
         } else {
             HashMap::new()
         };
-        // Another thread may have been faster.
+        // Another thread may have inserted the key first.
         kept = Arc::clone(next.entry(key.clone()).or_insert_with(|| Arc::clone(value)));
         next
     });
     kept
 }
 
-/// Longest delay that is held against a robot.
+/// Maximum `Crawl-delay` that is enforced.
 const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Requests that may come at once: after a pause two are no violation, nor is a
-/// little unevenness.
+/// Number of requests that may come at once: two requests after a pause are not a violation, nor
+/// are slightly uneven intervals.
 const AT_ONCE: u32 = 2;
 
-/// Rate limiter of one robot by its `Crawl-delay`, kept without a lock.
+/// Lock-free rate limiter of one robot by its `Crawl-delay`.
 #[derive(Debug)]
 pub(super) struct DelayLimiter {
     bucket: Bucket,
-    /// When the robot came last, refused or not.
+    /// Time of the robot's last request, refused or not.
     last_ms: AtomicI64,
 }
 
 impl DelayLimiter {
-    /// Counts a request; one that is too soon does not put off the next.
+    /// Counts a request. A request that comes too early does not delay the next one.
     pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
-        // The gap is that between two requests, whatever became of the first.
+        // The gap counts from the previous request, even if it was refused.
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
         self.bucket.take(now_ms, rate(delay)).map_err(|wait| {
             let gap_ms = now_ms.saturating_sub(before_ms);
@@ -282,7 +282,7 @@ impl DelayLimiter {
     }
 }
 
-/// Returns the rate of requests that a delay allows.
+/// Returns the rate that a delay allows.
 pub(super) fn rate(delay: Duration) -> Rate {
     Rate::new(1, delay.min(MAX_DELAY), AT_ONCE)
 }
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_is_bounded_and_kept_once() {
+    fn the_cache_is_bounded_and_keeps_each_entry_once() {
         let map = ArcSwap::default();
         let first = remember(&map, 3, &1, &Arc::new("a"));
         let again = remember(&map, 3, &1, &Arc::new("b"));
@@ -322,13 +322,13 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_the_delay_is_in_time() {
+    fn requests_that_respect_the_delay_are_in_time() {
         let arrivals: Vec<_> = (0..1_000).map(|number| number * 10_000).collect();
         assert!(in_time(&arrivals).iter().all(|&is_in_time| is_in_time));
     }
 
     #[test]
-    fn two_at_once_after_a_pause_are_no_violation_and_three_are() {
+    fn two_requests_at_once_after_a_pause_are_allowed_and_three_are_not() {
         assert_eq!(in_time(&[0, 0, 0]), [true, true, false]);
         assert_eq!(in_time(&[0, 99_000, 99_001]), [true; 3]);
         assert_eq!(
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn unevenness_is_forgiven_and_haste_is_not() {
+    fn uneven_intervals_are_tolerated_but_fast_requests_are_not() {
         assert_eq!(in_time(&[0, 9_000, 20_500, 29_600, 40_000]), [true; 5]);
         let hasty: Vec<_> = (0..20).map(|number| number * 5_000).collect();
         let kept = in_time(&hasty).iter().filter(|&&ok| ok).count();
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_soon_is_told_how_long_to_wait() {
+    fn an_early_request_gets_the_time_to_wait() {
         let limiter = DelayLimiter::default();
         for now_ms in [0, 1_000] {
             limiter.check(now_ms, DELAY).unwrap();
@@ -358,13 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_locks_nobody_out() {
+    fn a_clock_set_back_blocks_no_request() {
         assert_eq!(in_time(&[1_000_000_000, 0, 10_000]), [true; 3]);
         assert_eq!(in_time(&[i64::MAX, i64::MAX, i64::MIN]).len(), 3);
     }
 
     #[test]
-    fn a_delay_beyond_all_measure_is_cut() {
+    fn an_excessive_delay_is_capped() {
         let limiter = DelayLimiter::default();
         for _ in 0..2 {
             limiter.check(0, Duration::MAX).unwrap();

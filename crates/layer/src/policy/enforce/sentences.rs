@@ -1,4 +1,4 @@
-//! What the enforcer says of what it finds.
+//! Texts of the enforcer's explanations.
 
 use crate::policy::{PassReason, RefusedFor, decision::quoted};
 use robot_detection_robots_txt::{Permission, RobotsTxt};
@@ -16,7 +16,7 @@ pub(super) fn rule_text(permission: &Permission<'_>) -> String {
     }
 }
 
-/// Returns the names of the group that begins on a line.
+/// Returns the user agents of the group that begins on a line.
 pub(super) fn group_name(file: &RobotsTxt, line: usize) -> String {
     let group = file.groups().find(|group| group.line == line);
     group
@@ -27,22 +27,22 @@ pub(super) fn group_name(file: &RobotsTxt, line: usize) -> String {
 pub(super) fn exempt(reason: PassReason) -> &'static str {
     match reason {
         PassReason::Allowed => {
-            "The robot is one of those that always pass, so that it is not asked."
+            "The robot is configured to always pass, so robots.txt is not checked."
         }
-        PassReason::Heaven => "The path is part of robot heaven, so that it is not asked.",
-        _ => "The path is one that is never refused, so that it is not asked.",
+        PassReason::Heaven => "The path belongs to robot heaven, so robots.txt is not checked.",
+        _ => "The path is never refused, so robots.txt is not checked.",
     }
 }
 
-/// Returns the sentence for what a file says.
+/// Describes the permission that a file gives.
 pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Option<&str>) -> String {
     let Some(group_line) = permission.group_line() else {
-        return "No group is about the robot, so that it is allowed.".to_owned();
+        return "No group in robots.txt applies to the robot, so the path is allowed.".to_owned();
     };
     let group = quoted(group_name(file, group_line).as_bytes());
-    let group = format!("the group of line {group_line}, {group}");
+    let group = format!("the group at line {group_line}, {group}");
     let Some(rule) = permission.rule() else {
-        return format!("No rule matches in {group}, so that it is allowed.");
+        return format!("No rule in {group}, matches, so the path is allowed.");
     };
     let allows = if permission.allowed() {
         "allows"
@@ -54,34 +54,36 @@ pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Optio
         format!(", read as {}", quoted(path.as_bytes()))
     });
     format!(
-        "Line {}, {text}, {allows} it{read_as}, in {group}.",
+        "Line {}, {text}, {allows} the path{read_as}, in {group}.",
         rule.line()
     )
 }
 
-/// Returns the sentence for a robot that the site refuses although the file lets it in.
+/// Describes the refusal of a robot by the site, where the file allows the path.
 pub(super) fn refused(reason: RefusedFor) -> String {
     match reason {
         RefusedFor::Purpose(purpose) => format!(
-            "The site refuses all robots of the purpose {purpose}, whatever the file calls them."
+            "The site refuses all robots with the purpose {purpose}, regardless of robots.txt."
         ),
-        RefusedFor::Itself => "The site refuses the robot, whatever the file calls it.".to_owned(),
+        RefusedFor::Itself => "The site refuses the robot, regardless of robots.txt.".to_owned(),
     }
 }
 
-/// Returns the sentence for a robot that the site refuses everything.
+/// Describes the refusal of robot heaven for a robot that the site refuses completely.
 pub(super) fn refused_heaven(breach: &Breach) -> String {
-    format!("Robot heaven is no exception, as {breach}.")
+    format!("Robot heaven is refused too: {breach}.")
 }
 
-/// Returns the sentence for what is done about a breach.
+/// Describes the response to a violation.
 pub(super) fn said(answer: Answer, settings: Enforcement) -> String {
     match answer {
         Answer::Pass if settings.rules == Enforce::On => {
-            "It passes and is counted: robots_txt.refusal is pass.".to_owned()
+            "The request passes and is counted: robots_txt.refusal is pass.".to_owned()
         }
-        Answer::Pass => "It passes and is counted: robots_txt.enforce is report.".to_owned(),
+        Answer::Pass => {
+            "The request passes and is counted: robots_txt.enforce is report.".to_owned()
+        }
         Answer::Redirect => "The robot is redirected to robot heaven.".to_owned(),
-        answer => format!("The answer is {answer}."),
+        answer => format!("The response is {answer}."),
     }
 }

@@ -1,40 +1,40 @@
-//! How strictly robots are held to robots.txt.
+//! Settings for the enforcement of robots.txt.
 
 use crate::policy::RobotsFiles;
 use robot_detection_robots_txt::RobotsTxt;
 
 crate::words! {
-    /// Whether what robots.txt refuses is looked at, and whether it is answered.
+    /// Mode of the enforcement of robots.txt.
 #[derive(Default, Hash)]
     pub enum Enforce {
-        /// Nobody looks.
+        /// Requests are not checked against robots.txt.
         Off = "off",
-        /// Violations are counted and shown; everything passes.
+        /// Violations are counted and shown; all requests pass.
         #[default]
         Report = "report",
-        /// Violations are counted, shown and answered.
+        /// Violations are counted, shown and refused.
         On = "on",
     }
 }
 
 crate::words! {
-    /// Answer to a robot that asks for what its rules of robots.txt refuse.
+    /// Response to a robot that requests a disallowed path.
 #[derive(Default, Hash)]
     #[non_exhaustive]
     pub enum Refusal {
         /// The request passes; the violation is counted.
         Pass = "pass",
-        /// 403 with the rule that was broken.
+        /// Refusal with 403, with the violated rule in the text.
         #[default]
         Forbidden = "403",
-        /// 429 with the rule that was broken, and `Retry-After`.
+        /// Refusal with 429 and `Retry-After`, with the violated rule in the text.
         TooManyRequests = "429",
-        /// The redirect to robot heaven; without a redirect URL: 403.
+        /// Redirect to robot heaven, or 403 without a redirect URL.
         Redirect = "redirect",
     }
 }
 
-/// Settings of how robots are held to robots.txt.
+/// Settings for the enforcement of robots.txt.
 ///
 /// # Example
 ///
@@ -50,44 +50,44 @@ crate::words! {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Enforcement {
-    /// Whether `Disallow` is enforced; reported by default.
+    /// Enforcement of `Disallow`; report by default.
     pub rules: Enforce,
-    /// How what is disallowed is answered; 403 by default.
+    /// Response to requests for disallowed paths; 403 by default.
     pub refusal: Refusal,
-    /// Whether `Crawl-delay` is enforced, by 429; reported by default.
+    /// Enforcement of `Crawl-delay`, by 429; report by default.
     pub crawl_delay: Enforce,
 }
 
 impl Enforcement {
-    /// Sets whether `Disallow` is enforced; reported by default.
+    /// Sets the enforcement of `Disallow`; report by default.
     #[must_use]
     pub fn rules(mut self, mode: Enforce) -> Self {
         self.rules = mode;
         self
     }
 
-    /// Sets how what is disallowed is answered; 403 by default.
+    /// Sets the response to requests for disallowed paths; 403 by default.
     #[must_use]
     pub fn refusal(mut self, refusal: Refusal) -> Self {
         self.refusal = refusal;
         self
     }
 
-    /// Sets whether `Crawl-delay` is enforced, by 429; reported by default.
+    /// Sets the enforcement of `Crawl-delay`, by 429; report by default.
     #[must_use]
     pub fn crawl_delay(mut self, mode: Enforce) -> Self {
         self.crawl_delay = mode;
         self
     }
 
-    /// Returns `true` if nobody looks at robots.txt.
+    /// Returns `true` if no request is checked against robots.txt.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.rules == Enforce::Off && self.crawl_delay == Enforce::Off
     }
 }
 
-/// The same file on every host.
+/// Uses the same file on every host.
 impl From<RobotsTxt> for RobotsFiles {
     fn from(file: RobotsTxt) -> Self {
         Self::everywhere(file)

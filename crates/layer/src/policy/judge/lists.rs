@@ -1,4 +1,4 @@
-//! Asks the lists of robots, their purposes, and what is done with impostors.
+//! Evaluation of the robot lists, the purposes, and the setting for impostors.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::policy::{
 use super::{Site, require};
 
 impl Policy {
-    /// Asks the lists of robots that always pass, or never do, and what is done with impostors.
+    /// Evaluates the lists of allowed and denied robots, and the setting for impostors.
     pub(super) fn judge_lists(
         &self,
         visitor: Visitor<'_>,
@@ -47,12 +47,12 @@ impl Policy {
             } else {
                 ""
             };
-            format!("The robot is {not}one of those that always pass{but}.")
+            format!("The robot is {not}configured to always pass{but}.")
         });
         require(!is_allowed, PassReason::Allowed)
     }
 
-    /// Returns `true` if a robot is one of those that always pass, and not an impostor.
+    /// Returns `true` if a robot is configured to always pass, and its claim is not spoofed.
     pub(in crate::policy) fn allows(&self, visitor: Visitor<'_>) -> bool {
         self.allowed.contains(visitor.claim) && !visitor.is_spoofed()
     }
@@ -64,7 +64,7 @@ impl Policy {
         let is_denied = self.denied.contains(claim);
         trace.step("deny", || {
             let not = if is_denied { "" } else { "not " };
-            format!("The robot is {not}one of those redirected on every filtered path.")
+            format!("The robot is {not}configured to be redirected on every filtered path.")
         });
         self.heaven.as_ref().filter(|_| is_denied)
     }
@@ -78,17 +78,17 @@ impl Policy {
         let is_redirected = self.purposes.contains(&purpose);
         trace.step("purpose", || {
             let not = if is_redirected { "" } else { "not " };
-            format!("Its purpose, {purpose}, is {not}one of those redirected.")
+            format!("The robot's purpose, {purpose}, is {not}one of the redirected purposes.")
         });
         require(is_redirected, PassReason::Purpose)
     }
 
-    /// Returns `true` if impostors are redirected where robots may be.
+    /// Returns `true` if impostors are redirected on filtered paths.
     pub(in crate::policy) fn redirects_spoofed(&self) -> bool {
         self.spoofed == Spoofed::Redirect && self.heaven.is_some()
     }
 
-    /// Refuses an impostor before anything else is looked at.
+    /// Refuses an impostor before all other steps.
     pub(super) fn refuse_spoofed(
         &self,
         request: &Request<'_>,
@@ -103,9 +103,9 @@ impl Policy {
             .with_path(request.path, |path| self.is_exempt(path));
         trace.step("spoofed", || {
             if is_exempt {
-                "The claim is spoofed, but the path is one that is never refused.".to_owned()
+                "The claim is spoofed, but the path is never refused.".to_owned()
             } else {
-                "The claim is spoofed, and whoever spoofs is refused.".to_owned()
+                "The claim is spoofed, and impostors are refused.".to_owned()
             }
         });
         (!is_exempt).then(|| Judgement::refuse_spoofed(&self.spoofed_refusal))
@@ -119,7 +119,7 @@ impl Policy {
         let is_redirected = self.redirects_spoofed();
         trace.step("spoofed", || {
             if is_redirected {
-                "The claim is spoofed, and whoever spoofs is redirected on every filtered path."
+                "The claim is spoofed, and impostors are redirected on every filtered path."
                     .to_owned()
             } else {
                 "The claim is spoofed, which is only reported.".to_owned()

@@ -1,4 +1,4 @@
-//! Asks rules in their order.
+//! Evaluation of the rules in order.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::policy::{
 
 use super::Site;
 
-/// Returns the decision of the first rule that makes one, and which matched before it.
+/// Returns the decision of the first deciding rule, and the rules that matched before it.
 pub(super) fn judge_rules<'p>(
     rules: &'p [Rule],
     mut aside: Aside<'p>,
@@ -29,8 +29,8 @@ pub(super) fn judge_rules<'p>(
     let decided = site.reading.with_path(request.path, |path| {
         let asked = site.asked(request, path);
         rules.iter().find_map(|rule| {
-            // The first rule that slows down counts, of requests and of errors; a second limit would
-            // be used up unasked.
+            // Only the first rule that limits requests, and the first that limits errors, applies.
+            // Further limits would be used up needlessly.
             if aside.first_like(rule).is_some_and(|first| first.is_some()) {
                 return None;
             }
@@ -51,7 +51,7 @@ pub(super) fn judge_rules<'p>(
     (decided, aside)
 }
 
-/// Returns what a rule does, if it matches.
+/// Returns the effect of a rule, if it matches.
 fn judge_rule<'p>(
     rule: &'p Rule,
     visitor: Visitor<'_>,
@@ -63,11 +63,11 @@ fn judge_rule<'p>(
         let named = capitalised(&named(rule));
         let reason = || {
             let reason = rule.scope.sender.reason(visitor.sender, &rule.scope.places);
-            reason.map_or_else(String::new, |reason| format!(", as {reason}"))
+            reason.map_or_else(String::new, |reason| format!(", because {reason}"))
         };
         match mismatch {
             None if rule.is_dry() => format!(
-                "{named} matches{}; its action, {}, is only noted, as it is about people: people = true confirms it.",
+                "{named} matches{}; its action, {}, is only reported because the rule applies to people: people = true confirms it.",
                 reason(),
                 rule.action()
             ),
@@ -91,12 +91,12 @@ fn judge_rule<'p>(
 }
 
 impl Policy {
-    /// Returns how long to wait for a pending verdict, where the decision depends on it.
+    /// Returns the time to wait for a pending verdict, if the decision depends on the verdict.
     ///
-    /// Nobody waits in a [dry run](Self::is_dry_run). Otherwise a request waits where a rule
-    /// that [waits](crate::policy::RuleBuilder::wait) is reached and nothing but the verdict decides
-    /// whether it matches; the longest time of such rules counts. The caller then asks
-    /// [`judge`](Self::judge) with the verdict that there is, pending or not.
+    /// In a [dry run](Self::is_dry_run), no request waits. Otherwise a request waits if a rule that
+    /// [waits](crate::policy::RuleBuilder::wait) is reached and matches depending on the verdict
+    /// only; the longest time of such rules counts. The caller then calls [`judge`](Self::judge)
+    /// with the current verdict, even if it is still pending.
     #[must_use]
     pub fn wait(&self, request: &Request<'_>, visitor: Visitor<'_>) -> Option<Duration> {
         if visitor.verdict != Verdict::Pending || self.idle.is_some() || self.is_dry_run {
@@ -114,7 +114,7 @@ impl Policy {
                 let mismatch = rule.mismatch(&asked, visitor);
                 if rule.wait.is_some() && matches!(mismatch, None | Some(Mismatch::Verdict)) {
                     wait = wait.max(rule.wait);
-                // It decides whatever the verdict is: no rule behind it is reached.
+                // The rule decides regardless of the verdict, so no later rule is reached.
                 } else if mismatch.is_none() && rule.rate_limiter().is_none() {
                     break;
                 }

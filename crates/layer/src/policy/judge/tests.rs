@@ -1,4 +1,4 @@
-//! Unlisted robots, as rules and lists see them.
+//! Unlisted robots in rules and lists.
 
 use crate::detect::{Sign, Unlisted, Verdict};
 use crate::policy::{Action, PolicyBuilder, PolicyError, TagRule};
@@ -12,7 +12,7 @@ const REQUEST: Request<'static> = Request {
     path: "/members-only-stuff/a",
 };
 
-/// Decides about a robot that no registry lists.
+/// Returns the decision about an unlisted robot.
 fn unlisted(sign: Sign, change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> Option<PassReason> {
     let policy = change(Policy::builder()).build().unwrap();
     let claim = Claim::Unlisted(Unlisted { sign, range: 0..3 });
@@ -36,7 +36,7 @@ fn unlisted_robots_are_redirected_unless_they_are_libraries() {
 }
 
 #[test]
-fn unlisted_robots_can_be_told_apart_by_rules_and_lists() {
+fn rules_and_lists_can_name_unlisted_robots() {
     let pass = || Rule::builder(Action::Pass);
     let of = |rule| unlisted(Sign::Word, |policy| policy.rule(rule));
     assert_eq!(
@@ -59,7 +59,7 @@ fn unlisted_robots_can_be_told_apart_by_rules_and_lists() {
 }
 
 #[test]
-fn what_contradicts_the_unlisted_is_refused() {
+fn conditions_that_exclude_unlisted_robots_are_rejected() {
     let pass = || Rule::builder(Action::Pass);
     let unlisted = || pass().visitors([Kind::Unlisted]);
     for (rule, wrong) in [
@@ -83,7 +83,7 @@ fn what_contradicts_the_unlisted_is_refused() {
 }
 
 #[test]
-fn what_is_exempt_or_heaven_passes_however_a_pattern_reaches_it() {
+fn exempt_paths_and_heaven_pass_for_every_matching_pattern() {
     for (pattern, path, reason) in [
         ("/*", "/robots.txt", Some(PassReason::NeverFiltered)),
         ("/s*", "/sitemap.xml", Some(PassReason::NeverFiltered)),
@@ -130,7 +130,7 @@ fn what_is_exempt_or_heaven_passes_however_a_pattern_reaches_it() {
 }
 
 #[test]
-fn the_host_of_a_request_is_asked_for_where_something_hangs_on_it() {
+fn the_host_is_needed_if_a_setting_depends_on_it() {
     let elsewhere = "https://other.example/heaven/";
     let hosts = ["a.example"];
     for (policy, expected) in [
@@ -156,7 +156,7 @@ fn the_host_of_a_request_is_asked_for_where_something_hangs_on_it() {
 }
 
 #[test]
-fn headers_for_everybody_are_for_impostors_too_and_the_same_for_caches() {
+fn headers_for_all_visitors_include_impostors_and_need_no_vary() {
     let pass = || {
         let rule = Rule::builder(Action::Pass).paths(["/*"]);
         rule.response_header("Content-Usage", "train-ai=n")

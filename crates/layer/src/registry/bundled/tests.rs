@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bundled;
 use crate::registry::{Purpose, Robot};
 
-/// Words for who saw a robot, in the order of a record.
+/// Words of `robot-evidence`, in the order required in a record.
 const EVIDENCE: &[&str] = &[
     "crawler-user-agents",
     "matomo",
@@ -17,28 +17,24 @@ const EVIDENCE: &[&str] = &[
     "operator",
 ];
 
-/// Words with which one robot's name is spelled, or not.
+/// Words that a spelling of a robot's name may contain or not.
 const ENDINGS: &[&str] = &["robot", "bot", "crawler", "spider", "reader", "fetcher"];
 
-/// Records whose names are alike and that are not the same robot, by their ids.
+/// Ids of records with similar names that are different robots, with the reason.
 const APART: &[(&str, &str, &str)] = &[
-    (
-        "akismet",
-        "akismetbot",
-        "a plug-in and a robot of its maker",
-    ),
+    ("akismet", "akismetbot", "a plug-in and its vendor's robot"),
     (
         "centrum-holmes",
         "holmes-ge",
-        "a Czech and a Georgian search",
+        "a Czech and a Georgian search engine",
     ),
     (
         "drupal",
         "drupalbot",
-        "the program and a robot of its association",
+        "the program and its association's robot",
     ),
     ("exa-bot", "exabot", "Exa of 2025 and Exalead of 2000"),
-    ("freshbot", "freshreader", "a check of pages and a reader"),
+    ("freshbot", "freshreader", "a page checker and a reader"),
     (
         "friendly-spider",
         "friendlycrawler",
@@ -47,33 +43,29 @@ const APART: &[(&str, &str, &str)] = &[
     (
         "furl-perl",
         "looksmart-furl",
-        "a Perl module and a service of bookmarks",
+        "a Perl module and a bookmark service",
     ),
     (
         "git",
         "gitcrawlerbot",
-        "the program and a search for open repositories",
+        "the program and a scanner for open repositories",
     ),
     ("hubspot", "hubspot-crawler", "its webhooks and its robot"),
     (
         "iabot",
         "internetarchive",
-        "a robot of Wikipedia and a Python library",
+        "a Wikipedia robot and a Python library",
     ),
     (
         "jobcrawlerbot",
         "realcaliforniajobs",
-        "JobCrawler and JobBot of two sites",
+        "JobCrawler and JobBot of different sites",
     ),
-    (
-        "kagi-fetcher",
-        "kagibot",
-        "what users ask for and the index",
-    ),
+    ("kagi-fetcher", "kagibot", "user requests and the index"),
     (
         "link-reader",
         "linkbot",
-        "a tool of 2024 and a check of 1998",
+        "a tool of 2024 and a link checker of 1998",
     ),
     ("node", "node-crawler", "the runtime and a package"),
     ("rssbot", "rssreader", "two programs"),
@@ -84,24 +76,20 @@ const APART: &[(&str, &str, &str)] = &[
         "a Windows program and a package",
     ),
     ("test-bot", "testcrawler", "two authors"),
-    (
-        "vercel",
-        "vercelbot",
-        "the command and a robot of its maker",
-    ),
+    ("vercel", "vercelbot", "the command and its vendor's robot"),
     (
         "wire-chile",
         "wirereaderbot",
-        "a project of Chile and a reader",
+        "a Chilean project and a reader",
     ),
-    ("zombie", "zombiebot", "a package and a robot of domains"),
+    ("zombie", "zombiebot", "a package and a domain robot"),
 ];
 
 fn facts(robot: &Robot) -> (Option<&str>, Purpose) {
     (robot.operator.as_deref(), robot.purpose)
 }
 
-/// Returns a name without case, punctuation and the words that mean a robot.
+/// Returns a name without case, punctuation and the words for robots.
 fn stem(name: &str) -> String {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let mut stem: String = letters.flat_map(char::to_lowercase).collect();
@@ -115,7 +103,7 @@ fn stem(name: &str) -> String {
     stem
 }
 
-/// Returns pairs of ids of which an id or name is the same but for its spelling.
+/// Returns pairs of robots whose id or name differs only in spelling.
 fn doubles(robots: &[Robot]) -> BTreeSet<(usize, usize)> {
     let mut stems = BTreeMap::<String, BTreeSet<usize>>::new();
     for (place, robot) in robots.iter().enumerate() {
@@ -133,7 +121,7 @@ fn doubles(robots: &[Robot]) -> BTreeSet<(usize, usize)> {
 }
 
 #[test]
-fn every_record_says_who_runs_the_robot_what_for_and_who_saw_it() {
+fn every_record_has_operator_purpose_and_evidence() {
     let mut wrong = Vec::new();
     for robot in &bundled().robots {
         let mut expect = |holds: bool, what: &str| {
@@ -143,7 +131,7 @@ fn every_record_says_who_runs_the_robot_what_for_and_who_saw_it() {
         };
         expect(
             robot.operator.is_some(),
-            "robot-operator is missing; `unknown author` is one",
+            "robot-operator is missing; use `unknown author` if unknown",
         );
         expect(robot.purpose != Purpose::Unknown, "no robot-purpose");
         expect(robot.details_url.is_some(), "no robot-details-url");
@@ -155,18 +143,18 @@ fn every_record_says_who_runs_the_robot_what_for_and_who_saw_it() {
         expect(!places.is_empty(), "no robot-evidence");
         expect(
             places.iter().all(Option::is_some),
-            "a word of robot-evidence is none of the schema's",
+            "robot-evidence contains a word that is not in the schema",
         );
         expect(
             places.is_sorted_by(|one, other| one < other),
-            "the words of robot-evidence stand in the schema's order, each once",
+            "robot-evidence must list each word once, in the schema's order",
         );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn records_whose_names_differ_in_spelling_only_do_not_disagree() {
+fn records_with_names_that_differ_only_in_spelling_agree() {
     let robots = bundled().robots;
     let (mut wrong, mut apart) = (Vec::new(), BTreeSet::new());
     for (one, other) in doubles(&robots) {
@@ -179,7 +167,7 @@ fn records_whose_names_differ_in_spelling_only_do_not_disagree() {
         } else {
             let (one_is, other_is) = (facts(one), facts(other));
             wrong.push(format!(
-                "{} is {one_is:?}, {} is {other_is:?}: make one record of them, or say why not",
+                "{} is {one_is:?}, {} is {other_is:?}: merge the records, or add the reason why not",
                 one.id, other.id
             ));
         }
@@ -192,7 +180,7 @@ fn records_whose_names_differ_in_spelling_only_do_not_disagree() {
 }
 
 #[test]
-fn spellings_of_one_name_have_one_stem() {
+fn all_spellings_of_a_name_have_the_same_stem() {
     for name in ["Tavily", "TavilyBot", "tavily-bot", "Tavily Crawler"] {
         assert_eq!(stem(name), "tavily", "{name}");
     }

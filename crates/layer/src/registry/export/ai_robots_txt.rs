@@ -1,4 +1,4 @@
-//! Writes the `robots.json` of ai.robots.txt.
+//! Export to the `robots.json` format of ai.robots.txt.
 
 use std::borrow::Borrow;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::{exported::Exported, exported::one_line, tokens::tokens};
 use crate::registry::{Exclusion, Purpose, Robot, import::published::ai_function};
 
-/// Object whose keys keep their order.
+/// Object that keeps the order of its keys.
 struct Entries<'r>(Vec<(&'r str, Entry)>);
 
 #[derive(Serialize)]
@@ -19,15 +19,14 @@ struct Entry {
     description: String,
 }
 
-/// What the list says where nothing is known.
+/// Value that the list uses for unknown facts.
 const UNCLEAR: &str = "Unclear at this time.";
 
 /// Writes the active robots as an object in the format of ai.robots.txt.
 ///
-/// Each token is a key; other kinds of patterns have no place in it. Read back,
-/// a robot has the id `ai:` and the token's slug, the token for its name and
-/// product token, the same details, operator, purpose and exclusion; hosts and
-/// ranges are lost.
+/// Each token becomes a key; other kinds of patterns are left out. When read back, a robot has the
+/// id `ai:` and the token's slug, the token as name and product token, and the same details,
+/// operator, purpose and exclusion; hosts and ranges are lost.
 #[must_use]
 pub fn write_ai_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -48,7 +47,7 @@ fn entry(robot: &Robot) -> Entry {
     let operator = robot
         .operator
         .as_deref()
-        // Square brackets would end the text of the link below.
+        // Square brackets would end the link text below.
         .map(|name| one_line(name).replace('[', "(").replace(']', ")"));
     let url = robot.details_url.as_deref().map(link_target);
     let description = match (&operator, &url) {
@@ -74,7 +73,7 @@ fn entry(robot: &Robot) -> Entry {
     }
 }
 
-/// Returns a URL in which nothing ends a link of Markdown.
+/// Escapes the characters in a URL that could end a Markdown link.
 fn link_target(url: &str) -> String {
     let mut target = String::new();
     for c in one_line(url).chars() {

@@ -1,4 +1,4 @@
-//! Writes `crawler-user-agents.json`.
+//! Export to the `crawler-user-agents.json` format.
 
 use std::borrow::Borrow;
 
@@ -16,18 +16,17 @@ struct Entry {
     url: Option<String>,
     tags: Vec<&'static str>,
     description: String,
-    /// The format asks for them; a registry knows names, no User-Agents.
+    /// Required by the format. A registry contains names instead of User-Agents.
     instances: [String; 0],
 }
 
 /// Writes the active robots as a list in the format of crawler-user-agents.
 ///
-/// A robot is one entry, its patterns the branches of one expression, which
-/// needs no flag, so that every language of the list's users can read it. Read
-/// back, a robot has the id `cua:` and the slug of its first name, that name,
-/// the same details, purpose and hits; what is lost is the id, operator,
-/// product token, exclusion, hosts and ranges. Expressions of such lists come
-/// back as they were.
+/// Each robot becomes one entry, with its patterns as alternatives in one expression without flags,
+/// which all regular expression engines can read. When read back, a robot has the id `cua:` and the
+/// slug of its first name, that name, and the same details, purpose and matches; its id, operator,
+/// product token, exclusion, hosts and ranges are lost. Expressions from such lists are written
+/// unchanged.
 #[must_use]
 pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -36,7 +35,7 @@ pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
         let robot = robot.borrow();
         let said: Vec<String> = robot.patterns.iter().filter_map(expression).collect();
         if said.len() < robot.patterns.len() {
-            exported.leave_out(robot, "with an expression that others cannot read");
+            exported.leave_out(robot, "with an expression that other programs cannot read");
         }
         exported.robots += usize::from(!said.is_empty());
         entries.extend(branches(said).into_iter().map(|text| entry(robot, text)));
@@ -47,7 +46,7 @@ pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
 
 fn entry(robot: &Robot, pattern: String) -> Entry {
     let description = match &robot.operator {
-        Some(operator) => format!("{}, of {operator}", robot.name),
+        Some(operator) => format!("{}, operated by {operator}", robot.name),
         None => robot.name.clone(),
     };
     Entry {
@@ -62,11 +61,11 @@ fn entry(robot: &Robot, pattern: String) -> Entry {
     }
 }
 
-/// Returns a pattern as an expression without flags, as it stands where it has none.
+/// Returns a pattern as an expression without flags, unchanged if it has none.
 fn expression(pattern: &Pattern) -> Option<String> {
     let has_flags = |text: &str| {
         let groups = text.match_indices("(?").map(|(at, _)| text.get(at + 2..));
-        // Of what begins with `(?`, engines agree on the group that captures nothing.
+        // Of the groups that begin with `(?`, engines agree on non-capturing groups only.
         groups.flatten().any(|rest| !rest.starts_with(':'))
     };
     let is_fine = |text: &str| !has_flags(text) && !text.contains(char::is_control);
@@ -78,7 +77,7 @@ fn expression(pattern: &Pattern) -> Option<String> {
     (text.len() <= MAX_BYTES).then_some(text)
 }
 
-/// Joins expressions to one, or keeps them apart where that would be too long.
+/// Joins expressions into one, or returns them separately if the result would be too long.
 fn branches(said: Vec<String>) -> Vec<String> {
     if said.len() < 2 {
         return said;

@@ -1,4 +1,4 @@
-//! What an export says, and what it leaves out.
+//! Result of an export, including the robots that are left out.
 
 use std::{borrow::Borrow, collections::BTreeMap, fmt::Write as _};
 
@@ -7,33 +7,33 @@ use crate::registry::{
     text::{cut, tidy},
 };
 
-/// Characters of a line of ids.
+/// Maximum number of characters in a line of ids.
 const MAX_LINE_CHARS: usize = 100;
 
-/// Registry as a text for other programs.
+/// Registry as text for other programs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Exported {
-    /// The text, which ends in a line feed.
+    /// The text, with a final line feed.
     pub text: String,
-    /// Robots that stand in it.
+    /// Number of robots in the text.
     pub robots: usize,
-    /// Robots that do not, or not with all of their patterns.
+    /// Robots that are missing in the text, completely or with some patterns.
     pub left_out: Vec<OmittedRobot>,
 }
 
-/// Robot, or a pattern of it, that an export leaves out.
+/// Robot (or pattern of a robot) that an export leaves out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OmittedRobot {
-    /// The robot's id.
+    /// Id of the robot that is left out.
     pub id: String,
-    /// Why, in a few words.
+    /// Reason why the robot is left out, in a few words.
     pub reason: &'static str,
 }
 
 impl Exported {
-    /// Counts what was left out by its reason, in the order of the words.
+    /// Returns the number of omissions by reason, in alphabetical order.
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<&'static str, usize> {
         let mut reasons = BTreeMap::new();
@@ -43,7 +43,7 @@ impl Exported {
         reasons
     }
 
-    /// Returns the ids of what was left out by its reason, each once.
+    /// Returns the ids of the omitted robots by reason, without duplicates.
     #[must_use]
     pub fn ids_by_reason(&self) -> BTreeMap<&'static str, Vec<&str>> {
         let mut ids: BTreeMap<_, Vec<&str>> = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Exported {
         ids
     }
 
-    /// Adds to the end of the text what it leaves out, on lines that begin with `#`.
+    /// Appends comments about the omitted robots to the text.
     pub(crate) fn remarked(mut self) -> Self {
         let mut remarks = String::new();
         for (reason, ids) in self.ids_by_reason() {
@@ -85,7 +85,7 @@ impl Exported {
         });
     }
 
-    /// Returns the robots that take part in detection, and leaves the others out.
+    /// Returns the robots that take part in detection, and records the others as left out.
     pub(crate) fn active<'r, R: Borrow<Robot>>(&mut self, robots: &'r [R]) -> Vec<&'r R> {
         let mut active = Vec::with_capacity(robots.len());
         for item in robots {
@@ -101,7 +101,7 @@ impl Exported {
     }
 }
 
-/// Bytes of the longest text.
+/// Maximum number of bytes of a text.
 const MAX_BYTES: usize = 2048;
 
 /// Returns text on one line, without control characters.
@@ -109,9 +109,9 @@ pub(super) fn one_line(text: &str) -> String {
     cut(&tidy(text), MAX_BYTES).trim_end().to_owned()
 }
 
-/// Returns an id in which only letters, digits, `.`, `_`, `:` and `-` are left.
+/// Replaces all characters of an id by `-` except letters, digits, `.`, `_`, `:` and `-`.
 ///
-/// Ids of registries have no others; those added by hand may.
+/// Only ids of manually added robots may contain other characters.
 pub(super) fn plain_id(id: &str) -> String {
     id.chars()
         .map(|c| {

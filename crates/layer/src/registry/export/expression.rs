@@ -1,4 +1,4 @@
-//! Regular expressions that other programs read as we do.
+//! Regular expressions that other programs interpret in the same way.
 
 use std::fmt::Write as _;
 
@@ -9,20 +9,20 @@ use regex_syntax::{
 
 use crate::registry::{Pattern, PatternKind};
 
-/// Depth of groups in groups.
+/// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
-/// What stands before a token: no letter or digit.
+/// Expression that must match before a token: no letter or digit.
 const BEFORE_TOKEN: &str = "(?:^|[^0-9A-Za-z])";
-/// What may follow a token: no letter.
+/// Expression that must match after a token: no letter.
 pub(super) const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
-/// What may follow a product's name.
+/// Expression that must match after a product name.
 const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
-/// Regular expression that says the same to PCRE and to the `regex` crate.
+/// Regular expression with the same meaning in PCRE and in the `regex` crate.
 ///
-/// It is made of ASCII letters, digits, signs and blanks only, other bytes are
-/// escaped, and it uses nothing that either of them lacks: no look-around but
-/// anchors and word boundaries, no flags, no names.
+/// The text consists of ASCII letters, digits, punctuation and spaces, with other bytes escaped. It
+/// uses only constructs that both engines have: anchors and word boundaries, but no other
+/// look-around, flags or names.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Expression {
     text: String,
@@ -30,10 +30,10 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Returns the expression that matches what a pattern matches.
+    /// Returns an expression that matches the same User-Agents as a pattern.
     ///
-    /// `None` for a regular expression that cannot be said in both tongues:
-    /// one with Unicode classes, half boundaries, or no sense at all.
+    /// Returns `None` for a regular expression that one of the engines cannot express, such as one
+    /// with Unicode classes or half boundaries, and for an invalid one.
     #[must_use]
     pub fn of(pattern: &Pattern) -> Option<Self> {
         let (before, behind) = match pattern.kind {
@@ -46,7 +46,7 @@ impl Expression {
         Some(Self::around(before, pattern.text.as_bytes(), behind, true))
     }
 
-    /// Returns the expression of a literal, between what stands before and after it.
+    /// Returns the expression for a literal, with an expression before and after it.
     pub(crate) fn around(before: &str, literal: &[u8], behind: &str, is_caseless: bool) -> Self {
         let mut text = before.to_owned();
         for &byte in literal {
@@ -56,13 +56,13 @@ impl Expression {
         Self { text, is_caseless }
     }
 
-    /// Returns the text, without a flag for letters of either case.
+    /// Returns the text, without a flag for case-insensitivity.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns `true` if letters stand for both of their cases, which a flag must say.
+    /// Returns `true` if the expression must be used with a flag for case-insensitivity.
     #[must_use]
     pub fn is_caseless(&self) -> bool {
         self.is_caseless
@@ -83,7 +83,7 @@ impl Expression {
     }
 }
 
-/// Returns an expression that needs no flag: each letter a class of both cases.
+/// Returns an expression that needs no flag: each letter becomes a class of both cases.
 pub(super) fn spelled_out(pattern: &Pattern) -> Option<String> {
     if pattern.kind == PatternKind::Regex {
         let mut printer = Printer {
@@ -93,7 +93,7 @@ pub(super) fn spelled_out(pattern: &Pattern) -> Option<String> {
         printer.print(&parse(&pattern.text)?)?;
         return Some(printer.text);
     }
-    // The own case comes first, so that the name can still be read.
+    // The original case comes first, so that the name remains readable.
     let mut literal = String::new();
     for &byte in pattern.text.as_bytes() {
         if byte.is_ascii_alphabetic() {
@@ -121,7 +121,7 @@ fn parse(text: &str) -> Option<Hir> {
         .ok()
 }
 
-/// Returns `true` if no letter of an expression is meant in one case only.
+/// Returns `true` if all letters of an expression match both cases.
 fn is_caseless(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => true,
@@ -135,7 +135,7 @@ fn is_caseless(hir: &Hir) -> bool {
     }
 }
 
-/// Writes a parsed expression anew; `None` where that cannot be done.
+/// Converts a parsed expression to text; `None` if this is not possible.
 struct Printer {
     text: String,
     is_caseless: bool,
@@ -220,13 +220,13 @@ impl Printer {
             &[upper, lower] if self.is_caseless && upper.eq_ignore_ascii_case(&lower) => {
                 return push_byte(&mut self.text, lower);
             }
-            // All but the line feed is what a dot means to both engines.
+            // In both engines, a dot matches everything except a line feed.
             all if all.len() == 255 && !has(class, b'\n') => return self.text.push('.'),
             _ => {}
         }
         let mut class = class.clone();
         self.text.push('[');
-        // Both engines refuse an empty class, but know its opposite.
+        // Both engines reject an empty class, but accept its negation.
         if members.len() > 128 && members.len() < 256 || members.is_empty() {
             self.text.push('^');
             class.negate();
@@ -244,7 +244,7 @@ impl Printer {
     }
 }
 
-/// Returns a class of bytes; `None` for one that holds more than ASCII's characters.
+/// Returns a class of bytes; `None` if the class contains non-ASCII characters.
 fn bytes_of(class: &Class) -> Option<ClassBytes> {
     match class {
         Class::Bytes(class) => Some(class.clone()),
@@ -263,7 +263,7 @@ fn has(class: &ClassBytes, byte: u8) -> bool {
     ranges.any(|range| (range.start()..=range.end()).contains(&byte))
 }
 
-/// Returns how an anchor is spelled; a header has one line, so lines are texts.
+/// Returns the spelling of an anchor. A header is one line, so line anchors are text anchors.
 fn anchor(look: Look) -> Option<&'static str> {
     match look {
         Look::Start | Look::StartLF | Look::StartCRLF => Some("^"),
@@ -274,7 +274,7 @@ fn anchor(look: Look) -> Option<&'static str> {
     }
 }
 
-/// Writes a byte that stands for itself.
+/// Writes a byte as a literal.
 fn push_byte(text: &mut String, byte: u8) {
     if !(b' '..=b'~').contains(&byte) {
         let _ = write!(text, r"\x{byte:02x}");
@@ -286,7 +286,7 @@ fn push_byte(text: &mut String, byte: u8) {
     text.push(char::from(byte));
 }
 
-/// Writes a byte that is the member of a class, or the end of a range.
+/// Writes a byte as the member of a class, or as the end of a range.
 fn push_member(text: &mut String, byte: u8) {
     if !(b' '..=b'~').contains(&byte) {
         let _ = write!(text, r"\x{byte:02x}");
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regex_is_said_anew_without_what_one_engine_lacks() {
+    fn a_regex_is_rewritten_without_constructs_that_one_engine_lacks() {
         for (text, expected, is_caseless) in [
             (r"^Acme\/[0-9]", "^Acme/[0-9]", false),
             ("(?i)^Acme[a-z]+x", "^acme[A-Za-z]+x", true),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_not_said_wrong() {
+    fn inexpressible_patterns_are_not_converted() {
         for text in [r"(?u:\b)acme", r"\b{start}acme", "(unclosed", "(?=a)"] {
             assert_eq!(
                 Expression::of(&Pattern::new(PatternKind::Regex, text)),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_can_be_spelled_out() {
+    fn a_flag_can_be_replaced_by_classes() {
         let spelled = |kind, text: &str| spelled_out(&Pattern::new(kind, text)).unwrap();
         assert_eq!(spelled(PatternKind::Exact, "aB-1"), "^[aA][Bb]-1$");
         assert_eq!(spelled(PatternKind::Regex, "(?i)ab|c"), "[Aa][Bb]|[Cc]");

@@ -1,29 +1,29 @@
-//! The formats in which a registry is handed to others.
+//! Export formats of a registry.
 
 use std::sync::Arc;
 
 use super::{Exported, write_ai_robots_txt, write_crawler_user_agents, write_list, write_matomo};
 use crate::registry::{Format, Robot, write_flat_file};
 
-/// Format of an export.
+/// Format in which a registry can be exported.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// One of the formats that are read too.
+    /// A format that can also be imported.
     Registry(Format),
-    /// A `map` of nginx: from the User-Agent to the robot's id.
+    /// nginx `map` from the User-Agent to the robot's id.
     Nginx,
-    /// A map of `HAProxy`: a regular expression and the robot's id a line.
+    /// `HAProxy` map, with a regular expression and the robot's id on each line.
     HaProxy,
-    /// Groups of a robots.txt that shut the robots out.
+    /// robots.txt groups that exclude the robots.
     RobotsTxt,
 }
 
 impl ExportFormat {
-    /// Every format.
+    /// All export formats.
     pub const ALL: &'static [Self] = Format::EXPORTS;
 
-    /// Returns the word that the command line and the pages use.
+    /// Returns the word used on the command line and in the console.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the format that a word names.
+    /// Returns the format with the given word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
@@ -49,7 +49,7 @@ impl ExportFormat {
         !self.is_json()
     }
 
-    /// Returns the media type of such a file.
+    /// Returns the media type of a file in this format.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         if self.is_json() {
@@ -59,7 +59,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the name that a file of this format usually has.
+    /// Returns the usual name of a file in this format.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Format {
     }
 }
 
-/// Writes all robots, whether they take part in detection or not.
+/// Writes all robots, including those that do not take part in detection.
 fn write_all(robots: &[Arc<Robot>]) -> Exported {
     Exported {
         text: write_flat_file(robots.iter().map(AsRef::as_ref)),

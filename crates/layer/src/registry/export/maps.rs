@@ -1,4 +1,4 @@
-//! Writes maps from User-Agents to robots for nginx and `HAProxy`.
+//! Export of maps from User-Agents to robots for nginx and `HAProxy`.
 
 use std::{borrow::Borrow, collections::HashSet};
 
@@ -8,39 +8,39 @@ use super::{
 };
 use crate::registry::Robot;
 
-/// Bytes of the longest parameter; nginx refuses those of 4,096.
+/// Maximum number of bytes of a parameter; nginx rejects parameters of 4,096 bytes.
 const MAX_NGINX_BYTES: usize = 4000;
 
-/// Bytes of the longest line; `HAProxy` reads one into a buffer, 16 KiB by default.
+/// Maximum number of bytes of a line; `HAProxy` reads a line into a buffer, 16 KiB by default.
 const MAX_HAPROXY_BYTES: usize = 8000;
 
 const NGINX_HEAD: &str = "\
-# Robots by User-Agent, for nginx: $robot is the robot's id, and empty for people.
+# Robots by User-Agent, for nginx: $robot is the robot's id, or empty for other visitors.
 # Include this file in http { }. Then, in a server or location:
 #   if ($robot) { return 302 /robot-heaven/; }
-# nginx takes the first expression that matches: the most specific stand first.
+# nginx uses the first matching expression, so the most specific ones come first.
 map $http_user_agent $robot {
     default \"\";
 ";
 
 const HAPROXY_HEAD: &str = "\
-# Robots by User-Agent, for HAProxy built with PCRE: an expression and the robot's id a line.
-# For the method reg, as a map (-M) or for the converter map_reg; case is said in the file,
-# so no -i. The header is read with req.fhdr: User-Agents hold commas.
+# Robots by User-Agent, for HAProxy built with PCRE: an expression and the robot's id on each line.
+# Use with the method reg as a map (-M), or with the converter map_reg. The expressions define
+# the case, so omit -i. Read the header with req.fhdr, because User-Agents contain commas.
 #   acl is_robot req.fhdr(user-agent) -m reg -M -f /etc/haproxy/robots.map
 #   http-request set-header X-Robot %[req.fhdr(user-agent),map_reg(/etc/haproxy/robots.map)]
-# HAProxy takes the first expression that matches: the most specific stand first.
+# HAProxy uses the first matching expression, so the most specific ones come first.
 ";
 
 /// Writes a map from the User-Agent to the robot's id.
 ///
-/// `robots` come in the order of detection, the most specific first: nginx
-/// takes the first expression that matches.
+/// `robots` must be in the order of detection, the most specific first, because nginx uses the
+/// first matching expression.
 #[must_use]
 pub fn write_nginx<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     let mut exported = write_map(robots, NGINX_HEAD, |expression, id| {
         let mark = if expression.is_caseless() { "~*" } else { "~" };
-        // Between quotation marks `\\` and `"` are all that counts.
+        // In quotation marks, only `\` and `"` must be escaped.
         let text = expression.as_str().replace('\\', "\\\\");
         let key = format!("\"{mark}{}\"", text.replace('"', "\\\""));
         let fits = key.len() <= MAX_NGINX_BYTES;
@@ -53,13 +53,13 @@ pub fn write_nginx<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
 
 /// Writes a map from expressions for the User-Agent to the robot's id.
 ///
-/// `robots` come in the order of detection, the most specific first: `HAProxy`
-/// takes the first expression that matches.
+/// `robots` must be in the order of detection, the most specific first, because `HAProxy` uses the
+/// first matching expression.
 #[must_use]
 pub fn write_haproxy<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     write_map(robots, HAPROXY_HEAD, |expression, id| {
         let flag = if expression.is_caseless() { "(?i)" } else { "" };
-        // A blank would end the expression.
+        // A space would end the expression.
         let key = expression.as_str().replace(' ', r"\x20");
         let fits = key.len() <= MAX_HAPROXY_BYTES;
         fits.then(|| format!("{flag}{key} {id}\n"))
@@ -67,7 +67,7 @@ pub fn write_haproxy<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     })
 }
 
-/// Writes a line for each expression; `line` fails with the reason why one is left out.
+/// Writes a line for each expression. If `line` returns an error, the robot is left out.
 fn write_map<R: Borrow<Robot>>(
     robots: &[(R, Expression)],
     head: &str,

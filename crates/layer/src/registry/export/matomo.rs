@@ -1,4 +1,4 @@
-//! Writes the `bots.yml` of Matomo's device detector.
+//! Export to the `bots.yml` format of Matomo's device detector.
 
 use std::{borrow::Borrow, fmt::Write as _};
 
@@ -12,16 +12,15 @@ use crate::registry::{
     pattern::MAX_BYTES,
 };
 
-/// Bytes of the rule before each expression, when it is read back.
+/// Maximum number of bytes that the import adds before an expression.
 const MAX_BOUNDARY_BYTES: usize = 100;
 
 /// Writes the active robots as a list in the format of Matomo's device detector.
 ///
-/// The list's own rule stands before each expression: letters of either case,
-/// and no letter, digit, `-` or `_` before it, so that names behind such a sign
-/// are lost. Read back, a robot has the id `matomo:` and its name's slug, the
-/// same name, details, operator and purpose; product token, exclusion, hosts
-/// and ranges are lost. Expressions of such lists come back as they were.
+/// The format implies a prefix before each expression: case-insensitive, and no letter, digit, `-`
+/// or `_` before the match, so names after such characters are lost. When read back, a robot has
+/// the id `matomo:` and its name's slug, and the same name, details, operator and purpose; product
+/// token, exclusion, hosts and ranges are lost. Expressions from such lists are written unchanged.
 #[must_use]
 pub fn write_matomo<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -32,7 +31,7 @@ pub fn write_matomo<R: Borrow<Robot>>(robots: &[R]) -> Exported {
         let joined = said.join("|");
         let fits = joined.len() + MAX_BOUNDARY_BYTES <= MAX_BYTES;
         if said.len() < robot.patterns.len() || !fits {
-            exported.leave_out(robot, "with an expression that others cannot read");
+            exported.leave_out(robot, "with an expression that other programs cannot read");
         }
         if !said.is_empty() && fits {
             exported.robots += 1;
@@ -66,7 +65,7 @@ fn write_robot(robot: &Robot, regex: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// Returns a pattern as the list has it, behind the list's own boundary.
+/// Returns a pattern as an expression of the list, without the implied prefix.
 fn expression(pattern: &Pattern) -> Option<String> {
     if let Some(inner) = matomo_inner(pattern) {
         return Some(inner.to_owned());
@@ -83,10 +82,10 @@ fn expression(pattern: &Pattern) -> Option<String> {
     })
 }
 
-/// Returns a value between quotation marks, on one line.
+/// Returns a value in quotation marks, on one line.
 fn scalar(value: &str) -> String {
     if value.chars().all(|c| matches!(c, ' '..='~')) {
-        // YAML 1.2 §7.3.2: between single quotation marks only these are escaped, by doubling.
+        // YAML 1.2 §7.3.2: in single quotation marks, only these are escaped, by doubling.
         return format!("'{}'", value.replace('\'', "''"));
     }
     let mut scalar = String::from("\"");

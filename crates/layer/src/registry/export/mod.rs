@@ -1,4 +1,4 @@
-//! A registry as text for other programs: lists, proxies, robots.txt.
+//! Export of a registry for other programs: lists, proxies, robots.txt.
 
 mod ai_robots_txt;
 mod crawler_user_agents;

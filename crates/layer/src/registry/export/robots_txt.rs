@@ -1,4 +1,4 @@
-//! Writes groups of a robots.txt.
+//! Export to robots.txt groups.
 
 use std::{
     borrow::Borrow,
@@ -8,11 +8,11 @@ use std::{
 use super::{exported::Exported, exported::one_line};
 use crate::registry::Robot;
 
-/// Writes a group for each operator that shuts its active robots out.
+/// Writes a group for each operator that excludes the operator's active robots.
 ///
-/// Robots are named by their [tokens](Robot::token), those without one left out. RFC
-/// 9309 §2.2.1 knows letters, `_` and `-` only; tokens that operators publish
-/// with digits, dots, `!` or blanks are written as they are, others left out.
+/// Robots are named by their [tokens](Robot::token); robots without a token are left out. RFC 9309
+/// §2.2.1 allows only letters, `_` and `-`. Published tokens with digits, dots, `!` or spaces are
+/// written unchanged, others are left out.
 #[must_use]
 pub fn write_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();

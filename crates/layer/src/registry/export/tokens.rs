@@ -1,4 +1,4 @@
-//! The tokens of robots, for formats that hold nothing else.
+//! Export of tokens, for formats that contain nothing else.
 
 use std::{borrow::Borrow, collections::HashSet};
 
@@ -11,7 +11,7 @@ use crate::registry::{
 
 use super::exported::Exported;
 
-/// Returns the tokens of the active robots, each once, that read back as tokens.
+/// Returns the tokens of the active robots, without duplicates, that read back as tokens.
 pub(super) fn tokens<'r, R: Borrow<Robot>>(
     exported: &mut Exported,
     robots: &'r [R],
@@ -23,7 +23,10 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
         let (fit, unfit): (Vec<&Pattern>, Vec<_>) =
             robot.patterns.iter().partition(|pattern| is_token(pattern));
         if !unfit.is_empty() {
-            exported.leave_out(robot, "with a pattern that is no token of four letters");
+            exported.leave_out(
+                robot,
+                "with a pattern that is not a token of at least four letters",
+            );
         }
         exported.robots += usize::from(!fit.is_empty());
         let new = fit
@@ -34,12 +37,12 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
     tokens
 }
 
-/// Returns `true` if a pattern's text alone says what it is.
+/// Returns `true` if a pattern's text alone reads back as the same pattern.
 fn is_token(pattern: &Pattern) -> bool {
     pattern.kind == PatternKind::Token && token_of_line(&pattern.text).as_ref() == Some(pattern)
 }
 
-/// Returns the token that a line of a list is read as, if it is one.
+/// Returns the token that a line of a list is parsed as, if any.
 fn token_of_line(line: &str) -> Option<Pattern> {
     if line.len() > MAX_LINE_BYTES || line.contains(['\n', '\r']) {
         return None;
@@ -47,16 +50,16 @@ fn token_of_line(line: &str) -> Option<Pattern> {
     token(&clean(without_comment(line))).ok()
 }
 
-/// What the list is, for those who open it.
+/// Header comment of the list.
 const HEADER: &str = "\
-# Robots, one token a line. A User-Agent names the robot where the token stands in it
-# in letters of either case, no letter or digit before it and no letter behind it.
+# Robots, one token per line. A token matches anywhere in the User-Agent, ignoring case,
+# if no letter or digit precedes and no letter follows.
 ";
 
-/// Writes the tokens of the active robots, one a line.
+/// Writes the tokens of the active robots, one per line.
 ///
-/// Read back, a robot has the id `list:` and the token's slug, and the token;
-/// the rest is lost, and so are patterns that are no tokens.
+/// When read back, a robot has only the token, and the id `list:` and the token's slug; patterns
+/// that are not tokens are lost.
 #[must_use]
 pub fn write_list<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();

@@ -1,12 +1,12 @@
-//! Fields of a record, and those glued together.
+//! Parsing of fields, including several fields glued together.
 
 use crate::registry::text::cut;
 
-/// Bytes of the longest field name.
+/// Maximum number of bytes of a field name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Fields of the schema, without `robot-`; a name among them begins a field
-/// even in the middle of a value.
+/// Fields of the schema without `robot-`. One of these names starts a field even in the middle of a
+/// value.
 const SCHEMA: &[&str] = &[
     "availability",
     "cover-url",
@@ -33,15 +33,15 @@ const SCHEMA: &[&str] = &[
     "useragent",
 ];
 
-/// Name and value of a line, if it is a field: `name`, blanks, `:`, value.
+/// Splits a line into name and value, if it is a field: `name`, spaces, `:`, value.
 ///
-/// The name comes in lower case, with hyphens.
+/// The name is returned in lower case, with hyphens.
 pub(super) fn field(line: &str) -> Option<(String, &str)> {
     let (name, value) = line.split_once(':')?;
     Some((field_name(name.trim_end())?, value))
 }
 
-/// Splits the fields that are glued into a field's value, and hands out each.
+/// Splits a value that contains further fields, and passes each field to `take`.
 pub(super) fn unglue(name: &str, value: &str, mut take: impl FnMut(&str, &str)) {
     let mut name = name.to_owned();
     let mut rest = value;
@@ -54,7 +54,7 @@ pub(super) fn unglue(name: &str, value: &str, mut take: impl FnMut(&str, &str)) 
     take(&name, rest);
 }
 
-/// Splits a trailing number off a field's name: `useragent2` has number 2.
+/// Splits a trailing number off a field name: `useragent2` has number 2.
 pub(super) fn numbered(name: &str) -> (&str, usize) {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name
@@ -64,7 +64,7 @@ pub(super) fn numbered(name: &str) -> (&str, usize) {
     (base, number)
 }
 
-/// Returns `true` if a value holds what would be read as another field.
+/// Returns `true` if a value contains text that would be read as another field.
 pub(super) fn holds_field(value: &str) -> bool {
     next_glued(value).is_some()
 }
@@ -78,15 +78,14 @@ fn field_name(name: &str) -> Option<String> {
     fits.then(|| name.to_ascii_lowercase().replace('_', "-"))
 }
 
-/// Finds the next field in a value: any at its start, those of the schema inside.
+/// Finds the next field in a value: any field at the start, fields of the schema inside.
 fn next_glued(value: &str) -> Option<(usize, String)> {
     let blanks = value.len() - value.trim_start().len();
     let mut from = 0;
     while let Some(found) = find_robot(value, from) {
         let name = value
             .get(found..)
-            // Some blanks may stand between name and colon; to look for it farther would cost the
-            // square of the value's length.
+            // Some spaces may separate name and colon. Searching further would take quadratic time.
             .and_then(|text| cut(text, MAX_NAME_BYTES + 16).split_once(':'))
             .and_then(|(name, _)| field_name(name.trim_end()));
         if let Some(name) = name
@@ -99,7 +98,7 @@ fn next_glued(value: &str) -> Option<(usize, String)> {
     None
 }
 
-/// Finds `robot-` from a place on, in any case.
+/// Finds `robot-` from a position on, in any case.
 fn find_robot(value: &str, from: usize) -> Option<usize> {
     value
         .as_bytes()
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_has_a_name_of_letters() {
+    fn a_field_name_consists_of_letters() {
         assert_eq!(field("Robot-ID : x"), Some(("robot-id".to_owned(), " x")));
         assert_eq!(field("robot_id:x"), Some(("robot-id".to_owned(), "x")));
         assert_eq!(field("see http://x"), None);
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn glued_fields_come_apart() {
+    fn glued_fields_are_split() {
         assert_eq!(
             unglued("robot-id", " robot-name: quill"),
             [
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_fields_stay_where_they_are() {
+    fn words_that_are_not_fields_stay_in_the_value() {
         for text in [
             "a robot-like thing: yes",
             "the robot-id is here",
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_off_names() {
+    fn numbers_are_split_off_names() {
         assert_eq!(numbered("robot-useragent2"), ("robot-useragent", 2));
         assert_eq!(numbered("robot-useragent"), ("robot-useragent", 1));
         assert_eq!(numbered("x99999999999999999999999"), ("x", 1));

@@ -1,4 +1,4 @@
-//! Records of a flat file: runs of fields, apart by blank lines.
+//! Records of a flat file: groups of fields separated by blank lines.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use crate::registry::text::{cut, decode};
 
 use super::fields::{field, numbered, unglue};
 
-/// Bytes of a value that are read; the rest of it is not looked at.
+/// Maximum number of bytes of a value; the rest is ignored.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 
-/// Fields that are kept; people's names and addresses are read over.
+/// Fields that are kept. Names and addresses of owners are ignored.
 const KEPT: &[&str] = &[
     "robot-checked",
     "robot-details-url",
@@ -30,12 +30,12 @@ const KEPT: &[&str] = &[
     "robot-useragent-kind",
 ];
 
-/// Record of a flat file, its values as they stand.
+/// Record of a flat file with its raw values.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// Line on which it begins, from 1.
+    /// First line of the record, from 1.
     pub(super) line: usize,
-    /// First line, if that is no field.
+    /// First line of the record, if it is not a field.
     pub(super) heading: Option<String>,
     fields: Vec<Field>,
 }
@@ -47,16 +47,16 @@ struct Field {
     value: String,
 }
 
-/// What a flat file is made of.
+/// Record or comment in a flat file.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// Record, or block of text that is none.
+    /// Record, or a text block that is not a record.
     Record(Record),
-    /// Line that begins with `#`.
+    /// Comment line, which begins with `#`.
     Comment,
 }
 
-/// Reads the records of a file, one after another.
+/// Passes the records of a file to `take`, one after another.
 pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
     let mut reader = Reader::default();
     for line in lines(bytes) {
@@ -66,12 +66,12 @@ pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
 }
 
 impl Record {
-    /// Returns `true` if there is a field of this name, if only an empty one.
+    /// Returns `true` if there is a field with this name, even an empty one.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }
 
-    /// Returns the first value of a field that is not empty, or an empty one.
+    /// Returns the first non-empty value of a field, or an empty one.
     pub(super) fn first(&self, name: &str) -> &str {
         self.all(name)
             .map(|(_, value)| value)
@@ -79,14 +79,14 @@ impl Record {
             .unwrap_or_default()
     }
 
-    /// Returns the value of a field of this number.
+    /// Returns the value of a field with the given number.
     pub(super) fn of_number(&self, name: &str, number: usize) -> Option<&str> {
         self.all(name)
             .find(|&(found, _)| found == number)
             .map(|(_, value)| value)
     }
 
-    /// Returns numbers and values of a field, empty ones left out.
+    /// Returns numbers and values of a field, without empty values.
     pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = (usize, &'a str)> {
         self.fields
             .iter()
@@ -94,7 +94,7 @@ impl Record {
             .map(|field| (field.number, field.value.as_str()))
     }
 
-    /// Adds a field; the first of its name and number wins, unless it was empty.
+    /// Adds a field. The first one with the same name and number wins, unless it is empty.
     fn push(&mut self, name: &str, value: &str) {
         let (base, number) = kind_of_number(name).unwrap_or_else(|| numbered(name));
         let Some(&name) = KEPT.iter().find(|&&kept| kept == base) else {
@@ -117,7 +117,7 @@ impl Record {
     }
 }
 
-/// Lines so far: the record they make and the field that may go on.
+/// State of the parser: the current record, and the field that may continue.
 #[derive(Debug, Default)]
 struct Reader {
     record: Option<Record>,
@@ -146,7 +146,7 @@ impl Reader {
             self.record_at(line.number);
             let value = cut(value, MAX_VALUE_BYTES).to_owned();
             if name == "robot-id" {
-                // Known at once, so that the next robot-id line ends this record.
+                // Added immediately, so that the next robot-id line ends this record.
                 self.record_at(line.number).push("robot-id", "");
             }
             self.open = Some((name, value));
@@ -159,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// Joins an indented line to the field before it, by one blank.
+    /// Appends an indented line to the previous field, separated by one space.
     fn go_on(&mut self, text: &str) {
         if let Some((_, value)) = &mut self.open {
             let room = MAX_VALUE_BYTES.saturating_sub(value.len() + 1);
@@ -192,25 +192,25 @@ impl Reader {
     }
 }
 
-/// Reads `robot-useragent2-kind` as `robot-useragent-kind` of number 2.
+/// Parses `robot-useragent2-kind` as `robot-useragent-kind` with number 2.
 fn kind_of_number(name: &str) -> Option<(&str, usize)> {
     let (base, number) = numbered(name.strip_suffix("-kind")?);
     (base == "robot-useragent").then_some(("robot-useragent-kind", number))
 }
 
-/// Line of a file, decoded by itself.
+/// Decoded line of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Line<'a> {
-    /// Number, from 1.
+    /// Line number, from 1.
     pub(super) number: usize,
-    /// Text, without what ends the line.
+    /// Text without the line ending.
     pub(super) text: Cow<'a, str>,
 }
 
 /// Splits a file at LF, CR LF and CR, and decodes each line.
 ///
-/// Any number of CR before an LF ends one line: copies went through more than
-/// one conversion.
+/// Any number of CRs before an LF is a single line ending, because some copies of the file were
+/// converted repeatedly.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut rest = Some(bytes);
@@ -227,11 +227,11 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Splits the first line off; `None` as the rest when it was the last.
+/// Splits off the first line. The rest is `None` after the last line.
 ///
-/// `bare` counts the CR at the beginning of the rest that are known to stand before no LF.
+/// `bare` is the known number of CRs at the start of the rest that are not followed by an LF.
 fn split<'a>(bytes: &'a [u8], bare: &mut usize) -> (&'a [u8], Option<&'a [u8]>) {
-    // Counted once: each CR counting those behind it would take quadratic time.
+    // Counted once: if each CR counted the following ones, this would take quadratic time.
     if let Some(left) = bare.checked_sub(1) {
         *bare = left;
         return (&[], bytes.get(1..));
@@ -240,7 +240,7 @@ fn split<'a>(bytes: &'a [u8], bare: &mut usize) -> (&'a [u8], Option<&'a [u8]>) 
         return (bytes, None);
     };
     let (line, tail) = bytes.split_at(end);
-    // Line ends that were converted twice are CR CR LF.
+    // Line endings that were converted twice are CR CR LF.
     let returns = tail.iter().take_while(|&&b| b == b'\r').count();
     let length = if tail.get(returns) == Some(&b'\n') {
         returns + 1
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_end_is_one() {
+    fn every_line_ending_counts_once() {
         for file in [
             &b"a\n\nb"[..],
             b"a\r\n\r\nb",
@@ -273,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn many_returns_take_no_longer_than_other_lines() {
-        // It would take minutes if each one counted those behind it.
+    fn many_carriage_returns_take_linear_time() {
+        // Takes minutes if each CR counts the following ones.
         let returns = 1 << 20;
         let file = [&b"robot-id: a"[..], &vec![b'\r'; returns]].concat();
         assert_eq!(lines(&file).count(), returns + 1);

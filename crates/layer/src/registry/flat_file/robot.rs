@@ -1,4 +1,4 @@
-//! From a record to a robot.
+//! Conversion of a record into a robot.
 
 use super::record::{Item, Record, records};
 use crate::registry::{
@@ -9,18 +9,18 @@ use crate::registry::{
     useragent::{clean_useragent, normalise_clean, strip_useragent, without_version},
 };
 
-/// Bytes of the longest value that is kept.
+/// Maximum number of bytes of a stored value.
 const MAX_BYTES: usize = 2048;
-/// Bytes of the longest id.
+/// Maximum number of bytes of an id.
 const MAX_ID_BYTES: usize = 100;
-/// Bytes of the longest product token.
+/// Maximum number of bytes of a product token.
 const MAX_TOKEN_BYTES: usize = 100;
-/// Useragents, patterns or hosts of one robot that are read.
+/// Maximum number of useragents, patterns or hosts of one robot.
 const MAX_LIST: usize = 64;
-/// Words of a purpose from which it is prose.
+/// Number of words from which a purpose counts as prose.
 const PROSE_WORDS: usize = 6;
 
-/// Reads a flat file; `None` when no record has a `robot-id`.
+/// Parses a flat file; `None` if no record has a `robot-id`.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Option<Parsed> {
     let mut collector = Collector::default();
     let mut has_ids = false;
@@ -37,19 +37,19 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Option<Parsed>
     has_ids.then(|| collector.finish())
 }
 
-/// Returns the patterns that the useragents give, or else the product token.
+/// Returns the patterns derived from the useragents, or else from the product token.
 pub(super) fn patterns_of(useragent: &str, product_token: &str) -> Result<Vec<Pattern>, NoPattern> {
     normalise_clean(useragent).or_else(|error| normalise_clean(product_token).map_err(|_| error))
 }
 
-/// Returns a product token as robots.txt spells it; `None` for `*`, `no` and prose.
+/// Returns a product token in the spelling of robots.txt; `None` for `*`, `no` and prose.
 pub(super) fn product_token(value: &str) -> Option<String> {
     let clean = clean_useragent(value);
     let mut token = clean.as_str();
     loop {
         let first = token.split(',').next().unwrap_or_default();
         let first = first.split(" or ").next().unwrap_or_default();
-        // Again until nothing goes: what is cut off may bare quotation marks or another version.
+        // Repeated until nothing changes: removing a part may expose quotation marks or a version.
         let shorter = strip_useragent(without_version(first));
         if shorter == token {
             break;
@@ -83,7 +83,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     robot.operator = operator(record, trusted);
     robot.product_token = product_token(record.first("robot-exclusion-useragent"));
     robot.exclusion = Exclusion::from_value(record.first("robot-exclusion"));
-    // A list from outside could name hosts and keys of its own as proofs of another's robot.
+    // An external list could name its own hosts and keys as proofs for another operator's robot.
     if trusted {
         robot.host_suffixes = host_suffixes(record.first("robot-host")).facts;
         robot.ranges_url = http_url(record.first("robot-ranges-url"));
@@ -100,7 +100,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     strip_useragent(cut(&useragents.join(" | "), MAX_BYTES)).clone_into(&mut robot.useragent);
     match stated_or_derived(record) {
         Ok(_) if robot.purpose == Purpose::Shared && !trusted => {
-            let reason = "only the bundled registry and records by hand say what people share";
+            let reason = "only the bundled registry and manual records may have the purpose shared";
             robot.status = Status::Unusable {
                 reason: reason.to_owned(),
             };
@@ -111,7 +111,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     Ok(robot)
 }
 
-/// Returns the patterns that a record states, or those its useragents give.
+/// Returns the patterns stated in a record, or else those derived from its useragents.
 fn stated_or_derived(record: &Record) -> Result<Vec<Pattern>, String> {
     let reason = text(record.first("robot-unusable"));
     if !reason.is_empty() {
@@ -154,7 +154,7 @@ fn add(patterns: &mut Vec<Pattern>, more: impl IntoIterator<Item = Pattern>) {
     }
 }
 
-/// Returns the patterns of a useragent whose kind is stated.
+/// Returns the patterns of a useragent with a stated kind.
 fn stated_useragent(kind: &str, value: &str) -> Result<Vec<Pattern>, String> {
     let kind = clean(kind);
     if kind == PatternKind::Regex.as_str() {
@@ -170,7 +170,7 @@ fn stated_useragent(kind: &str, value: &str) -> Result<Vec<Pattern>, String> {
 
 fn stated(word: &str, text: &str) -> Result<Pattern, String> {
     let kind = PatternKind::from_word(&word.to_ascii_lowercase())
-        .ok_or_else(|| format!("{:?} is no kind of pattern", cut(word, 40)))?;
+        .ok_or_else(|| format!("{:?} is not a kind of pattern", cut(word, 40)))?;
     Pattern::stated(kind, text).map_err(|error| error.to_string())
 }
 
@@ -188,11 +188,11 @@ fn operator(record: &Record, trusted: bool) -> Option<String> {
         .or_else(|| Some(owner()).filter(|name| !name.is_empty()))
 }
 
-/// Returns the purpose of which a list has the first known word.
+/// Returns the purpose for the first known word of a list.
 ///
-/// `indexing` is search. The other words of the Web Robots Database
-/// (`maintenance`, `statistics`, `mirroring`) stay unknown: their robots are
-/// redirected like the rest, which those of `monitoring` are not.
+/// `indexing` means search. The other words of the Web Robots Database (`maintenance`,
+/// `statistics`, `mirroring`) remain unknown: their robots are redirected like others, unlike
+/// robots with the purpose `monitoring`.
 fn purpose(value: &str) -> Purpose {
     let words: Vec<&str> = value
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
@@ -214,7 +214,7 @@ fn purpose(value: &str) -> Purpose {
         .unwrap_or_default()
 }
 
-/// Returns a day of the calendar, if a value is one: `2026-11-21`.
+/// Returns a calendar date such as `2026-11-21`, if the value is one.
 fn date(value: &str) -> Option<String> {
     let day = clean(value);
     let mut parts = day.splitn(3, '-');
@@ -234,7 +234,7 @@ fn date(value: &str) -> Option<String> {
     (1..=days).contains(&of_month).then_some(day)
 }
 
-/// Returns an id in which what does not belong there became `-`.
+/// Returns an id with invalid characters replaced by `-`.
 fn sane_id(id: &str) -> Option<String> {
     let mut sane = String::new();
     for c in id.chars() {
@@ -258,7 +258,7 @@ fn text(value: &str) -> String {
     cut(&clean(value), MAX_BYTES).trim_end().to_owned()
 }
 
-/// Returns a few words for a record that makes no robot; never an owner's name.
+/// Returns a few words to describe a skipped record, never an owner's name.
 fn what(record: &Record) -> String {
     let name = clean(record.first("robot-name"));
     let heading = record

@@ -1,4 +1,4 @@
-//! Writes robots as a flat file that reads back as it was.
+//! Writer of the flat file format.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,10 @@ use crate::registry::{
     text::{decode_entities, tidy},
 };
 
-/// Writes robots in the schema of the Web Robots Database, with our fields.
+/// Writes robots in the schema of the Web Robots Database with the additional fields.
 ///
-/// What it writes parses to the same robots, given the same source; robots in
-/// quarantine come back active. Patterns that the useragent does not give by
-/// itself are written one by one.
+/// The output parses to the same robots, given the same source, except that quarantined robots
+/// become active. Patterns that are not derived from the useragent are written one by one.
 #[must_use]
 pub fn write_flat_file<'a>(robots: impl IntoIterator<Item = &'a Robot>) -> String {
     let mut file = String::new();
@@ -71,7 +70,7 @@ fn write_robot(robot: &Robot, file: &mut String) {
     write_patterns(robot, file);
 }
 
-/// Writes what the useragent and the product token do not give by themselves.
+/// Writes the patterns or the status that are not derived from useragent and product token.
 fn write_patterns(robot: &Robot, file: &mut String) {
     let token = robot.product_token.as_deref().and_then(product_token);
     let derived = patterns_of(&robot.useragent, token.as_deref().unwrap_or_default());
@@ -105,12 +104,12 @@ fn write_pattern(number: usize, pattern: &Pattern, file: &mut String) {
     );
 }
 
-/// Writes a value so that it reads back as itself.
+/// Escapes a value so that it reads back unchanged.
 fn protect(value: &str) -> String {
     protect_verbatim(&tidy(value))
 }
 
-/// Writes a value whose blanks count; control characters are never read back.
+/// Escapes a value and keeps its spaces; control characters are removed.
 fn protect_verbatim(value: &str) -> String {
     let mut text: String = value.chars().filter(|c| !c.is_control()).collect();
     if decode_entities(&text) != text {
@@ -121,11 +120,11 @@ fn protect_verbatim(value: &str) -> String {
             text = text.replace(robot, &robot.replace('-', "&#45;"));
         }
     }
-    // The word may be in mixed case, which is to stay; the colon goes then.
+    // If the word is in mixed case, its spelling is kept and the colon is escaped instead.
     if holds_field(&text) {
         text = text.replace(':', "&#58;");
     }
-    // A blank at the end would be trimmed when it is read.
+    // The parser would remove a trailing space.
     if let Some(blank) = text.chars().next_back().filter(|c| c.is_whitespace()) {
         text.pop();
         let _ = write!(text, "&#{};", u32::from(blank));

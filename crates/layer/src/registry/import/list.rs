@@ -1,4 +1,4 @@
-//! Plain list: one token a line.
+//! Import of plain lists with one token per line.
 
 use crate::registry::{
     Parsed, Robot, Source,
@@ -7,10 +7,10 @@ use crate::registry::{
     useragent::token,
 };
 
-/// Bytes of the longest line that is read as a token.
+/// Maximum number of bytes of a line that is read as a token.
 pub(in crate::registry) const MAX_LINE_BYTES: usize = 1024;
 
-/// Reads a list; `#` begins a comment, at the start or after a blank.
+/// Reads a list. `#` starts a comment at the start of a line or after a space.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut collector = Collector::default();
@@ -26,11 +26,7 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
             continue;
         }
         if !seen.insert(text.to_ascii_lowercase()) {
-            collector.skip(
-                number,
-                &text,
-                "duplicate: the token stands in an earlier line",
-            );
+            collector.skip(number, &text, "duplicate: the token is on an earlier line");
             continue;
         }
         match token(&text) {
@@ -63,7 +59,7 @@ mod tests {
     use crate::registry::PatternKind;
 
     #[test]
-    fn a_line_is_a_token_and_what_follows_a_hash_is_not() {
+    fn a_line_is_a_token_without_its_comment() {
         let parsed = read(
             b"# robots\r\nAcmeBot\r\n\r\nQuillSpider/2.1 # with a version\nacmebot\nbot\nAcme#Bot\nxy\n\xc4cmespider",
             &Source::web_robots_db(),
@@ -98,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_come_to_the_same_id_are_numbered() {
+    fn names_with_the_same_id_are_numbered() {
         let parsed = read(b"Acme-Bot\nAcme_Bot\nAcme.Bot\n", &Source::web_robots_db());
         let ids: Vec<_> = parsed
             .robots

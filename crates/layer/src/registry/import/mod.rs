@@ -1,4 +1,4 @@
-//! Registries that other projects publish.
+//! Import of registries that other projects publish.
 
 pub(super) mod list;
 #[cfg(feature = "formats")]

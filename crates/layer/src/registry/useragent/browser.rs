@@ -1,4 +1,4 @@
-//! Segments of a User-Agent that every browser sends.
+//! Segments of a User-Agent that browsers send.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -6,25 +6,25 @@ use super::{version, words};
 use crate::registry::text::starts_with_ignore_case;
 use crate::words::listed;
 
-/// First words of segments that are of browsers, engines and systems.
+/// First words of segments that stand for browsers, engines and systems.
 static PARTS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| listed(include_str!("browser_parts.txt")).collect());
 
-/// Months and days, as dates begin with.
+/// Months and days that dates begin with.
 const CALENDAR: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
     "tue", "wed", "thu", "fri", "sat", "sun",
 ];
 
-/// Returns `true` if a segment says nothing about who sends it.
+/// Returns `true` if a segment does not identify the sender.
 ///
-/// Browser, engine, system, language, date, version, URL, address.
+/// Such segments are browsers, engines, systems, languages, dates, versions, URLs and addresses.
 pub(super) fn is_browser_part(segment: &str) -> bool {
     let segment = segment.trim();
     if is_contact(segment) {
         return true;
     }
-    // Only the first word is compared below, and `Mobile Crawler` is a robot all the same.
+    // Only the first word is compared below, but `Mobile Crawler` is a robot.
     if words::names_robot(segment) {
         return false;
     }
@@ -49,7 +49,7 @@ pub(super) fn is_contact(segment: &str) -> bool {
 
 /// Returns `true` if a segment is a language tag: `en`, `de-DE`, `zh_CN`.
 fn is_language(segment: &str) -> bool {
-    // A language alone gets a region that passes, so that one test does for both.
+    // A language alone gets a dummy region, so that one test covers both.
     let (language, region) = segment.split_once(['-', '_']).unwrap_or((segment, "xx"));
     [language, region]
         .iter()
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_browsers_are_known() {
+    fn browser_parts_are_recognized() {
         for part in [
             "Windows NT 5.1",
             "en-US",
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_may_be_a_name() {
+    fn other_segments_may_be_names() {
         for name in [
             "Acmebot/1.0",
             "Windows Spider",

@@ -1,20 +1,20 @@
-//! How a name is compared: only as loosely as it is specific.
+//! Choice of the pattern kind: the more specific a name, the looser the comparison.
 
 use super::{name::Name, words};
 use crate::registry::{Pattern, PatternKind, text::alphanumerics};
 
-/// Letters and digits below which a name is never a token.
+/// Minimum number of letters and digits of a token.
 const MIN_TOKEN: usize = 4;
-/// Letters and digits from which a word is specific that speaks of robots.
+/// Minimum number of letters and digits of a specific word that refers to robots.
 const ROBOT_WORD: usize = 5;
-/// Letters and digits from which a word with `-`, `_`, `.` or `@` inside is specific.
+/// Minimum number of letters and digits of a specific word with `-`, `_`, `.` or `@` inside.
 const JOINED_WORD: usize = 7;
-/// Letters and digits from which any single word is specific.
+/// Minimum number of letters and digits of any other specific word.
 const LONG_WORD: usize = 9;
 
-/// Chooses the pattern for a name with which the User-Agent starts.
+/// Chooses the pattern for a name at the start of a User-Agent.
 ///
-/// `whole` is the cleaned useragent, for robots that only it can tell apart.
+/// `whole` is the cleaned useragent, for robots that only the whole text identifies.
 pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
     let text = name.text.as_str();
     let size = alphanumerics(text);
@@ -39,8 +39,8 @@ pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
 
 /// Chooses the pattern for a name inside a User-Agent that starts like a browser's.
 ///
-/// `introduced` says that the name stood where robots put it, behind
-/// `compatible;`. What is too short or too vague is compared as a whole.
+/// `introduced` means that the name was after `compatible;`, where robots put their names. Names
+/// that are too short or too vague are compared with the whole User-Agent.
 pub(super) fn pattern_inside(name: &Name, whole: &str, introduced: bool) -> Option<Pattern> {
     let text = name.text.as_str();
     if words::is_generic(text) || words::is_library(text) {
@@ -60,7 +60,7 @@ pub(super) fn pattern_inside(name: &Name, whole: &str, introduced: bool) -> Opti
     Some(Pattern::new(kind, text))
 }
 
-/// Makes a token of a name that a list gives as one, if it is specific enough.
+/// Creates a token from a name in a token list, if the name is specific enough.
 pub(super) fn pattern_of_token(name: &Name) -> Option<Pattern> {
     let text = name.text.as_str();
     let fits =
@@ -68,7 +68,7 @@ pub(super) fn pattern_of_token(name: &Name) -> Option<Pattern> {
     fits.then(|| Pattern::new(PatternKind::Token, text))
 }
 
-/// Returns `true` if a name, which is not generic, may be looked for anywhere.
+/// Returns `true` if a name that is not generic is specific enough to match anywhere.
 fn is_specific(name: &str) -> bool {
     let size = alphanumerics(name);
     if name.contains(' ') {
@@ -83,7 +83,7 @@ fn is_specific(name: &str) -> bool {
         || (speaks_of_robots && size >= ROBOT_WORD && !is_only_robot_word(name))
 }
 
-/// Returns `true` if a word is nothing but a word for robots: `grabber`, `walker`.
+/// Returns `true` if a word is only a general word for robots: `grabber`, `walker`.
 fn is_only_robot_word(name: &str) -> bool {
     const ALONE: &[&str] = &[
         "catcher",
@@ -110,7 +110,7 @@ fn is_only_robot_word(name: &str) -> bool {
     ALONE.iter().any(|word| word.eq_ignore_ascii_case(name))
 }
 
-/// Returns `true` if a useragent holds an address, which nobody else sends.
+/// Returns `true` if a useragent contains contact details, which makes it unique.
 fn has_contact(whole: &str) -> bool {
     whole.contains('@') || whole.contains("://") || whole.contains("www.")
 }

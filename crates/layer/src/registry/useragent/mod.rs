@@ -1,8 +1,8 @@
-//! From the useragent of a record to the patterns that recognise the robot.
+//! Derivation of patterns from the useragent of a record.
 //!
-//! Useragents are written for people: `Foo/x.x`, `Mozilla/4.0 (compatible;
-//! Foo Robot 1.0; +http://foo.example/)`, `'Foo'`, `no`. The rules here find
-//! the name in them and choose how it is compared, so that no browser is hit.
+//! Useragents in registries are written for human readers: `Foo/x.x`, `Mozilla/4.0 (compatible; Foo
+//! Robot 1.0; +http://foo.example/)`, `'Foo'`, `no`. The rules in this module find the robot's name
+//! and choose a comparison that matches no browser.
 
 mod browser;
 mod kind;

@@ -1,20 +1,20 @@
-//! The name in a useragent, freed of version, comment and address.
+//! The name in a useragent, without version, comment and address.
 
 use super::{version, words::is_library};
 
-/// Name, and what stood between it and its version.
+/// Name, and the separator between the name and its version.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Name {
-    /// The name, without version, never empty.
+    /// The name without version; never empty.
     pub(super) text: String,
-    /// `/`, `-`, `_`, `V` or a blank before the version; `None` without a version.
+    /// `/`, `-`, `_`, `V` or a space before the version; `None` without a version.
     pub(super) separator: Option<char>,
 }
 
 /// Words that end a name: `Foo at http://…`, `Foo for Unix`.
 const PREPOSITIONS: &[&str] = &["at", "by", "for", "from", "in", "on", "via", "with"];
 
-/// Returns the name that a useragent, or one segment of it, begins with.
+/// Returns the name at the start of a useragent or of one of its segments.
 pub(super) fn name_of(text: &str) -> Option<Name> {
     let mut words: Vec<&str> = Vec::new();
     let mut separator = None;
@@ -33,7 +33,7 @@ pub(super) fn name_of(text: &str) -> Option<Name> {
             break;
         }
     }
-    // What they lead to was cut off: a comment, a version or a URL.
+    // The text that these words refer to was removed: a comment, a version or a URL.
     while words.len() > 1
         && words.last().is_some_and(|last| {
             PREPOSITIONS
@@ -51,7 +51,7 @@ pub(super) fn name_of(text: &str) -> Option<Name> {
     })
 }
 
-/// Returns a product token without its version: `Foo/1.0` is `Foo`.
+/// Returns a product token without its version: `Foo/1.0` becomes `Foo`.
 pub(in crate::registry) fn without_version(token: &str) -> &str {
     match token.rsplit_once('/') {
         Some((name, behind)) if version::follows_slash(behind) && !name.is_empty() => name,
@@ -59,7 +59,7 @@ pub(in crate::registry) fn without_version(token: &str) -> &str {
     }
 }
 
-/// Returns what stands before a comment, an address or a placeholder in brackets.
+/// Returns the text before a comment, an address or a placeholder in brackets.
 fn cut_at_comment(text: &str) -> &str {
     let text = text.trim().trim_start_matches(['+', '-', ' ']);
     let brackets = text.find(['(', '[', '{', '<', ';']);
@@ -68,16 +68,16 @@ fn cut_at_comment(text: &str) -> &str {
     let url = ["http://", "https://", " www.", "+www."]
         .iter()
         .filter_map(|start| lower.find(start))
-        // At the start it is all there is of a name.
+        // At the start, the URL is the whole name.
         .filter(|&at| at > 0)
         .min();
     let end = [brackets, dash, url].into_iter().flatten().min();
     end.and_then(|end| text.get(..end)).unwrap_or(text).trim()
 }
 
-/// Splits a word into name and the separator of its version, if it has one.
+/// Splits a word into the name and the separator of its version, if it has one.
 fn split_version(word: &str) -> (&str, Option<char>) {
-    // None of the slashes of a URL leads to a version.
+    // The slashes of a URL do not separate a version.
     if word.contains("://") {
         return (word.trim_end_matches('/'), None);
     }
@@ -100,7 +100,7 @@ fn split_version(word: &str) -> (&str, Option<char>) {
     without_attached_version(word).map_or((word, None), |stem| (stem, Some('V')))
 }
 
-/// Returns what stands before `V1.1` at the end of a word.
+/// Returns the text before a version like `V1.1` at the end of a word.
 fn without_attached_version(word: &str) -> Option<&str> {
     let rest = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = word.get(rest.len()..)?;
@@ -153,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_name_behind_a_slash_is_kept() {
+    fn a_second_name_after_a_slash_is_kept() {
         check("Ask Wilbur/Tundra", "Ask Wilbur/Tundra", None);
         check("merlin/lookout (team@acme.example)", "merlin/lookout", None);
     }
 
     #[test]
-    fn comments_and_addresses_are_cut() {
+    fn comments_and_addresses_are_removed() {
         check(
             "Quillseeker at http://www.acme.example /1.0",
             "Quillseeker",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_name() {
+    fn texts_without_a_name_give_none() {
         for nothing in ["", "(only a comment)", " - ", "+++", "/1.0"] {
             assert_eq!(
                 name_of(nothing).filter(|name| name.text != "1.0"),

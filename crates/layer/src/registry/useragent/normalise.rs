@@ -1,4 +1,4 @@
-//! The rules in order, from a useragent to its patterns.
+//! Conversion of a useragent into patterns.
 
 use crate::registry::{
     Pattern,
@@ -7,47 +7,46 @@ use crate::registry::{
 
 use super::{kind, name::name_of, version, words, wrapper};
 
-/// Bytes above which a useragent is not a useragent.
+/// Maximum number of bytes of a useragent.
 const MAX_BYTES: usize = 1024;
-/// The same before it is cleaned, which makes it shorter.
+/// Maximum number of bytes before cleaning, which shortens the text.
 const MAX_RAW_BYTES: usize = 16 * MAX_BYTES;
-/// Alternatives of one useragent that are read.
+/// Maximum number of alternatives in a useragent.
 const MAX_ALTERNATIVES: usize = 32;
 
-/// Error of a useragent that no pattern can be made of.
+/// Error for a useragent from which no pattern can be derived.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPattern {
-    /// There is no useragent.
+    /// The useragent is empty.
     #[error("the useragent is empty")]
     Empty,
-    /// It says that there is none, like `no` or `???`.
-    #[error("the useragent says {0:?}, which names no robot")]
+    /// The text means that there is no useragent, like `no` or `???`.
+    #[error("the useragent is {0:?}, which does not name a robot")]
     Junk(String),
-    /// It is a sentence about the useragent.
+    /// The text is a sentence about the useragent.
     #[error("the useragent is a sentence, not a name")]
     Sentence,
-    /// It holds nothing but what browsers send.
-    #[error("the useragent holds only what browsers send")]
+    /// The useragent contains only parts that browsers send.
+    #[error("the useragent contains only parts that browsers send")]
     BrowserOnly,
-    /// It is made of words that would name everybody.
-    #[error("the useragent {0:?} is made only of generic words")]
+    /// The name consists of words that are too general.
+    #[error("the useragent {0:?} consists of generic words only")]
     Generic(String),
-    /// It is longer than a useragent can be.
+    /// The text is longer than a useragent can be.
     #[error("the useragent is longer than 1,024 bytes")]
     TooLong,
 }
 
-/// Turns a useragent into the patterns that recognise the robot.
+/// Derives patterns from a useragent.
 ///
-/// Alternatives (`A | B`, `A or B`, `A, B`) give several patterns. The result
-/// is never empty, and no pattern is looser than its name is specific: tokens
-/// have four letters and digits or more, and names made of generic words are
-/// refused.
+/// Alternatives (`A | B`, `A or B`, `A, B`) result in several patterns. The result is never empty,
+/// and each pattern is as strict as its name requires: tokens have at least four letters and
+/// digits, and names that consist of generic words are rejected.
 ///
 /// # Errors
 ///
-/// Fails when the value names no robot, and says why.
+/// Returns the reason if the value does not name a robot.
 ///
 /// # Example
 ///
@@ -66,7 +65,7 @@ pub fn normalise(useragent: &str) -> Result<Vec<Pattern>, NoPattern> {
     normalise_clean(&clean_useragent(useragent))
 }
 
-/// Does what [`normalise`] does, for a useragent that is clean.
+/// Like [`normalise`], for a useragent that is already clean.
 pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, NoPattern> {
     if whole.len() > MAX_BYTES {
         return Err(NoPattern::TooLong);
@@ -103,17 +102,17 @@ pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, 
     Ok(patterns)
 }
 
-/// Cleans a useragent: entities, blanks, quotes, `User-Agent:`, commas at the end.
+/// Cleans a useragent: entities, spaces, quotes, `User-Agent:`, trailing commas.
 pub(in crate::registry) fn clean_useragent(useragent: &str) -> String {
     strip_useragent(&clean(useragent)).to_owned()
 }
 
-/// Strips what stands around a useragent; entities are left as they are.
+/// Strips quotes, spaces and `User-Agent:` around a useragent; entities remain.
 pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     let mut value = useragent;
     loop {
         let mut rest = value
-            // Again until nothing goes: quotes may stand on both sides of a comma or `User-Agent:`.
+            // Repeated until nothing changes: quotes may surround a comma or `User-Agent:`.
             .trim_matches([' ', '"', '\'', '`', '“', '”', '‘', '’'])
             .trim_end_matches([' ', ',', ';']);
         if starts_with_ignore_case(rest, "User-Agent:") {
@@ -126,11 +125,11 @@ pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     }
 }
 
-/// Makes a token of a name from a list of tokens, already clean.
+/// Creates a token from a cleaned name in a list of tokens.
 ///
 /// # Errors
 ///
-/// Fails when the name is too short or too generic to be looked for anywhere.
+/// Returns an error if the name is too short or too generic to match anywhere.
 pub(in crate::registry) fn token(text: &str) -> Result<Pattern, NoPattern> {
     let whole = strip_useragent(text);
     if whole.is_empty() {
@@ -147,7 +146,7 @@ pub(in crate::registry) fn token(text: &str) -> Result<Pattern, NoPattern> {
         .ok_or_else(|| NoPattern::Generic(whole.to_owned()))
 }
 
-/// Returns the alternatives: split at ` | ` and ` or `, and at commas.
+/// Returns the alternatives, split at ` | `, ` or ` and commas.
 fn alternatives(whole: &str) -> impl Iterator<Item = &str> {
     whole
         .split(" | ")
@@ -179,7 +178,7 @@ fn split_at_commas(text: &str) -> Vec<&str> {
     let first = parts.next();
     first
         .into_iter()
-        // What follows a comma mostly says more of the same robot.
+        // The text after a comma usually describes the same robot.
         .chain(parts.filter(|part| looks_like_product(part)))
         .collect()
 }
@@ -193,7 +192,7 @@ fn looks_like_product(text: &str) -> bool {
     versioned || (words.split_whitespace().count() <= 3 && words::has_robot_part(words))
 }
 
-/// What people wrote where they had nothing to write.
+/// Placeholders that people write instead of a useragent.
 const JUNK: &[&str] = &[
     "all",
     "any",
@@ -229,10 +228,10 @@ const JUNK: &[&str] = &[
     "yes",
 ];
 
-/// Words outside parentheses from which a value without a version is a sentence.
+/// Minimum number of words outside parentheses of a sentence, if none has a version.
 const SENTENCE_WORDS: usize = 7;
 
-/// Returns `true` if a cleaned value says that there is no useragent.
+/// Returns `true` if a cleaned value means that there is no useragent.
 pub(super) fn is_junk(value: &str) -> bool {
     let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
     bare.is_empty() || JUNK.iter().any(|junk| bare.eq_ignore_ascii_case(junk))

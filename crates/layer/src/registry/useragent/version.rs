@@ -1,8 +1,8 @@
-//! Versions, and what stands for them: `1.0a`, `x.x`, `*.*`, `version#`.
+//! Versions and their placeholders: `1.0a`, `x.x`, `*.*`, `version#`.
 
-/// Returns `true` if what follows a name's slash is a version or stands for one.
+/// Returns `true` if the text after a name's slash is a version or a placeholder.
 ///
-/// Nothing at all counts: `Foo/<version>` is cut before the angle bracket.
+/// An empty text counts: `Foo/<version>` is truncated before the angle bracket.
 pub(super) fn follows_slash(text: &str) -> bool {
     let bare = without_v(text.trim_matches(['"', '\'', ',', ';', ':', '+', '$']));
     bare.is_empty()
@@ -12,7 +12,7 @@ pub(super) fn follows_slash(text: &str) -> bool {
         || is_letters_then_digit(bare)
 }
 
-/// Returns `true` if a word by itself, after a name, is a version.
+/// Returns `true` if a separate word after a name is a version.
 pub(super) fn is_word(word: &str) -> bool {
     let bare = word.trim_matches(['"', '\'', ',', ';', ':']);
     let number = without_v(bare);
@@ -24,13 +24,13 @@ pub(super) fn is_word(word: &str) -> bool {
         || is_named(bare)
 }
 
-/// Returns `true` if what follows a name's `-` or `_` is a version: `1.0`, `v2`, `V2.x`.
+/// Returns `true` if the text after a name's `-` or `_` is a version: `1.0`, `v2`, `V2.x`.
 pub(super) fn follows_hyphen(text: &str) -> bool {
     is_number(without_v(text))
         || (without_v(text).len() < text.len() && is_placeholder(without_v(text)))
 }
 
-/// Returns `true` if the text is a dotted number that may end in letters.
+/// Returns `true` if the text is a dotted number, possibly with letters at the end.
 fn is_number(text: &str) -> bool {
     let letters = text.chars().filter(char::is_ascii_alphabetic).count();
     let dotted = text.contains('.');
@@ -41,7 +41,7 @@ fn is_number(text: &str) -> bool {
         && (letters <= 1 || (dotted && letters <= 8))
 }
 
-/// Returns `true` if the text is made of the letters and signs that stand for digits.
+/// Returns `true` if the text consists of letters and signs that stand for digits.
 fn is_placeholder(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -54,14 +54,14 @@ fn is_sign(c: char) -> bool {
     matches!(c, '.' | '*' | '#' | '?' | '_' | '-' | '%')
 }
 
-/// Returns `true` if a placeholder alone is surely one: dotted, or a run of one letter.
+/// Returns `true` if a separate placeholder is unambiguous: dotted, or a run of one letter.
 fn is_long(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next();
     text.contains(['.', '*', '#']) || (text.len() >= 3 && chars.all(|c| Some(c) == first))
 }
 
-/// Returns `true` if the text is the word for a version, perhaps with signs around it.
+/// Returns `true` if the text is a word for a version, possibly surrounded by signs.
 fn is_named(text: &str) -> bool {
     let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
     [
@@ -76,7 +76,7 @@ fn is_named(text: &str) -> bool {
     .any(|word| bare.eq_ignore_ascii_case(word))
 }
 
-/// Returns `true` if the text is one or two letters and then a digit: `b97_01`.
+/// Returns `true` if the text starts with one or two letters and a digit: `b97_01`.
 fn is_letters_then_digit(text: &str) -> bool {
     let letters = text.chars().take_while(char::is_ascii_alphabetic).count();
     (1..=2).contains(&letters)
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_alone_needs_more_to_be_a_version() {
+    fn a_separate_word_must_be_a_clear_version() {
         for version in [
             "1.0", "v2.0", "V1.1.0", "3.0.X", "0.151", "xxxxxxx", "2", "1.0a", "x.x", "Ver0.2",
             "v1.05",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_behind_a_hyphen_starts_with_a_digit() {
+    fn a_version_after_a_hyphen_starts_with_a_digit() {
         for version in ["1.0", "v2", "V2.x", "5.41", "3"] {
             assert!(follows_hyphen(version), "{version}");
         }

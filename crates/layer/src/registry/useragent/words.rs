@@ -1,14 +1,14 @@
-//! Words that say nothing, and words that say robot.
+//! Generic words, and words that indicate a robot.
 
 use std::{collections::HashSet, sync::LazyLock};
 
 use crate::words::listed;
 
-/// Words of which a name cannot be made: it would name everybody.
+/// Generic words, which alone are too general for a name.
 static GENERIC: LazyLock<HashSet<&str>> =
     LazyLock::new(|| listed(include_str!("generic.txt")).collect());
 
-/// Libraries that many robots are made with.
+/// Libraries that many robots use.
 const LIBRARIES: &[&str] = &[
     "jdk",
     "libcurl",
@@ -22,7 +22,7 @@ const LIBRARIES: &[&str] = &[
     "urllib",
 ];
 
-/// Parts of a word that make it a name for a robot.
+/// Parts of words that indicate a robot's name.
 const ROBOT_PARTS: &[&str] = &[
     "archiver", "bot", "catch", "check", "copy", "crawl", "download", "explor", "fetch", "gather",
     "grab", "harvest", "hopper", "index", "link", "mirror", "monitor", "reap", "robo", "rover",
@@ -30,12 +30,12 @@ const ROBOT_PARTS: &[&str] = &[
     "walker", "wander", "worm",
 ];
 
-/// Words that end in `bot` and are makers of telephones.
+/// Phone manufacturers whose names end in `bot`.
 const NOT_ROBOTS: &[&str] = &["cubot"];
 
-/// Returns `true` if a name is made only of generic words, numbers and a few single letters.
+/// Returns `true` if a name consists only of generic words, numbers and a few single letters.
 ///
-/// Letters alone are not: they are too short for a token, but not generic.
+/// Single letters alone are not generic, although they are too short for a token.
 pub(super) fn is_generic(name: &str) -> bool {
     let mut words = name
         .split(|c: char| !c.is_alphanumeric())
@@ -49,7 +49,7 @@ pub(super) fn is_generic(name: &str) -> bool {
     })
 }
 
-/// Returns `true` if a name, without its version, is that of a library.
+/// Returns `true` if a name without its version is a library's name.
 pub(super) fn is_library(name: &str) -> bool {
     contains(LIBRARIES, name)
 }
@@ -60,9 +60,9 @@ pub(super) fn has_robot_part(name: &str) -> bool {
     ROBOT_PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Returns `true` if a segment of a browser-like User-Agent speaks of a robot.
+/// Returns `true` if a segment of a browser-like User-Agent indicates a robot.
 ///
-/// Stricter than [`has_robot_part`]: a browser's segments are full of words.
+/// Stricter than [`has_robot_part`], because a browser's segments contain many words.
 pub(super) fn names_robot(segment: &str) -> bool {
     let segment = segment.to_ascii_lowercase();
     segment.split(|c: char| !c.is_alphanumeric()).any(|word| {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_speak_of_robots_are_told_from_telephones() {
+    fn segments_with_robot_words_are_distinguished_from_phones() {
         for robot in [
             "FooBot/1.0",
             "Foo Spider",

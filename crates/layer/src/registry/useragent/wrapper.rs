@@ -1,4 +1,4 @@
-//! Useragents dressed as a browser's: the robot's name is somewhere inside.
+//! Useragents that start like a browser's, with the robot's name inside.
 
 use super::{
     browser::{is_browser_part, is_contact},
@@ -15,18 +15,18 @@ struct Segment<'a> {
     place: Place,
 }
 
-/// Where a segment stood.
+/// Position of a segment in a useragent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
-    /// Right after `compatible;`.
+    /// Directly after `compatible;`.
     Introduced,
     /// Later in the same parentheses.
     Behind,
-    /// Anywhere else.
+    /// Anywhere else in the useragent.
     Elsewhere,
 }
 
-/// Returns `true` if a cleaned useragent starts as a browser's does.
+/// Returns `true` if a cleaned useragent starts like a browser's.
 pub(super) fn is_wrapper(useragent: &str) -> bool {
     ["mozilla", "opera"].iter().any(|word| {
         starts_with_ignore_case(useragent, word)
@@ -37,7 +37,7 @@ pub(super) fn is_wrapper(useragent: &str) -> bool {
     })
 }
 
-/// Returns the pattern of the name inside a useragent that starts as a browser's.
+/// Returns the pattern of the name inside a useragent that starts like a browser's.
 pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
     let segments = segments(useragent);
     in_order_of_preference(&segments).find_map(|segment| {
@@ -48,7 +48,7 @@ pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
 
 /// Returns the pattern of a name after `compatible;` in any other useragent.
 ///
-/// Telephones whose User-Agent robots borrow do not start with Mozilla.
+/// Some robots use the User-Agent of a phone, which does not start with Mozilla.
 pub(super) fn pattern_behind_compatible(useragent: &str) -> Option<Pattern> {
     let segments = segments(useragent);
     let introduced = segments
@@ -77,7 +77,7 @@ fn in_order_of_preference<'a>(
         .chain(others(&[Place::Elsewhere]))
 }
 
-/// Returns the segments that no browser sends, in order.
+/// Returns the segments that browsers do not send, in order.
 fn segments(useragent: &str) -> Vec<Segment<'_>> {
     let mut segments = Vec::new();
     let mut depth = 0_usize;
@@ -94,7 +94,7 @@ fn segments(useragent: &str) -> Vec<Segment<'_>> {
         match piece.chars().last() {
             Some('(' | '[' | '{') => depth += 1,
             Some(')' | ']' | '}') => {
-                // A parenthesis may be closed that was never opened: people type these texts.
+                // A parenthesis may be closed without being opened, as people write these texts.
                 depth = depth.saturating_sub(1);
                 compatible = None;
             }
@@ -104,7 +104,7 @@ fn segments(useragent: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-/// Adds a segment inside parentheses; `compatible` may be glued to it.
+/// Adds a segment inside parentheses, which may start with `compatible`.
 fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut Vec<Segment<'a>>) {
     let mut text = text;
     if starts_with_ignore_case(text, "compatible") {
@@ -120,7 +120,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
     let place = compatible.unwrap_or(Place::Elsewhere);
     if compatible.is_some() {
-        // The word introduces the first part behind it; what follows is a name less often.
+        // The word introduces the first part after it; later parts are less likely to be names.
         *compatible = Some(Place::Behind);
     }
     if !is_browser_part(text) {
@@ -128,7 +128,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
 }
 
-/// Adds the words outside parentheses, in phrases that end at a version.
+/// Adds the words outside parentheses, as phrases that end at a version.
 fn push_phrases<'a>(text: &'a str, segments: &mut Vec<Segment<'a>>) {
     let mut start = None;
     let mut end = 0;

@@ -10,10 +10,10 @@ const SAFARI: &str = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKi
      (KHTML, like Gecko) Version/18.1 Safari/605.1.15";
 const TOR: &str = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0";
 
-/// Seen of Chromium 156 when it opens a page.
+/// `Accept` of Chromium 156 when opening a page.
 const CHROME_PAGE: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,\
      image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7";
-/// Seen of Firefox 153 when it opens a page.
+/// `Accept` of Firefox 153 when opening a page.
 const FIREFOX_PAGE: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 const DIRECT: Transport = Transport {
@@ -42,7 +42,7 @@ fn told(lines: &[Line<'_>], transport: Transport) -> String {
     Coherence::new().judge(&request, transport).to_string()
 }
 
-/// What Chromium 156 sends over plain HTTP.
+/// Returns the headers that Chromium 156 sends over plain HTTP.
 fn chrome<'l>(accept: &'l str, more: &[Line<'l>]) -> Vec<Line<'l>> {
     let mut lines = vec![("host", "site.example"), ("connection", "keep-alive")];
     if accept == CHROME_PAGE {
@@ -57,7 +57,7 @@ fn chrome<'l>(accept: &'l str, more: &[Line<'l>]) -> Vec<Line<'l>> {
     lines
 }
 
-/// What Chromium 156 sends over HTTPS; over HTTP/2 without `is_http1`.
+/// Returns the headers that Chromium 156 sends over HTTPS; over HTTP/2 without `is_http1`.
 fn secure_chrome<'l>(
     accept: &'l str,
     mode: &'l str,
@@ -88,7 +88,7 @@ fn secure_chrome<'l>(
     lines
 }
 
-/// What Firefox 153 sends over plain HTTP.
+/// Returns the headers that Firefox 153 sends over plain HTTP.
 fn firefox<'l>(accept: &'l str, more: &[Line<'l>]) -> Vec<Line<'l>> {
     let mut lines = vec![
         ("host", "site.example"),
@@ -128,7 +128,7 @@ fn with<'l>(lines: &[Line<'l>], name: &str, value: &'l str) -> Vec<Line<'l>> {
 }
 
 #[test]
-fn what_browsers_were_seen_to_send_gives_no_reason() {
+fn real_browser_requests_give_no_reason() {
     let referer = [("referer", "http://site.example/")];
     let video = [("referer", "http://site.example/"), ("range", "bytes=0-")];
     let image = "image/jxl,image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8";
@@ -150,7 +150,7 @@ fn what_browsers_were_seen_to_send_gives_no_reason() {
         ),
     ] {
         assert_eq!(told(&lines, DIRECT), "", "{lines:?}");
-        // Whether a server knows nothing, or a trusted proxy tells that it was plain HTTP.
+        // The server knows nothing, or a trusted proxy reports plain HTTP.
         assert_eq!(told(&lines, Transport::default()), "", "{lines:?}");
     }
     for (accept, mode, dest) in [
@@ -171,7 +171,7 @@ fn what_browsers_were_seen_to_send_gives_no_reason() {
 }
 
 #[test]
-fn what_browsers_send_by_themselves_is_not_judged() {
+fn background_requests_of_browsers_are_not_checked() {
     let user_agent = ("user-agent", CHROME);
     for (method, path, line) in [
         ("OPTIONS", "/", ("origin", "https://a.example")),
@@ -191,9 +191,9 @@ fn what_browsers_send_by_themselves_is_not_judged() {
     }
 }
 
-/// Each is a person of whom something is missing, and who is no suspect.
+/// Each case is a human visitor with missing headers that is not suspect.
 #[test]
-fn whoever_strips_or_is_rare_is_no_suspect() {
+fn missing_headers_and_rare_browsers_make_no_suspect() {
     let page = secure_chrome(CHROME_PAGE, "navigate", "document", true);
     let image = secure_chrome("image/webp,*/*;q=0.8", "no-cors", "image", true);
     let sec = [
@@ -212,7 +212,7 @@ fn whoever_strips_or_is_rare_is_no_suspect() {
     let opera = CHROME.to_owned() + " OPR/120.0.0.0";
     let opera_hints = r#""Opera";v="120", "Chromium";v="156", "Not)A;Brand";v="99""#;
     for (who, lines) in [
-        ("a corporate proxy takes Sec-* off", stripped.clone()),
+        ("a corporate proxy removes Sec-*", stripped.clone()),
         (
             "and zstd",
             with(&stripped, "accept-encoding", "gzip, deflate, br"),
@@ -249,14 +249,14 @@ fn whoever_strips_or_is_rare_is_no_suspect() {
             "a balancer that does not keep connections",
             with(&page, "connection", "close"),
         ),
-        ("another order", page.iter().rev().copied().collect()),
+        ("changed order", page.iter().rev().copied().collect()),
     ] {
         let found = Coherence::new().judge(&request("GET", "/", &lines), TLS);
         assert!(!found.are_suspect(), "{who}: {found}");
     }
     let newer = CHROME.replace("156", "170");
     let newer = with(&chrome(CHROME_PAGE, &[]), "user-agent", &newer);
-    assert_eq!(told(&newer, DIRECT), "", "the table knows no such version");
+    assert_eq!(told(&newer, DIRECT), "", "version is newer than the table");
     for other in [
         "Dillo/3.0.5",
         "w3m/0.5.3",
@@ -267,9 +267,9 @@ fn whoever_strips_or_is_rare_is_no_suspect() {
     }
 }
 
-/// What tools send with the User-Agent of a browser: over plain HTTP, directly.
+/// Headers that tools send with a browser's User-Agent: over plain HTTP, directly.
 #[test]
-fn tools_with_a_browser_s_name_are_suspect_on_their_first_request() {
+fn tools_with_a_browser_user_agent_are_suspect_on_their_first_request() {
     let agent = |user_agent: &'static str| ("user-agent", user_agent);
     let any = ("accept", "*/*");
     for user_agent in [CHROME, FIREFOX] {
@@ -366,14 +366,14 @@ fn tools_with_a_browser_s_name_are_suspect_on_their_first_request() {
                 let found = Coherence::new().judge(&request("GET", "/", &lines), transport);
                 assert!(found.are_suspect(), "{tool} as {user_agent}: {found}");
                 let weights = found.iter().map(Reason::weight);
-                assert!(weights.count() > 1, "{tool}: one reason alone");
+                assert!(weights.count() > 1, "{tool}: only one reason");
             }
         }
     }
 }
 
 #[test]
-fn contradictions_mark_by_themselves() {
+fn contradictions_are_sufficient_on_their_own() {
     let page = secure_chrome(CHROME_PAGE, "navigate", "document", true);
     let brand = |text| with(&page, "sec-ch-ua", text);
     let impossible = CHROME.replace("Safari/537.36", "Safari/537.3");
@@ -395,7 +395,7 @@ fn contradictions_mark_by_themselves() {
 }
 
 #[test]
-fn safari_is_judged_by_what_all_browsers_have() {
+fn safari_is_checked_by_headers_common_to_all_browsers() {
     let lines = [
         ("host", "site.example"),
         ("accept", FIREFOX_PAGE),
@@ -416,7 +416,7 @@ fn safari_is_judged_by_what_all_browsers_have() {
 }
 
 #[test]
-fn a_header_that_a_front_takes_off_is_not_missed() {
+fn header_removed_by_a_front_is_not_expected() {
     let coherence = Coherence::new();
     let behind = Transport {
         is_https: true,
@@ -430,18 +430,18 @@ fn a_header_that_a_front_takes_off_is_not_missed() {
         found.to_string()
     };
     let bare = [("user-agent", CHROME), ("accept", "*/*")];
-    assert_eq!(judged(&bare), "", "nobody knows yet what it brings");
+    assert_eq!(judged(&bare), "", "forwarded headers not known yet");
     let stripped = without(&page, &["sec-ch-ua", "accept-encoding"]);
     assert_eq!(judged(&stripped), "");
     assert_eq!(
         judged(&bare),
         "fetch-metadata-missing,accept-language-missing",
-        "what came once is missed"
+        "header forwarded once is expected"
     );
 }
 
 #[test]
-fn what_one_connection_brings_is_judged_until_nothing_was_found() {
+fn connection_is_checked_until_a_request_has_no_reasons() {
     let coherence = Coherence::new();
     let judged = |lines: &[Line<'_>], sender: &str| {
         let sender = sender.parse().ok();
@@ -451,15 +451,15 @@ fn what_one_connection_brings_is_judged_until_nothing_was_found() {
     };
     let (page, bare) = (chrome(CHROME_PAGE, &[]), [("user-agent", CHROME)]);
     assert!(judged(&bare, "192.0.2.1:5"));
-    assert!(judged(&bare, "192.0.2.1:5"), "what is found is found again");
+    assert!(judged(&bare, "192.0.2.1:5"), "reasons are found again");
     assert!(!judged(&page, "192.0.2.1:5"));
-    assert!(!judged(&bare, "192.0.2.1:5"), "it comes from the browser");
-    assert!(judged(&bare, "192.0.2.1:6"), "another connection");
+    assert!(!judged(&bare, "192.0.2.1:5"), "the sender is known");
+    assert!(judged(&bare, "192.0.2.1:6"), "new connection");
     assert!(
         judged(&[("user-agent", FIREFOX)], "192.0.2.1:5"),
-        "another program"
+        "different program"
     );
-    // Behind a proxy nobody sees the client's connection.
+    // Behind a proxy the client's connection is unknown.
     assert!(!judged(&page, "192.0.2.1:0"));
     assert!(judged(&bare, "192.0.2.1:0"));
     let explained = coherence.explain(&request("GET", "/", &bare), DIRECT);
@@ -467,7 +467,7 @@ fn what_one_connection_brings_is_judged_until_nothing_was_found() {
 }
 
 #[test]
-fn what_was_seen_is_told_and_escaped() {
+fn findings_contain_escaped_headers() {
     let lines = [
         ("user-agent", CHROME),
         ("accept", "*/*"),
@@ -476,7 +476,7 @@ fn what_was_seen_is_told_and_escaped() {
     let found = Coherence::new().explain(&request("GET", "/", &lines), DIRECT);
     assert_eq!(
         found.browser.as_deref(),
-        Some("chromium 156, by what is known of it up to version 156 (2026-11-26)")
+        Some("chromium 156 (known up to version 156, 2026-11-26)")
     );
     let seen: Vec<_> = found
         .seen
@@ -495,7 +495,7 @@ fn what_was_seen_is_told_and_escaped() {
 
 proptest! {
     #[test]
-    fn any_headers_are_judged(
+    fn arbitrary_headers_do_not_panic(
         user_agent in prop_oneof![
             Just(CHROME.as_bytes().to_vec()),
             Just(FIREFOX.as_bytes().to_vec()),
@@ -534,7 +534,7 @@ proptest! {
 }
 
 #[test]
-fn programs_are_told_apart_by_all_that_is_known() {
+fn programs_are_distinguished_by_all_known_properties() {
     let at = |text: &str| text.parse::<SocketAddr>().unwrap();
     let keys = [
         sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 5 << 32),
@@ -555,5 +555,5 @@ fn programs_are_told_apart_by_all_that_is_known() {
     let apart: BTreeSet<_> = keys.into_iter().collect();
     assert_eq!(apart.len(), keys.len());
     let again = sender_key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 7 << 32);
-    assert_eq!(again, keys[3], "one connection is one program");
+    assert_eq!(again, keys[3], "same connection, same program");
 }

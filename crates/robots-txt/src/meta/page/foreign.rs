@@ -1,15 +1,15 @@
-//! Which elements around a tag change how it is read.
+//! Surrounding elements that change the meaning of a tag.
 
 use html5gum::State;
 
-/// Elements inside of each other that are kept, at most; deeper ones do not count.
+/// Maximum number of nested elements to track; deeper ones are ignored.
 const MAX_DEPTH: usize = 100;
 
-/// Open elements that change what the tags inside of them mean.
+/// Open elements that change the meaning of the tags inside of them.
 ///
-/// A tree is not built, so that memory and time stay bounded: of SVG and
-/// `MathML` it is known where they begin and end and where HTML goes on inside
-/// of them, of templates that what they hold is no part of the page.
+/// No tree is built, so that memory and time are bounded: only the beginning and end of SVG,
+/// `MathML` and HTML inside of them are tracked, and templates, because their content is not part
+/// of the page.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     open: Vec<Open>,
@@ -20,18 +20,18 @@ pub(super) struct Surroundings {
 enum Open {
     Svg,
     Math,
-    /// Element of SVG or `MathML` in which HTML goes on, by its name.
+    /// Element of SVG or `MathML` that contains HTML, by its name.
     Island(&'static [u8]),
     Template,
 }
 
-/// Elements of SVG in which HTML goes on (WHATWG HTML §13.2.6.5, integration points).
+/// Elements of SVG that contain HTML (WHATWG HTML §13.2.6.5, integration points).
 const SVG_ISLANDS: [&[u8]; 3] = [b"foreignobject", b"desc", b"title"];
 
-/// Elements of `MathML` in which HTML goes on.
+/// Elements of `MathML` that contain HTML.
 const MATH_ISLANDS: [&[u8]; 5] = [b"mi", b"mo", b"mn", b"ms", b"mtext"];
 
-/// Elements of HTML that end SVG and `MathML` around them (WHATWG HTML §13.2.6.5).
+/// Elements of HTML that end surrounding SVG and `MathML` (WHATWG HTML §13.2.6.5).
 const BREAKING_OUT: [&[u8]; 44] = [
     b"b",
     b"big",
@@ -80,17 +80,17 @@ const BREAKING_OUT: [&[u8]; 44] = [
 ];
 
 impl Surroundings {
-    /// Returns `true` if a tag here is none of HTML.
+    /// Returns `true` if the next tag is not an HTML tag.
     pub(super) fn is_foreign(&self) -> bool {
         matches!(self.open.last(), Some(Open::Svg | Open::Math))
     }
 
-    /// Returns `true` if a tag here is part of a template, not of the page.
+    /// Returns `true` if the next tag is part of a template, not of the page.
     pub(super) fn is_in_template(&self) -> bool {
         self.templates > 0
     }
 
-    /// Processes a start tag; returns how the text after it is to be read.
+    /// Processes a start tag; returns the tokenizer state for the following text.
     pub(super) fn start(&mut self, name: &[u8], is_self_closing: bool) -> Option<State> {
         if self.is_foreign() && BREAKING_OUT.contains(&name) {
             while self.is_foreign() {
@@ -108,7 +108,7 @@ impl Surroundings {
                     b"template" => self.push(Open::Template),
                     _ => {}
                 }
-                // In SVG and `MathML`, even `<title>` and `<script>` hold markup and no text.
+                // In SVG and `MathML`, even `<title>` and `<script>` contain markup, not text.
                 return text_state(name);
             }
         }
@@ -123,7 +123,7 @@ impl Surroundings {
                 self.open.pop();
                 self.templates -= 1;
             }
-            // WHATWG HTML §13.2.6.5: the end tags of these two break out like the start tags above.
+            // WHATWG HTML §13.2.6.5: these two end tags also end SVG and `MathML`.
             (b"p" | b"br", _) => {
                 while self.is_foreign() {
                     self.open.pop();
@@ -156,10 +156,10 @@ impl Surroundings {
     }
 }
 
-/// Returns how the text of an element of HTML is read, where not as usual.
+/// Returns the tokenizer state for an HTML element's text, if it is not parsed as usual.
 ///
-/// `noscript` is read as usual: robots run no scripts (WHATWG HTML §13.2.6.4.4,
-/// scripting disabled).
+/// `noscript` is parsed as usual, because robots run no scripts (WHATWG HTML §13.2.6.4.4, scripting
+/// disabled).
 fn text_state(name: &[u8]) -> Option<State> {
     match name {
         b"title" | b"textarea" => Some(State::RcData),

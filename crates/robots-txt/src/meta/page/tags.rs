@@ -1,4 +1,4 @@
-//! Finds the META tags of a page.
+//! Search for the META tags of a page.
 
 use std::convert::Infallible;
 
@@ -6,15 +6,15 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::foreign::Surroundings;
 
-/// Bytes of a tag's or an attribute's name that are kept: more than any that counts.
+/// Maximum stored length of a tag's or an attribute's name: longer than all relevant names.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Bytes of an attribute's value that are kept.
+/// Maximum stored length of an attribute's value.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
-/// Calls `found` with name and content of each META tag that has both.
+/// Calls `found` with the name and content of each META tag that has both.
 ///
-/// Memory does not grow with the page, and nothing is taken twice.
+/// Memory is bounded regardless of the size of the page, and no tag is reported twice.
 pub(super) fn each_meta_tag(html: &[u8], found: impl FnMut(&[u8], &[u8])) {
     let finder = Finder {
         found,
@@ -28,11 +28,11 @@ pub(super) fn each_meta_tag(html: &[u8], found: impl FnMut(&[u8], &[u8])) {
         name: None,
         content: None,
     };
-    // Reading from memory does not fail, and no tokens are emitted.
+    // Reading from memory cannot fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html, finder).finish();
 }
 
-/// Listener to the tokenizer that keeps what a META tag needs.
+/// Emitter for the tokenizer that stores the relevant parts of META tags.
 struct Finder<F> {
     found: F,
     surroundings: Surroundings,
@@ -41,7 +41,7 @@ struct Finder<F> {
     is_self_closing: bool,
     last_start_tag: Name,
     attribute: Name,
-    /// The attribute that is being read, if it is one of the two.
+    /// The current attribute, if it is one of the two.
     target: Option<Target>,
     name: Option<Vec<u8>>,
     content: Option<Vec<u8>>,
@@ -64,7 +64,7 @@ impl<F: FnMut(&[u8], &[u8])> Finder<F> {
         self.content = None;
     }
 
-    /// Makes room for the value of an attribute that counts; of one that stands twice, the first does.
+    /// Prepares to store the value of a relevant attribute, unless the attribute is repeated.
     fn begin_value(&mut self) {
         self.target = None;
         if self.is_end_tag || self.tag.as_bytes() != b"meta" {
@@ -81,7 +81,7 @@ impl<F: FnMut(&[u8], &[u8])> Finder<F> {
         }
     }
 
-    /// Ends an attribute, also one that has no value.
+    /// Ends an attribute, including one without a value.
     fn end_attribute(&mut self) {
         self.begin_value();
         self.target = None;
@@ -140,7 +140,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
             return None;
         }
         let state = self.surroundings.start(tag, self.is_self_closing);
-        // `meta` has just ended any SVG and `MathML` around it, so that it is never foreign here.
+        // `meta` has just ended surrounding SVG and `MathML`, so it is never foreign here.
         if tag == b"meta"
             && !self.surroundings.is_in_template()
             && let (Some(name), Some(content)) = (&self.name, &self.content)
@@ -184,7 +184,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
     fn emit_current_doctype(&mut self) {}
 }
 
-/// Name of a tag or an attribute; one that is too long is no name at all.
+/// Name of a tag or an attribute; empty if too long.
 #[derive(Clone, Copy, Default)]
 struct Name {
     bytes: [u8; MAX_NAME_BYTES],
@@ -201,7 +201,7 @@ impl Name {
         if let Some(room) = self.bytes.get_mut(self.length..end) {
             room.copy_from_slice(part);
         }
-        // The length grows all the same: by it a name that is too long is told.
+        // The length grows even without room, which marks names that are too long.
         self.length = end;
     }
 

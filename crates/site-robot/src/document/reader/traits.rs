@@ -1,4 +1,4 @@
-//! What the attributes of a tag say of the text in it.
+//! Evaluation of a tag's attributes.
 
 use super::{
     super::{
@@ -33,7 +33,7 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// Notes a picture that is shown, and not there for decoration alone.
+    /// Records a visible picture that is not merely decorative.
     pub(super) fn image(&mut self) {
         if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
             return;
@@ -48,7 +48,7 @@ impl Reader<'_> {
         self.structure.note(at, Mark::Image { source, alt });
     }
 
-    /// Returns `true` for a field for a password that is shown: many pages hide one for later.
+    /// Returns `true` for a visible password field. Many pages contain a hidden one for later use.
     pub(super) fn asks_password(&self, name: &[u8]) -> bool {
         name == b"input"
             && !self.open.is_hidden()
@@ -56,16 +56,16 @@ impl Reader<'_> {
             && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
     }
 
-    /// Returns `true` for a script that describes the page (JSON-LD).
+    /// Returns `true` for a script with structured data (JSON-LD).
     pub(super) fn is_structured_data(&self) -> bool {
         let media_type = self.attributes.text(Attribute::Type);
         media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/ld+json"))
     }
 
-    /// Returns `true` for text that is not for assistive technology or snippets.
+    /// Returns `true` for text hidden from assistive technology or search result snippets.
     ///
-    /// Google reads `data-nosnippet` on `span`, `div` and `section` only; whoever writes it
-    /// on another element wants the same, and what was published cannot be taken back.
+    /// Google supports `data-nosnippet` on `span`, `div` and `section` only. Other elements are
+    /// honoured as well, because published text cannot be taken back.
     fn is_kept_from_robots(&self) -> bool {
         let is_silent = || {
             let hidden = self.attributes.lower(Attribute::AriaHidden);
@@ -74,7 +74,7 @@ impl Reader<'_> {
         self.attributes.has(Attribute::NoSnippet) || is_silent()
     }
 
-    /// Returns `true` for the signs behind headings that lead to themselves, or to an editor.
+    /// Returns `true` for permalink signs and edit links next to headings.
     fn is_mark_of_heading(&self, name: &[u8]) -> bool {
         if !matches!(name, b"a" | b"span") {
             return false;
@@ -94,7 +94,7 @@ impl Reader<'_> {
         names.any(|it| self.attributes.text(it).is_some_and(is_article_text))
     }
 
-    /// Returns the part of a page that an element is, by its class or its id.
+    /// Returns the page part that an element's class or id indicates.
     fn part_of_name(&self, name: &[u8]) -> Option<Part> {
         if !may_stand_around(name) {
             return None;
@@ -102,7 +102,7 @@ impl Reader<'_> {
         let class = self.attributes.text(Attribute::Class);
         let values = [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(named));
         let mut named = values.iter().flatten().copied();
-        // What one of the two says for sure counts.
+        // A sure classification by class or id takes precedence.
         match named.clone().find(|part| part.is_sure()) {
             Some(sure) => Some(sure),
             None if self.is_article_text() => Some(Part::ArticleText),
@@ -112,12 +112,12 @@ impl Reader<'_> {
     }
 }
 
-/// Returns `true` if an element is the page itself: it has no end that counts.
+/// Returns `true` for elements that wrap the whole page; their end tags are ignored.
 pub(super) fn is_page(name: &[u8]) -> bool {
     matches!(name, b"html" | b"head" | b"body" | b"frameset")
 }
 
-/// Returns `true` for an element that may prove to stand around the matter.
+/// Returns `true` for an element that may turn out to be boilerplate.
 pub(super) fn may_stand_around(name: &[u8]) -> bool {
     matches!(
         name,
@@ -136,13 +136,12 @@ pub(super) fn may_stand_around(name: &[u8]) -> bool {
     )
 }
 
-/// Returns `true` for an element that holds whatever there is: a table of what is `related` is
-/// matter.
+/// Returns `true` for a generic container element. A table with the class `related` is content.
 fn is_box(name: &[u8]) -> bool {
     !matches!(name, b"table" | b"td" | b"dl" | b"p")
 }
 
-/// Returns the part of a page that an element is, by its name and its role.
+/// Returns the page part that an element's name and role indicate.
 fn part_of(name: &[u8], role: &str) -> Option<Part> {
     match (name, role) {
         (b"nav" | b"aside", _)
@@ -156,7 +155,7 @@ fn part_of(name: &[u8], role: &str) -> Option<Part> {
     }
 }
 
-/// Returns `true` if a style, in lower case, takes its element out of sight.
+/// Returns `true` if a style, in lower case, hides its element.
 fn hides(style: &str) -> bool {
     style.split(';').any(|rule| {
         let Some((name, value)) = rule.split_once(':') else {

@@ -1,4 +1,4 @@
-//! Functions that assign sources: values, types, dates, checksums, and HTML of other media types.
+//! Functions that assign sources: values, types, dates, checksums, and conversion to HTML.
 
 use std::{
     borrow::Cow,
@@ -17,13 +17,13 @@ use crate::filter::{
 
 use super::context::{FunctionContext, Made, change, nothing};
 
-/// Reads the size, which changes nothing: patterns are compiled once, with their filter.
+/// Validates the cache size, which has no effect: patterns are compiled once, with the filter.
 pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> Made {
     making.parameters.number("cache-size")?;
     Ok(nothing())
 }
 
-/// Reads the file of types.
+/// Builds a step that reads the MIME types file.
 pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> Made {
     let path = making.parameters.required("file")?.to_owned();
     if let Some(text) = making.read(&path)? {
@@ -36,7 +36,7 @@ pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> Made {
     Ok(nothing())
 }
 
-/// Makes an assignment of a value or of another source.
+/// Builds a step that assigns a fixed value or the value of another source.
 pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
     let parameters = &making.parameters;
     let to = parameters.source("dst")?;
@@ -52,31 +52,29 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
             Ok(change(move |work| {
                 match work.resource.source(&from).map(Cow::into_owned) {
                     Some(value) => work.resource.assign(&to, value),
-                    // What stood there before must not pass for the value of a source that has none.
+                    // A previous value must not be mistaken for the value of an empty source.
                     None => work.resource.clear(&to),
                 }
             }))
         }
         (None, None) => Err("value= or src= is missing; add one".to_owned()),
-        (Some(_), Some(_)) => {
-            Err("value= and src= cannot stand together; leave one out".to_owned())
-        }
+        (Some(_), Some(_)) => Err("value= and src= cannot be combined; remove one".to_owned()),
     }
 }
 
-/// Removes a source.
+/// Builds a step that removes a source.
 pub(super) fn clear(making: &mut FunctionContext<'_>) -> Made {
     let source = making.parameters.source("src")?;
     Ok(change(move |work| work.resource.clear(&source)))
 }
 
-/// Makes the type of the file name's extension.
+/// Builds a step that derives the type from the file name extension.
 pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
     let Some(types) = making.state.types.clone() else {
         making.warn(
-            "no types are known: the filter has no Setup fn=setup-type-by-extension that could be \
-             read",
+            "no media types loaded: the filter needs a Setup fn=setup-type-by-extension with a \
+             readable file",
         );
         return nothing();
     };
@@ -89,17 +87,17 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
     })
 }
 
-/// Makes a value where a source equals another one.
+/// Builds a step that sets a value if a source equals a text.
 pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> Made {
     generate_by(making, |text| Ok(Pattern::exact(text)))
 }
 
-/// Makes a value where a source begins with another one.
+/// Builds a step that sets a value if a source starts with a text.
 pub(super) fn by_prefix(making: &mut FunctionContext<'_>) -> Made {
     generate_by(making, |text| Ok(Pattern::prefix(text)))
 }
 
-/// Makes a value where a source matches a regular expression.
+/// Builds a step that sets a value if a source matches a regular expression.
 pub(super) fn by_regex(making: &mut FunctionContext<'_>) -> Made {
     generate_by(making, Pattern::regex)
 }
@@ -116,7 +114,7 @@ fn generate_by(
     Ok(change(move |work| {
         if pattern.matches(work.resource, &source) {
             work.resource.assign(&to, value.as_str());
-            // At `Generate` a destination is an attribute as well (chapter 44).
+            // At `Generate`, a destination is also an attribute (chapter 44).
             if let Some(description) = work.description.as_deref_mut() {
                 description.set(to.name(), value.as_str());
             }
@@ -124,7 +122,7 @@ fn generate_by(
     }))
 }
 
-/// Makes the source `md5` of the body, as it was received.
+/// Builds a step that sets the source `md5` to the checksum of the received body.
 pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     making.state.has_md5 = true;
     let to = Source::named("md5");
@@ -135,7 +133,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     })
 }
 
-/// Makes the date at which the description ends.
+/// Builds a step that sets the expiration date of the description.
 pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let from = Source::named("expires");
     let to = making.parameters.optional("dst").unwrap_or("rd-expires");
@@ -144,7 +142,7 @@ pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
         let now = instant(work.now_ms);
         let said = work.resource.source(&from);
         let said = said.and_then(|value| httpdate::parse_http_date(value.trim()).ok());
-        // Pages made on the fly name a date that has passed, so as not to be cached.
+        // Dynamic pages often set a past date to prevent caching; such dates are ignored.
         let expires = said.filter(|date| *date > now);
         let expires = expires.unwrap_or_else(|| three_months_after(now));
         let expires = httpdate::fmt_http_date(expires);
@@ -152,7 +150,7 @@ pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     })
 }
 
-/// Makes the date at which the description is made.
+/// Builds a step that sets the creation date of the description.
 pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let to = making.parameters.optional("dst");
     let to = Source::named(to.unwrap_or("rd-last-modified"));
@@ -162,7 +160,7 @@ pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     })
 }
 
-/// Returns an instant of the years 1970 to 9998, which HTTP dates can name with three months more.
+/// Converts a time to an instant between 1970 and 9998, so that three months more fit an HTTP date.
 fn instant(now_ms: i64) -> SystemTime {
     const LAST_MS: u64 = 253_000_000_000_000;
     let now_ms = u64::try_from(now_ms).unwrap_or(0).min(LAST_MS);
@@ -182,7 +180,7 @@ fn three_months_after(now: SystemTime) -> SystemTime {
     }
 }
 
-/// Converts one media type; `unknown` is what the server named no type of.
+/// Builds a conversion step for a media type; `unknown` matches resources without a type.
 pub(super) fn convert(making: &mut FunctionContext<'_>) -> Made {
     let wanted = making.parameters.required("type")?;
     let wanted = wanted.trim().to_ascii_lowercase();
@@ -193,7 +191,7 @@ pub(super) fn convert(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Returns the media type to convert from, sniffed where it is unknown.
+/// Returns the media type to convert from, sniffed if unknown.
 fn type_to_convert(wanted: &str, resource: &Resource) -> Option<String> {
     let media_type = resource.media_type();
     if wanted != "unknown" {
@@ -210,14 +208,14 @@ fn convert_from(media_type: &str, work: &mut Work<'_>) {
     let Some(content) = work.resource.content().map(Arc::clone) else {
         return;
     };
-    // All that text lacked was the name of its type.
+    // Text needs no conversion, only the missing type.
     if media_type.starts_with("text/") {
         work.resource.assign(&to, media_type);
         return;
     }
     let Some(command) = work.commands.converter(media_type) else {
         let trouble = format!(
-            "nothing makes text of {media_type}: install pdftotext (poppler-utils), or name a \
+            "no converter for {media_type}: install pdftotext (poppler-utils), or configure a \
              program in site_robot.converters"
         );
         if media_type == "application/pdf" {
@@ -246,6 +244,6 @@ fn run(
 ) -> Result<Content, String> {
     let html = work.commands.run(command, body);
     let html = html.map_err(|error| format!("cannot convert {media_type} to HTML: {error}"))?;
-    // What a converter writes names its own character set, or is UTF-8.
+    // The output of a converter declares its own encoding, or is UTF-8.
     Ok(Content::new(Some("text/html".to_owned()), html.into()))
 }

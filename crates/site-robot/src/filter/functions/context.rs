@@ -1,4 +1,4 @@
-//! What a built-in function is made with: parameters, and what its filter has so far.
+//! Context for building a function's step: parameters and the state of the filter.
 
 use std::sync::Arc;
 
@@ -9,41 +9,41 @@ use crate::filter::{
     Work, step::Compiled,
 };
 
-/// How much the rules of a filter log (`logtype` of `filterrules-setup`).
+/// Log level of a filter's rules (`logtype` of `filterrules-setup`).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogType {
-    /// Denials only.
+    /// Log denials only.
     Terse,
-    /// Denials and what is generated.
+    /// Log denials and generated descriptions.
     #[default]
     Normal,
-    /// Every decision.
+    /// Log every decision.
     Verbose,
 }
 
-/// What a missing file is.
+/// Treatment of a file that a directive references but that does not exist.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-// Filters that ship do without the file, a check warns of it, and a run is refused.
+// Bundled filters ignore a missing file, checks warn, and runs fail.
 pub(in crate::filter) enum Missing {
     Fails,
     Warns,
     Ignored,
 }
 
-/// What the directives of one filter make for those after them.
+/// State that directives of one filter share with later directives.
 #[derive(Default)]
 pub(in crate::filter) struct FilterState {
     pub(super) rules: Option<Arc<FilterRules>>,
     pub(super) types: Option<Arc<MimeTypes>>,
     pub(in crate::filter) log_type: LogType,
     pub(super) has_md5: bool,
-    /// Functions that stand once in a filter, with their lines.
+    /// Functions allowed only once per filter, with their lines.
     pub(super) once: Vec<(&'static str, usize)>,
-    /// Tests that the stage `MetaData` cannot make yet.
+    /// Tests that must wait until after retrieval.
     pub(in crate::filter) deferred: Vec<Compiled>,
 }
 
-/// One directive in the making.
+/// Context of the directive being compiled.
 pub(in crate::filter) struct FunctionContext<'a> {
     pub(super) directive: &'a Directive,
     pub(super) parameters: Parameters,
@@ -54,7 +54,7 @@ pub(in crate::filter) struct FunctionContext<'a> {
     notes: Vec<Note>,
 }
 
-/// Step of a directive, or why there is none.
+/// Step of a directive, or the error message.
 pub(super) type Made = Result<Box<dyn Step>, String>;
 
 impl<'a> FunctionContext<'a> {
@@ -87,13 +87,13 @@ impl<'a> FunctionContext<'a> {
         self.notes.push(Note::error(line, text));
     }
 
-    /// Returns the text of a file that a parameter names; none where it may be missing.
+    /// Reads a referenced file; returns `None` if the file is missing but optional.
     pub(super) fn read(&mut self, path: &str) -> Result<Option<String>, String> {
         let text = self.files.read(path)?;
         if text.is_none() {
-            let missing = format!("file {path:?} is not there");
+            let missing = format!("file {path:?} does not exist");
             match self.missing {
-                Missing::Fails => return Err(format!("{missing}; write it or correct the path")),
+                Missing::Fails => return Err(format!("{missing}; create it or correct the path")),
                 Missing::Warns => self.warn(missing),
                 Missing::Ignored => {}
             }
@@ -101,7 +101,7 @@ impl<'a> FunctionContext<'a> {
         Ok(text)
     }
 
-    /// Makes a directive of its step.
+    /// Creates a compiled directive from a step.
     pub(super) fn compiled(&self, step: Box<dyn Step>, is_counting: bool) -> Compiled {
         Compiled {
             line: self.directive.line(),
@@ -112,7 +112,7 @@ impl<'a> FunctionContext<'a> {
     }
 }
 
-/// Media type that a function is restricted to, if it is.
+/// Optional restriction of a function to a media type.
 pub(super) struct MediaType(Option<String>);
 
 impl MediaType {
@@ -121,7 +121,7 @@ impl MediaType {
         Self(named.map(|it| it.trim().to_ascii_lowercase()))
     }
 
-    /// Returns `true` if a resource is of the type.
+    /// Returns `true` if a resource has the type.
     pub(super) fn fits(&self, resource: &Resource) -> bool {
         let Some(wanted) = &self.0 else {
             return true;
@@ -129,9 +129,9 @@ impl MediaType {
         resource.media_type().as_ref() == Some(wanted)
     }
 
-    /// Returns `true` unless the name of what a link leads to tells of another type.
+    /// Returns `true` unless a link's file name extension indicates a different type.
     ///
-    /// A name without an extension, or with one that is not known, may be anything.
+    /// Names without a known extension may have any type.
     pub(super) fn may_be_of(&self, link: &str, types: &MimeTypes) -> bool {
         let Some(wanted) = &self.0 else {
             return true;
@@ -140,14 +140,14 @@ impl MediaType {
     }
 }
 
-/// Returns a step that denies a resource with a reason, or lets it pass.
+/// Returns a step that denies a resource with a reason or lets the resource pass.
 pub(super) fn test(
     run: impl Fn(&mut Work<'_>) -> Result<(), String> + Send + Sync + 'static,
 ) -> Box<dyn Step> {
     Box::new(Closure(run))
 }
 
-/// Returns a step that changes something, and denies nothing.
+/// Returns a step that changes the resource and never denies.
 pub(super) fn change(run: impl Fn(&mut Work<'_>) + Send + Sync + 'static) -> Box<dyn Step> {
     test(move |work| {
         run(work);
@@ -166,7 +166,7 @@ pub(super) fn describe(
     })
 }
 
-/// Returns a step that does nothing: all was done when the filter was made.
+/// Returns a step without effect, for functions evaluated at compile time.
 pub(super) fn nothing() -> Box<dyn Step> {
     change(|_| {})
 }

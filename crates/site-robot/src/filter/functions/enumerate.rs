@@ -7,10 +7,10 @@ use crate::filter::{FoundLink, MimeTypes};
 
 use super::context::{FunctionContext, Made, MediaType, change};
 
-/// Links that a resource may spawn where `max` does not say it.
+/// Default maximum number of links per resource.
 const DEFAULT_MAX: usize = 1024;
 
-/// Types of links where the filter has no file of types.
+/// Default MIME types for links, if the filter loads no file.
 const TYPES: &str = "text/html html htm shtml xhtml
 application/pdf pdf
 application/msword doc docx odt rtf
@@ -31,7 +31,7 @@ image/webp webp avif ico bmp tif tiff
 audio/mpeg mp3 ogg wav flac m4a
 video/mp4 mp4 webm avi mov mkv";
 
-/// Collects the links of a page.
+/// Builds a step that collects the links of a page.
 pub(super) fn urls(making: &mut FunctionContext<'_>) -> Made {
     let (max, media_type) = limits(making)?;
     let types = making.state.types.clone();
@@ -52,9 +52,9 @@ pub(super) fn urls(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Collects what stands after `URL:` in text.
+/// Builds a step that collects URLs after `URL:` in text.
 pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> Made {
-    // The reference lists no type, but has one in an example (chapter 45).
+    // The reference lists no `type` parameter but uses one in an example (chapter 45).
     let (max, media_type) = limits(making)?;
     Ok(change(move |work| {
         let resource = &*work.resource;
@@ -74,10 +74,10 @@ fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
     Ok((max, MediaType::of(making)))
 }
 
-/// Adds links, each once, `max` of a directive at most.
+/// Adds distinct links, at most `max` per directive.
 ///
-/// Links to parts of one page are one: they spawn the same URL. Where a link is
-/// not to be followed, another one to the same page may be.
+/// Links that differ only in the fragment are equal. A `nofollow` link does not hide a followed
+/// link to the same page.
 fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: usize) {
     let known = links.iter().filter_map(spawned);
     let mut known: HashSet<(String, bool)> = known.collect();
@@ -85,13 +85,13 @@ fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: 
     links.extend(new.take(max));
 }
 
-/// Returns what a link spawns, without its fragment; nothing where it leads to its own page.
+/// Returns the URL without fragment and the `nofollow` flag; `None` for links within the page.
 fn spawned(link: &FoundLink) -> Option<(String, bool)> {
     let url = link.url.split('#').next()?;
     (!url.is_empty()).then(|| (url.to_owned(), link.is_nofollow))
 }
 
-/// Returns the URLs of text; a word that is none, as in "URL: see below", is passed over.
+/// Returns the URLs in text, skipping words that are not URLs, as in "URL: see below".
 fn in_text(text: &str) -> impl Iterator<Item = FoundLink> {
     let is_url = |url: &&str| url.starts_with('/') || url.contains(':');
     urls_in_text(text).filter(is_url).map(|url| FoundLink {

@@ -1,4 +1,4 @@
-//! Functions that make attributes of the description.
+//! Functions that create attributes of the description.
 
 use crate::document::{Meta, Page, PageMatter, shorten_bytes};
 use crate::filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, quoted};
@@ -9,14 +9,14 @@ use super::{
     soif,
 };
 
-/// META tags of one page at most.
+/// Maximum number of META tags used per page.
 const MAX_TAGS: usize = 200;
 
-/// Bytes of a tag's name at most.
+/// Maximum length of a META tag name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// What no page says about itself: other functions find it out.
-// A page that could set these would speak for its server, or for another page.
+/// Attributes that a page's META tags must not set; other functions determine them.
+// A page could otherwise make claims about its server or another page.
 const NOT_OF_PAGES: [&str; 22] = [
     "url",
     "csid",
@@ -42,7 +42,7 @@ const NOT_OF_PAGES: [&str; 22] = [
     name::CANONICAL,
 ];
 
-/// `http-equiv` that are orders to a browser, and say nothing about the page.
+/// `http-equiv` names that are browser instructions, not page information.
 const ORDERS: [&str; 7] = [
     "refresh",
     "set-cookie",
@@ -53,10 +53,10 @@ const ORDERS: [&str; 7] = [
     "pragma",
 ];
 
-/// Lowest level of headings.
+/// Lowest HTML heading level, `<h6>`.
 const LOWEST: u64 = 6;
 
-/// Makes attributes of title and META tags.
+/// Builds a step that creates attributes from title and META tags.
 pub(super) fn meta(making: &mut FunctionContext<'_>) -> Made {
     let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
     let media_type = MediaType::of(making);
@@ -83,7 +83,7 @@ fn describe_meta(page: &Page, description: &mut ResourceDescription, max_bytes: 
         if !seen.contains(&meta.name.as_str()) {
             seen.push(&meta.name);
             set(description, &meta.name, &meta.content);
-        // Many pages have a tag for each author and each group of keywords.
+        // Many pages have one tag per author or keyword group.
         } else if !meta.is_http_equiv
             && [name::KEYWORDS, name::AUTHOR].contains(&meta.name.as_str())
         {
@@ -94,7 +94,7 @@ fn describe_meta(page: &Page, description: &mut ResourceDescription, max_bytes: 
     }
 }
 
-/// Returns `true` if a tag says something about its page, under a name that SOIF can write.
+/// Returns `true` if a tag describes its page and has a name that SOIF can represent.
 fn is_usable(meta: &Meta) -> bool {
     let is_sign = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '{' | '}');
     let name = meta.name.as_str();
@@ -106,7 +106,7 @@ fn is_usable(meta: &Meta) -> bool {
         && (!meta.is_http_equiv || !ORDERS.contains(&name))
 }
 
-/// Makes attributes of sources.
+/// Builds a step that copies sources to attributes.
 pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
     let mappings = mappings(making.parameters.required("src")?)?;
     let sources = mappings.into_iter();
@@ -122,7 +122,7 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Reads names with commas between them; `a->b` makes one another, without an arrow both are the same.
+/// Parses comma-separated names; `a->b` renames `a` to `b`, and a plain name maps to itself.
 fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
     let names = list.split(',').map(str::trim);
     let mapping = |name: &str| {
@@ -130,7 +130,7 @@ fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
         let (from, to) = (from.trim().to_owned(), to.trim().to_owned());
         if from.is_empty() || to.is_empty() || to.contains("->") {
             return Err(format!(
-                "{} in src= is no name and no \"old->new\"",
+                "{} in src= is neither a name nor \"old->new\"",
                 quoted(name)
             ));
         }
@@ -139,12 +139,12 @@ fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
     let mappings = names.filter(|name| !name.is_empty()).map(mapping);
     let mappings = mappings.collect::<Result<Vec<_>, _>>()?;
     if mappings.is_empty() {
-        return Err("src= names no source".to_owned());
+        return Err("src= contains no source".to_owned());
     }
     Ok(mappings)
 }
 
-/// Makes a copy of an attribute under another name.
+/// Builds a step that copies an attribute to another name.
 pub(super) fn copy(making: &mut FunctionContext<'_>) -> Made {
     let parameters = &making.parameters;
     let from = parameters.required("src")?.to_owned();
@@ -163,12 +163,12 @@ pub(super) fn copy(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Gives an attribute another name.
+/// Builds a step that renames an attribute.
 pub(super) fn rename(making: &mut FunctionContext<'_>) -> Made {
     let mappings = mappings(making.parameters.required("src")?)?;
     if let Some((lonely, _)) = mappings.iter().find(|(from, to)| from == to) {
         return Err(format!(
-            "src={lonely:?} names no other name; write \"old->new\""
+            "src={lonely:?} contains no new name; write \"old->new\""
         ));
     }
     Ok(describe(move |_, description| {
@@ -180,9 +180,9 @@ pub(super) fn rename(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Returns the words from the beginning that are whole within so many characters.
+/// Returns the leading whole words within a number of characters.
 ///
-/// Of a first word that is longer, and of a script without spaces, the beginning is kept.
+/// An overlong first word, or text without spaces, is cut in the middle.
 fn whole_words(text: &str, max: usize) -> &str {
     let head = first_chars(text, max);
     let rest = text.get(head.len()..).unwrap_or_default();
@@ -193,7 +193,7 @@ fn whole_words(text: &str, max: usize) -> &str {
     }
 }
 
-/// Returns so many characters from the beginning.
+/// Returns the first `max` characters.
 fn first_chars(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -202,14 +202,14 @@ fn first_chars(text: &str, max: usize) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// Makes an attribute of all text.
+/// Builds a step that creates an attribute from the full text.
 pub(super) fn full_text(making: &mut FunctionContext<'_>) -> Made {
     let parameters = &making.parameters;
     let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
     let to = to.to_owned();
     let max_chars = parameters.size("truncate")?;
     let part = part(parameters)?;
-    // Of all text, as in Sun's, each cell is a line of its own.
+    // For the complete page, each cell is a separate line, as in Sun's implementation.
     let between_cells = match part {
         PageMatter::All => '\n',
         PageMatter::Main => '\t',
@@ -229,9 +229,9 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Makes an attribute of the first text.
+/// Builds a step that creates an attribute from the first text.
 ///
-/// With `sentence`, which is ours, it is the first paragraph that is a sentence, none of lists and
+/// With `sentence`, an extension, the first sentence-like paragraph is used, skipping lists and
 /// tables.
 pub(super) fn first_text(making: &mut FunctionContext<'_>) -> Made {
     let parameters = &making.parameters;
@@ -239,7 +239,7 @@ pub(super) fn first_text(making: &mut FunctionContext<'_>) -> Made {
     let skips_headings = parameters.boolean("skip-headings")?;
     let wants_sentence = parameters.boolean("sentence")?;
     let media_type = MediaType::of(making);
-    // As many characters as bytes are enough.
+    // A character has at least one byte, so this many characters are enough.
     let max_chars = max_bytes.unwrap_or(usize::MAX - 1);
     Ok(describe(move |resource, description| {
         if !media_type.fits(resource) {
@@ -258,7 +258,7 @@ pub(super) fn first_text(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Returns the part of a page that is extracted (`part`, ours): `all`, the default, or `main`.
+/// Parses `part`, an extension: `all` (the default) or `main`.
 fn part(parameters: &Parameters) -> Result<PageMatter, String> {
     match parameters.optional("part") {
         None | Some("all") => Ok(PageMatter::All),
@@ -267,11 +267,11 @@ fn part(parameters: &Parameters) -> Result<PageMatter, String> {
     }
 }
 
-/// Makes an attribute of the headings.
+/// Builds a step that creates an attribute from the headings.
 pub(super) fn headings(making: &mut FunctionContext<'_>) -> Made {
     let level = making.parameters.number("level")?.unwrap_or(LOWEST);
     if !(1..=LOWEST).contains(&level) {
-        return Err(format!("level={level} is not from 1 to 6"));
+        return Err(format!("level={level} is not between 1 and 6"));
     }
     let max_level = u8::try_from(level).unwrap_or(6);
     let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
@@ -287,7 +287,7 @@ pub(super) fn headings(making: &mut FunctionContext<'_>) -> Made {
     }))
 }
 
-/// Returns a heading a line, two spaces for each level below the first; whole headings only.
+/// Returns one heading per line, indented by two spaces per level; only whole headings fit.
 fn contents<'p>(headings: impl Iterator<Item = (u8, &'p str)>, max: usize) -> String {
     let mut contents = String::new();
     for (level, text) in headings {
@@ -312,11 +312,11 @@ fn set(description: &mut ResourceDescription, name: &str, text: &str) {
     }
 }
 
-/// Runs a summarizer and adds what it says to the description.
+/// Builds a step that runs a summarizer and adds its output to the description.
 pub(super) fn harvest(making: &mut FunctionContext<'_>) -> Made {
     let program = making.parameters.required("summarizer")?;
     if program.chars().any(char::is_control) {
-        return Err(format!("summarizer={program:?} is no name of a program"));
+        return Err(format!("summarizer={program:?} is not a program name"));
     }
     Ok(Box::new(Harvest(CommandLine::new(program))))
 }

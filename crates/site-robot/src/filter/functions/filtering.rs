@@ -10,22 +10,22 @@ use crate::filter::{
 
 use super::context::{FunctionContext, Made, nothing, test};
 
-/// Makes a test for a whole value.
+/// Builds a test for an exact value.
 pub(super) fn exact(making: &mut FunctionContext<'_>) -> Made {
     by(making, "equals", |text| Ok(Pattern::exact(text)))
 }
 
-/// Makes a test for the beginning of a value.
+/// Builds a test for the start of a value.
 pub(super) fn prefix(making: &mut FunctionContext<'_>) -> Made {
     by(making, "begins with", |text| Ok(Pattern::prefix(text)))
 }
 
-/// Makes a test for a regular expression.
+/// Builds a test with a regular expression.
 pub(super) fn regex(making: &mut FunctionContext<'_>) -> Made {
     by(making, "matches", Pattern::regex)
 }
 
-/// Test of one source: `deny` denies what matches, `allow` what does not.
+/// Test of one source: `deny` denies matching values, `allow` denies all others.
 #[derive(Clone)]
 struct Test {
     source: Source,
@@ -33,7 +33,7 @@ struct Test {
     written: String,
     verb: &'static str,
     is_allow: bool,
-    /// A source that is not there yet denies nothing.
+    /// Whether a source without a value passes until a later test.
     waits: bool,
 }
 
@@ -49,7 +49,7 @@ fn by(
         (None, Some(deny)) => (deny, false),
         (None, None) => return Err("allow= or deny= is missing; add one".to_owned()),
         (Some(_), Some(_)) => {
-            return Err("allow= and deny= cannot stand together; write two directives".to_owned());
+            return Err("allow= and deny= cannot be combined; write two directives".to_owned());
         }
     };
     let mut test = Test {
@@ -60,10 +60,10 @@ fn by(
         is_allow,
         waits: false,
     };
-    // What is known only after retrieval is tested then, and before it only where it was assigned.
+    // Sources known only after retrieval are tested then; before, only if assigned.
     if making.stage == Stage::MetaData && !test.source.is_metadata() {
         making.warn(format!(
-            "{} is known only after retrieval unless it is assigned before: tested again at Data",
+            "{} is known only after retrieval unless assigned before; tested again at Data",
             quoted(test.source.name())
         ));
         let again = making.compiled(Box::new(test.clone()), false);
@@ -85,14 +85,14 @@ impl Step for Test {
         let value = shown(resource, &self.source);
         let (verb, written) = (self.verb, quoted(&self.written));
         StepOutcome::Deny(if self.is_allow {
-            format!("{value}, allowed is only what {verb} {written}")
+            format!("{value}, but only a value that {verb} {written} is allowed")
         } else {
             format!("{value} {verb} {written}")
         })
     }
 }
 
-/// Makes a test of a number; that of bytes waits for the stage `Data`.
+/// Builds a test of a number; the test of `content-length` waits for the `Data` stage.
 pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
     let source = making.parameters.source("src")?;
     making.parameters.required("value")?;
@@ -102,12 +102,12 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
         "hosts" => test(move |work| {
             let host = work.resource.host_and_port();
             within(work.run.count_host(host, max), || {
-                format!("host {host:?} comes after {max} others")
+                format!("host {host:?} exceeds the limit of {max} hosts")
             })
         }),
         "objects" => test(move |work| {
             within(work.run.count_object(max), || {
-                format!("{max} objects came before it")
+                format!("the limit of {max} objects is reached")
             })
         }),
         "depth" => test(move |work| {
@@ -116,7 +116,7 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
                 format!("depth {depth} is more than {max}")
             })
         }),
-        // Not among the three that the reference lists, but in its example, in units of 1024 bytes.
+        // Not one of the three sources listed in the reference, but used in its example, in KiB.
         "content-length" => length(making, max),
         other => return Err(unknown("source for filter-by-max", other, names)),
     })
@@ -126,7 +126,7 @@ fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
     let step = test(move |work| {
         let length = work.resource.received().map_or(0, |it| it.body.len());
         within((length as u64).div_ceil(1024) <= max, || {
-            format!("content-length {length} is more than {max} times 1024 bytes")
+            format!("content-length {length} exceeds {max} KiB")
         })
     });
     if making.stage != Stage::MetaData {
@@ -142,10 +142,10 @@ fn within(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
     if is_in { Ok(()) } else { Err(reason()) }
 }
 
-/// Makes a test for a checksum that no better URL has too.
+/// Builds a test that denies a resource if a better URL has the same checksum.
 pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     if !making.state.has_md5 {
-        making.warn("no generate-md5 before filter-by-md5: the body's checksum is taken");
+        making.warn("no generate-md5 before filter-by-md5: using the body's checksum");
     }
     let source = Source::named("md5");
     test(move |work| {
@@ -166,7 +166,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     })
 }
 
-/// Reads the rules that the filter follows.
+/// Reads the rules file of the filter.
 pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> Made {
     let log_type = making.parameters.optional("logtype");
     making.state.log_type = log_type.map_or(Ok(LogType::default()), read_log_type)?;
@@ -181,7 +181,7 @@ pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> Made {
     Ok(nothing())
 }
 
-/// Makes the test of the rules.
+/// Builds a test that applies the rules.
 pub(super) fn process_rules(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let Some(rules) = making.state.rules.clone() else {
         making.warn("no rules to process: the filter has no Setup fn=filterrules-setup");

@@ -1,4 +1,4 @@
-//! The functions that directives may name.
+//! Registry of functions for directives.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -10,19 +10,19 @@ use super::{
     enumerate, extraction, filtering,
 };
 
-/// Functions that directives may name: the built-in ones, and one's own.
+/// Functions available to directives: built-in and custom ones.
 #[derive(Clone, Default)]
 pub struct Functions {
     own: BTreeMap<String, Arc<dyn Function>>,
 }
 
 impl Functions {
-    /// Returns the built-in functions.
+    /// Creates a registry of the built-in filter functions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a function; one of the same name is replaced, a built-in one too.
+    /// Adds a function, replacing any function with the same name, even a built-in one.
     ///
     /// See [`Function`] for an example.
     #[must_use]
@@ -31,7 +31,7 @@ impl Functions {
         self
     }
 
-    /// Returns all names, sorted.
+    /// Returns the names of all filter functions, sorted.
     pub fn names(&self) -> Vec<&str> {
         let built_in = BUILT_IN.iter().map(|it| it.name);
         let mut names: Vec<_> = built_in
@@ -42,7 +42,7 @@ impl Functions {
         names
     }
 
-    /// Makes what a directive says.
+    /// Compiles a filter directive.
     pub(in crate::filter) fn make(
         &self,
         making: &mut FunctionContext<'_>,
@@ -58,7 +58,7 @@ impl Functions {
         } else {
             return Err(unknown("function", name, self.names()));
         };
-        // Only now is it known which parameters the function has asked for.
+        // Building the step queried all known parameters, so the others are unknown.
         for (line, text) in making.parameters.unknown() {
             making.error(line, format!("{name}: {text}"));
         }
@@ -79,7 +79,7 @@ fn may_stand(name: &str, stages: &[Stage], stage: Stage) -> Result<(), String> {
     let names: Vec<_> = stages.iter().map(|stage| stage.as_str()).collect();
     let names = names.join(", ");
     Err(format!(
-        "{name} cannot stand at {stage}; it stands at {names}"
+        "{name} is not allowed at {stage}; use it at {names}"
     ))
 }
 
@@ -90,20 +90,20 @@ fn check_once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<()
     }
     if let Some((_, line)) = making.state.once.iter().find(|(known, _)| *known == name) {
         return Err(format!(
-            "{name} may stand once in a filter; it stands at line {line} too"
+            "{name} may be used only once per filter; already used on line {line}"
         ));
     }
     making.state.once.push((name, making.directive.line()));
     Ok(())
 }
 
-/// Built-in function.
+/// Built-in filter function.
 pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     pub(super) stages: &'static [Stage],
-    /// May stand once in a filter.
+    /// Whether the function may be used only once per filter.
     is_once: bool,
-    /// Counts resources.
+    /// Whether the function counts resources.
     is_counting: bool,
     make: Make,
 }

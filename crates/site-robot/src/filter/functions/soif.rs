@@ -1,15 +1,14 @@
-//! What a summarizer writes: attributes in the form of SOIF (RFC 2655).
+//! Parser of summarizer output: attributes in SOIF (RFC 2655).
 
-/// Attributes of one summary at most.
+/// Maximum number of attributes in one summary.
 const MAX_ATTRIBUTES: usize = 200;
 
-/// Bytes of a name at most.
+/// Maximum length of an attribute name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Returns names and values of `name{bytes}:<TAB>value`; the rest is passed over.
+/// Returns the name and value of each `name{bytes}:<TAB>value`, ignoring the rest.
 ///
-/// `@FILE { url` before and `}` after them may be missing, as with the
-/// summarizers of Harvest.
+/// The enclosing `@FILE { url` and `}` are optional, as in the output of Harvest summarizers.
 pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = output;
@@ -26,10 +25,10 @@ pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
     found
 }
 
-/// Reads one attribute: name, value and what comes after.
+/// Parses one attribute and returns name, value and remaining text.
 fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
-    // Looked for in a few bytes: of output that is no SOIF each line is tried, and must not be read
-    // to the end.
+    // The search is limited to a few bytes: each line of non-SOIF output is tried and must not be
+    // scanned to the end.
     let open = text
         .iter()
         .take(MAX_NAME)
@@ -49,7 +48,7 @@ fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let value = value
         .strip_prefix(b"\t")
         .or_else(|| value.strip_prefix(b" "))?;
-    // The size decides where a value ends: it may hold line feeds and braces.
+    // The size determines the end of the value, which may contain line feeds and braces.
     let (value, after) = value.split_at_checked(count)?;
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     Some((name, value, after))

@@ -1,4 +1,4 @@
-//! A test for each function, with the example that the reference gives for it.
+//! Tests of all functions, based on the examples in the reference.
 
 mod checks;
 mod data;
@@ -20,7 +20,7 @@ use super::registry::BUILT_IN;
 /// 2026-11-30, 12:00:00 UTC.
 const NOW_MS: i64 = 1_796_040_000_000;
 
-/// Directives that make others possible.
+/// Directives required by other directives.
 const TYPES: &str = "Setup fn=setup-type-by-extension file=./config/mime.types";
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Files for Fixtures {
     }
 }
 
-/// Programs that note how they were called.
+/// Commands that record their calls.
 #[derive(Default)]
 struct Programs {
     calls: Mutex<Vec<(String, usize)>>,
@@ -79,7 +79,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Compiles directives as one filter.
+    /// Compiles directives into one filter.
     fn new(directives: &str) -> Self {
         let text = format!("<Filter name=\"a\">\n{directives}\n</Filter>\n");
         let filters = Filters::compile("f", &text, &Functions::new(), &Fixtures::new());
@@ -152,7 +152,7 @@ fn errors(directives: &str) -> String {
     notes(directives, Severity::Error)
 }
 
-/// Returns the remarks of one kind about directives, a line each.
+/// Returns the notes of one severity about directives, one per line.
 fn notes(directives: &str, severity: Severity) -> String {
     let text = format!("<Filter name=a>\n{directives}\n</Filter>\n");
     let conf = FilterConf::parse(&text);
@@ -162,7 +162,7 @@ fn notes(directives: &str, severity: Severity) -> String {
 }
 
 #[test]
-fn every_function_is_tested_here_by_its_name() {
+fn every_function_has_a_test_with_its_name() {
     let tests = [
         include_str!("tests/data.rs"),
         include_str!("tests/enumeration.rs"),
@@ -178,7 +178,7 @@ fn every_function_is_tested_here_by_its_name() {
     }
 }
 
-/// Prepares a filter that ships.
+/// Compiles a bundled filter.
 fn shipped(name: &str) -> Bench {
     let filters = Filters::shipped(&Functions::new(), &Fixtures::new()).unwrap();
     Bench {
@@ -189,7 +189,7 @@ fn shipped(name: &str) -> Bench {
 }
 
 #[test]
-fn shipped_filters_describe_a_page_once() {
+fn bundled_filters_describe_a_page_once() {
     let bench = shipped(Filters::GENERATION);
     let mut page = html(
         "<html lang=en><title>T</title><meta name=author content=Anna>\
@@ -221,7 +221,7 @@ fn shipped_filters_describe_a_page_once() {
 }
 
 #[test]
-fn shipped_filters_take_all_links_of_a_long_index() {
+fn bundled_filters_return_all_links_of_a_long_index() {
     let links = (0..9_000).map(|at| format!("<a href={at}>x</a>"));
     let mut index = html(&links.collect::<String>());
     let bench = shipped(Filters::ENUMERATION);

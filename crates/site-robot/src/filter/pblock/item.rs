@@ -1,21 +1,21 @@
-//! What a file is made of, in order.
+//! Items of a file, in order.
 
-/// Line of a file, or several lines joined.
+/// Line of a file, or several joined lines.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) enum Item {
-    /// Empty lines, as many as there are.
+    /// One or more empty lines.
     Blank,
-    /// Comment, from its `#`.
+    /// Comment, including its `#`.
     Comment(String),
-    /// `<Tag …>`.
+    /// Opening tag, `<Tag …>`.
     Open(Tag),
-    /// `</Tag>`.
+    /// Closing tag, `</Tag>`.
     Close { line: usize, tag: String },
-    /// Word and pairs.
+    /// Keyword with `key=value` pairs.
     Entry(Entry),
 }
 
-/// `<Tag …>`.
+/// Opening tag, `<Tag …>`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) struct Tag {
     pub(in crate::filter) line: usize,
@@ -23,7 +23,7 @@ pub(in crate::filter) struct Tag {
     pub(in crate::filter) pairs: Vec<Pair>,
 }
 
-/// Word and its pairs.
+/// Keyword with its `key=value` pairs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) struct Entry {
     pub(in crate::filter) line: usize,
@@ -32,11 +32,11 @@ pub(in crate::filter) struct Entry {
     pub(in crate::filter) comment: Option<String>,
 }
 
-/// `key=value`.
+/// Pair `key=value`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) struct Pair {
     pub(in crate::filter) line: usize,
-    /// In lower case.
+    /// Key in lower case.
     pub(in crate::filter) key: String,
     pub(in crate::filter) value: String,
 }

@@ -1,7 +1,7 @@
-//! Parameter blocks: the form of filter.conf, filterrules.conf and classification.conf.
+//! Parameter blocks: the format of filter.conf, filterrules.conf and classification.conf.
 //!
-//! A line is a word and `key=value` pairs; `<Tag name=…>` and `</Tag>` enclose
-//! lines; `#` begins a comment.
+//! A line consists of a keyword and `key=value` pairs; `<Tag name=…>` and `</Tag>` enclose lines;
+//! `#` starts a comment.
 
 mod item;
 mod reader;

@@ -1,4 +1,4 @@
-//! Reads the lines of a file; what is wrong with one does not hide the next.
+//! Line reader that continues after errors.
 
 use crate::filter::{note::Notes, quoted, unknown};
 
@@ -7,30 +7,30 @@ use super::{
     words::{begins_with_pair, pairs},
 };
 
-/// Size of a file at most.
+/// Maximum size of a configuration file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Bytes of a line at most.
+/// Maximum length of a line, in bytes.
 const MAX_LINE: usize = 64 * 1024;
 
-/// Lines with a word at most.
+/// Maximum number of directives in a configuration file.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Pairs of one entry at most.
+/// Maximum number of pairs per directive.
 const MAX_PAIRS: usize = 64;
 
-/// Blocks and words of a kind of file.
+/// Tags and keywords of a file format.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::filter) struct Block {
-    /// Tags that there are, as they are written.
+    /// Valid tags, as written.
     pub(in crate::filter) tags: &'static [&'static str],
-    /// What the first word of a line is called, for people.
+    /// Name of a line's keyword in messages.
     pub(in crate::filter) what: &'static str,
-    /// First words that there are.
+    /// Valid keywords.
     pub(in crate::filter) words: &'static [&'static str],
 }
 
-/// Reads a whole file.
+/// Parses the text of a complete configuration file.
 pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Vec<Item> {
     if text.len() > MAX_BYTES {
         notes.error(1, "larger than 4 MiB; split it");
@@ -47,7 +47,7 @@ pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Ve
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (at, line) in text.split('\n').enumerate() {
         if reader.entries > MAX_ENTRIES {
-            let text = format!("more than {MAX_ENTRIES} directives; the rest is not read");
+            let text = format!("more than {MAX_ENTRIES} directives; the rest is ignored");
             reader.notes.error(at + 1, text);
             break;
         }
@@ -61,9 +61,9 @@ struct Reader<'n> {
     notes: &'n mut Notes,
     items: Vec<Item>,
     entries: usize,
-    /// The line before ended with a backslash.
+    /// Whether the previous line ended with a backslash.
     is_continued: bool,
-    /// Where the entry stands that a line of pairs belongs to.
+    /// Index of the entry to which a line of pairs belongs.
     last_entry: Option<usize>,
 }
 
@@ -71,8 +71,7 @@ impl Reader<'_> {
     fn line(&mut self, line: usize, text: &str) {
         let is_continued = std::mem::take(&mut self.is_continued);
         if text.len() > MAX_LINE {
-            self.notes
-                .error(line, "longer than 64 KiB; the line is not read");
+            self.notes.error(line, "longer than 64 KiB; line ignored");
         } else if text.is_empty() {
             if !matches!(self.items.last(), None | Some(Item::Blank)) {
                 self.items.push(Item::Blank);
@@ -80,7 +79,7 @@ impl Reader<'_> {
         } else if text.starts_with('#') {
             self.items.push(Item::Comment(text.to_owned()));
         } else if let Some(inside) = text.strip_prefix('<') {
-            // A line of pairs behind a tag belongs to no entry before it.
+            // A line of pairs after a tag does not belong to the entry before the tag.
             self.last_entry = None;
             self.tag(line, inside);
         } else {
@@ -106,7 +105,7 @@ impl Reader<'_> {
             Some(at) if is_continued => self.join(at, line, whole),
             Some(at) if begins_with_pair(whole) => {
                 let text = format!(
-                    "line that begins with {} joined to the one before",
+                    "line starting with {} joined to the previous line",
                     begin(whole)
                 );
                 self.notes.repair(line, text);
@@ -123,7 +122,7 @@ impl Reader<'_> {
         };
         for pair in more.pairs {
             if entry.value(&pair.key).is_some() {
-                let text = format!("{}= stands twice; leave one out", pair.key);
+                let text = format!("duplicate {}=; remove one", pair.key);
                 self.notes.error(line, text);
             } else if entry.pairs.len() < MAX_PAIRS {
                 entry.pairs.push(pair);
@@ -156,24 +155,25 @@ impl Reader<'_> {
         self.last_entry = Some(self.items.len());
         self.items.push(Item::Entry(Entry {
             line,
-            // An unknown word stays in the normal form, although the file is refused.
+            // An unknown keyword stays in the normal form, although the file is rejected.
             word: known.unwrap_or(word).to_owned(),
             pairs: read.pairs,
             comment: read.comment,
         }));
     }
 
-    /// Reads what comes after `<`.
+    /// Parses a tag, starting after `<`.
     fn tag(&mut self, line: usize, inside: &str) {
         let inside = match inside.rsplit_once('>') {
             Some((inside, "")) => inside,
             Some((inside, after)) => {
-                let text = format!("{} after `>`; put it on a line of its own", quoted(after));
+                let text = format!("{} after `>`; move it to a separate line", quoted(after));
                 self.notes.error(line, text);
                 inside
             }
             None => {
-                self.notes.repair(line, "`>` added at the end of the line");
+                self.notes
+                    .repair(line, "added missing `>` at the end of the line");
                 inside
             }
         };

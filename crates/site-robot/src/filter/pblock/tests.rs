@@ -1,4 +1,4 @@
-//! Properties of reading and writing: any input is read, and its normal form is one.
+//! Property tests: any input can be read, and the normal form is stable.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::filter::{
     has_error, quoted,
 };
 
-/// Text made of what such files hold, in any order.
+/// Generates text from typical file content in random order.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("<Filter name=\"a\">\n"),
@@ -42,7 +42,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => known, 1 => "\\PC{0,60}", 1 => any::<String>()]
 }
 
-/// Whether reading the normal form again gives the same, where there is one.
+/// Asserts that reading the normal form again returns the same result, unless there are errors.
 fn is_stable(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
     let (once, notes) = normal(text);
     if has_error(&notes) {
@@ -55,7 +55,7 @@ fn is_stable(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
 
 proptest! {
     #[test]
-    fn any_text_is_read_and_its_normal_form_stays(text in text()) {
+    fn any_text_is_read_and_its_normal_form_is_stable(text in text()) {
         is_stable(&text, |text| {
             let conf = FilterConf::parse(text);
             let _ = Filters::check(&conf, &Functions::new(), &NoFiles);
@@ -75,7 +75,7 @@ proptest! {
 }
 
 #[test]
-fn a_tag_that_is_left_out_leaves_no_empty_lines() {
+fn removed_tag_leaves_no_empty_lines() {
     for text in [
         "</Filter>\n\nData fn=generate-md5",
         "Data fn=generate-md5\n\n</Filter>\n\nData fn=generate-md5",
@@ -88,7 +88,7 @@ fn a_tag_that_is_left_out_leaves_no_empty_lines() {
 }
 
 #[test]
-fn limits_hold() {
+fn limits_are_enforced() {
     let many = "Data fn=generate-md5\n".repeat(30_000);
     let conf = FilterConf::parse(&many);
     assert!(has_error(conf.notes()));

@@ -1,17 +1,17 @@
-//! The words and pairs of one line.
+//! Parser of the keyword and pairs of a line.
 
 use crate::filter::{note::Notes, quoted};
 
 use super::Pair;
 
-/// What a line holds after its first word.
+/// Content of a line after its keyword.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     pub(super) pairs: Vec<Pair>,
     pub(super) comment: Option<String>,
 }
 
-/// Reads pairs up to the end of a line or a comment.
+/// Parses pairs up to the end of the line or a comment.
 pub(super) fn pairs(line: usize, text: &str, notes: &mut Notes) -> Words {
     let mut words = Words::default();
     let mut rest = text.trim();
@@ -25,13 +25,13 @@ pub(super) fn pairs(line: usize, text: &str, notes: &mut Notes) -> Words {
     words
 }
 
-/// Returns `true` if a line begins with `key=`.
+/// Returns `true` if a line starts with `key=`.
 pub(super) fn begins_with_pair(text: &str) -> bool {
     let end = text.find(|c: char| !is_key(c));
     end.is_some_and(|end| end > 0 && text.get(end..).is_some_and(|it| it.starts_with('=')))
 }
 
-/// Reads one pair and returns what comes after it.
+/// Parses one pair and returns the remaining text.
 fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes) -> &'a str {
     let end = text.find(|c: char| c == '=' || c.is_whitespace());
     let (key, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -41,7 +41,7 @@ fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes
         return rest;
     };
     if after_space.len() < rest.len() {
-        let text = format!("white space before `=` after {} left out", quoted(key));
+        let text = format!("removed white space before `=` after {}", quoted(key));
         notes.repair(line, text);
         value = value.trim_start();
     }
@@ -50,7 +50,7 @@ fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes
     rest
 }
 
-/// A word without `=`: `fn-x` is meant to be `fn=x`.
+/// Handles a word without `=`; `fn-x` is repaired to `fn=x`.
 fn lonely(line: usize, word: &str, pairs: &mut Vec<Pair>, notes: &mut Notes) {
     let function = word.get(..3).zip(word.get(3..));
     match function.filter(|(begin, name)| begin.eq_ignore_ascii_case("fn-") && !name.is_empty()) {
@@ -62,7 +62,7 @@ fn lonely(line: usize, word: &str, pairs: &mut Vec<Pair>, notes: &mut Notes) {
         None => notes.error(
             line,
             format!(
-                "{} is no key=value; put a value with spaces in quotes",
+                "{} is not key=value; quote a value that contains spaces",
                 quoted(word)
             ),
         ),
@@ -79,7 +79,7 @@ fn read_value<'a>(line: usize, key: &str, text: &'a str, notes: &mut Notes) -> (
         Some(QuoteFault::Curly) => {
             notes.repair(
                 line,
-                format!("curly quotes of {key}={shown} read as straight ones"),
+                format!("curly quotes of {key}={shown} read as straight quotes"),
             );
         }
         Some(QuoteFault::Unclosed) => {
@@ -98,17 +98,17 @@ fn read_value<'a>(line: usize, key: &str, text: &'a str, notes: &mut Notes) -> (
 
 fn add(line: usize, key: &str, value: &str, pairs: &mut Vec<Pair>, notes: &mut Notes) {
     if key.is_empty() || !key.chars().all(is_key) {
-        let text = format!("{} is no name of a parameter", quoted(key));
+        let text = format!("{} is not a valid parameter name", quoted(key));
         return notes.error(line, text);
     }
-    // The normal form has no escapes, so that such a value could not be read again.
+    // The normal form has no escapes, so the value could not be read again.
     if value.contains('"') {
-        let text = format!("quote within the value {}; leave it out", quoted(value));
+        let text = format!("quote inside the value {}; remove it", quoted(value));
         return notes.error(line, text);
     }
     let key = key.to_ascii_lowercase();
     if pairs.iter().any(|pair| pair.key == key) {
-        return notes.error(line, format!("{key}= stands twice; leave one out"));
+        return notes.error(line, format!("duplicate {key}=; remove one"));
     }
     let value = value.to_owned();
     pairs.push(Pair { line, key, value });
@@ -118,7 +118,7 @@ fn is_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Returns `true` if a value reads the same without quotes.
+/// Returns `true` if a value can be written without quotes.
 pub(super) fn is_plain(value: &str) -> bool {
     !value.is_empty()
         && !value.contains(char::is_whitespace)
@@ -126,39 +126,39 @@ pub(super) fn is_plain(value: &str) -> bool {
         && !value.ends_with('\\')
 }
 
-/// Curly and other quotes that stand for a straight one.
+/// Curly and other quotes accepted instead of straight quotes.
 const CURLY: [char; 6] = ['“', '”', '„', '‟', '″', '＂'];
 
-/// Value that was taken from its quotes, and what comes after it.
+/// Value without its quotes, and the remaining text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Unquoted<'a> {
-    /// What stands between the quotes.
+    /// Text between the quotes.
     pub value: &'a str,
-    /// What stands after the closing quote.
+    /// Text after the closing quote.
     pub rest: &'a str,
-    /// What is not as it should be.
+    /// Problem with the quotes, if any.
     pub fault: Option<QuoteFault>,
 }
 
-/// What is not as it should be about quotes.
+/// Problem with the quotes of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum QuoteFault {
-    /// Curly quotes, read as straight ones.
+    /// Curly quotes, treated as straight quotes.
     Curly,
-    /// No closing quote before the end of the line.
+    /// Missing closing quote at the end of the line.
     Unclosed,
 }
 
-/// Returns `true` if a character opens or closes a quotation.
+/// Returns `true` if a character is a quotation mark.
 pub fn is_quote(c: char) -> bool {
     c == '"' || CURLY.contains(&c)
 }
 
-/// Removes the quotes of a value; `None` where the text begins with no quote.
+/// Removes the quotes of a value; returns `None` if the text does not start with a quote.
 pub fn unquote(text: &str) -> Option<Unquoted<'_>> {
     let opening = text.chars().next().filter(|c| is_quote(*c))?;
     let inside = text.get(opening.len_utf8()..)?;
-    // A straight quote ends at the next straight one: curly ones within belong to the value.
+    // A straight quote ends at the next straight quote; curly quotes inside belong to the value.
     let straight = (opening == '"').then(|| inside.split_once('"')).flatten();
     if let Some((value, rest)) = straight {
         let fault = None;

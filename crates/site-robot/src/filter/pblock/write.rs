@@ -1,14 +1,14 @@
-//! Writes a file in its normal form.
+//! Writer of the normal form of a file.
 
 use std::fmt::{self, Write};
 
 use super::{Item, Pair, words::is_plain};
 
-/// Writes items: one directive a line, no more quotes than needed, single empty lines.
+/// Writes items: one directive per line, minimal quoting, single empty lines.
 pub(in crate::filter) fn write(items: &[Item], out: &mut impl Write) -> fmt::Result {
     let (mut is_parted, mut has_lines) = (false, false);
     for item in items {
-        // A line between two empty ones, or before the first, may have been left out.
+        // An item between two empty lines, or before the first, may have been removed.
         if *item == Item::Blank {
             is_parted = has_lines;
             continue;

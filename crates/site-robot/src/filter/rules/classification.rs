@@ -1,4 +1,4 @@
-//! classification.conf.
+//! Parser of classification.conf.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use crate::filter::{
 
 use super::rule::{Comparison, ComparisonResult, refuse_others, required};
 
-/// What the lines of classification.conf begin with.
+/// Keywords of classification.conf.
 const BLOCK: Block = Block {
     tags: &["Classes"],
     what: "line of classification.conf",
     words: &["Class"],
 };
 
-/// Rules of a classification.conf: which class a resource is put in.
+/// Rules of a classification.conf, which assign classes to resources.
 ///
-/// The form is this program's own: `Class name=… src=… operator=… string=…`, a
-/// rule a line, sources and operators as in filterrules.conf. The parts of a
-/// class's path have `:` between them. The first rule that matches decides.
+/// The format is specific to this program: `Class name=… src=… operator=… string=…`, one rule per
+/// line, with the sources and operators of filterrules.conf. The parts of a class path are
+/// separated by `:`. The first matching rule wins.
 ///
 /// # Example
 ///
@@ -42,7 +42,7 @@ pub struct ClassificationRules {
 }
 
 impl ClassificationRules {
-    /// Reads a file; what is wrong is in the notes.
+    /// Parses a file. Errors are available from [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -50,8 +50,8 @@ impl ClassificationRules {
         for item in &items {
             match item {
                 Item::Entry(entry) => rules.extend(rule(entry, &mut notes)),
-                Item::Open(tag) => notes.error(tag.line, "no blocks here; write Class lines only"),
-                Item::Close { line, .. } => notes.error(*line, "no blocks here"),
+                Item::Open(tag) => notes.error(tag.line, "blocks are not allowed; use Class lines"),
+                Item::Close { line, .. } => notes.error(*line, "blocks are not allowed"),
                 Item::Blank | Item::Comment(_) => {}
             }
         }
@@ -63,14 +63,14 @@ impl ClassificationRules {
         }
     }
 
-    /// Returns the class of a resource, none where no rule matches.
+    /// Returns the class of a resource, or `None` if no rule matches.
     pub fn class(&self, resource: &Resource) -> Option<&str> {
         let mut rules = self.rules.iter();
         let found = rules.find(|(_, rule)| rule.compare(resource) == ComparisonResult::Matches)?;
         Some(&found.0)
     }
 
-    /// Returns the number of rules.
+    /// Returns the number of classification rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
@@ -80,7 +80,7 @@ impl ClassificationRules {
         self.rules.is_empty()
     }
 
-    /// Returns what is wrong, in order of lines.
+    /// Returns the errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

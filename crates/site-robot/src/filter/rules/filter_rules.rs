@@ -1,4 +1,4 @@
-//! filterrules.conf.
+//! Parser of filterrules.conf.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::{
     site::{Decision, Host, Rules, Site, StartingPoint},
 };
 
-/// What the lines of filterrules.conf begin with.
+/// Keywords of filterrules.conf.
 const BLOCK: Block = Block {
     tags: &["Site", "Rules", "NewSites"],
     what: "line of filterrules.conf",
@@ -23,17 +23,15 @@ const BLOCK: Block = Block {
 
 /// Sites, starting points and rules of a filterrules.conf.
 ///
-/// The form is this program's own; it says what the console of Sun 7.1 lets one
-/// say. `<Site name="…">` encloses the hosts of a site (`Host name=…`, with
-/// `*.` before it for all hosts of a domain), its starting points (`Start url=…
-/// depth=…`, whose hosts belong to the site) and rules. `<NewSites>` has rules
-/// for hosts that no site names, and `<Rules>` rules for all. A rule is `Rule
-/// src=… operator=… string=… behaviour=…`: its source is url, protocol, host,
-/// path or type, its operator is, contains, begins-with, ends-with or regex, its
-/// behaviour exclude (the default) or include. The first rule that matches
-/// decides, those of the site before those for all; `Otherwise
-/// behaviour=exclude` excludes what no rule of its block matches, which is
-/// included otherwise.
+/// The format is specific to this program and covers the options of Sun's 7.1 console. `<Site
+/// name="…">` encloses the hosts of a site (`Host name=…`; `*.` includes all hosts of a domain),
+/// its starting points (`Start url=… depth=…`; their hosts belong to the site) and rules.
+/// `<NewSites>` contains rules for hosts of no site, and `<Rules>` rules for all hosts. A rule is
+/// `Rule src=… operator=… string=… behaviour=…`. The source is url, protocol, host, path or type.
+/// The operator is is, contains, begins-with, ends-with or regex. The behaviour is exclude (the
+/// default) or include. The first matching rule wins; rules of the site are tried before rules for
+/// all hosts. `Otherwise behaviour=exclude` excludes resources that no rule of the block matches;
+/// by default they are included.
 ///
 /// # Example
 ///
@@ -70,21 +68,21 @@ pub struct FilterRules {
 /// Verdict of the rules on a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RuleVerdict {
-    /// It is visited.
+    /// The site robot visits the resource.
     Included,
-    /// It is not, by the rule that the text names.
+    /// The robot does not visit the resource; the text names the rule.
     Excluded(String),
 }
 
 impl RuleVerdict {
-    /// Returns `true` if the resource is visited.
+    /// Returns `true` if the robot visits the resource.
     pub const fn is_included(&self) -> bool {
         matches!(self, Self::Included)
     }
 }
 
 impl FilterRules {
-    /// Reads a file; what is wrong is in the notes.
+    /// Parses a file. Errors are available from [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let mut rules = Self {
@@ -96,9 +94,9 @@ impl FilterRules {
         rules
     }
 
-    /// Returns what is said of a resource; a rule on the type is left open before retrieval.
+    /// Returns the verdict on a resource; before retrieval, rules on the type are undecided.
     pub fn verdict(&self, resource: &Resource) -> RuleVerdict {
-        // The first site that covers a URL decides, in the order of the file.
+        // The first site in the file that covers the URL decides.
         let site = self.sites.iter().find(|site| site.covers(resource.url()));
         let (of_site, name) = match site {
             Some(site) => (&site.rules, site.name.as_str()),
@@ -117,12 +115,12 @@ impl FilterRules {
         }
     }
 
-    /// Returns the sites, in order.
+    /// Returns the sites in file order.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
 
-    /// Returns what is wrong, in order of lines.
+    /// Returns the errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -140,7 +138,7 @@ impl FilterRules {
                 }
                 Item::Close { line, tag } => {
                     if open.take().is_none_or(|open| open.name != *tag) {
-                        notes.error(*line, format!("</{tag}> closes nothing"));
+                        notes.error(*line, format!("</{tag}> without an opening tag"));
                     }
                 }
                 Item::Entry(entry) => self.entry(open, entry, notes),
@@ -160,7 +158,7 @@ impl FilterRules {
         refuse_others(&tag.pairs, &["name"], "Site", notes);
         let name = tag.value("name").unwrap_or_default().to_owned();
         if name.is_empty() || self.sites.iter().any(|site| site.name == name) {
-            let text = "site without a name of its own; write <Site name=\"…\">";
+            let text = "site without a unique name; write <Site name=\"…\">";
             notes.error(tag.line, text);
         }
         self.sites.push(Site {
@@ -172,7 +170,7 @@ impl FilterRules {
     fn entry(&mut self, open: Option<&Tag>, entry: &Entry, notes: &mut Notes) {
         let word = entry.word.as_str();
         let Some(tag) = open else {
-            let text = format!("{word} outside of a block; put it into <Site name=\"…\">");
+            let text = format!("{word} outside a block; move it into <Site name=\"…\">");
             return notes.error(entry.line, text);
         };
         let site = self.sites.last_mut().filter(|_| tag.name == "Site");
@@ -183,7 +181,7 @@ impl FilterRules {
                     .extend(StartingPoint::read(entry, notes));
             }
             ("Host" | "Start", None) => {
-                notes.error(entry.line, format!("{word} stands in <Site> only"));
+                notes.error(entry.line, format!("{word} is allowed only in <Site>"));
             }
             (_, Some(site)) => site.rules.add(entry, notes),
             (_, None) if tag.name == "NewSites" => self.new_sites.add(entry, notes),

@@ -1,4 +1,4 @@
-//! filterrules.conf and classification.conf, in a form of our own.
+//! filterrules.conf and classification.conf, in formats specific to this program.
 
 mod classification;
 mod filter_rules;

@@ -1,4 +1,4 @@
-//! One comparison: a source, an operator, a string.
+//! Comparison of a source with a string.
 
 use crate::filter::{
     Resource, Source,
@@ -8,7 +8,7 @@ use crate::filter::{
     quoted, unknown,
 };
 
-/// Operators of rules, and what reads the same.
+/// Operators of rules, with accepted synonyms.
 const OPERATORS: [(&str, &str); 11] = [
     ("is", "is"),
     ("equals", "is"),
@@ -23,7 +23,7 @@ const OPERATORS: [(&str, &str); 11] = [
     ("regular expression", "regex"),
 ];
 
-/// Sources that rules may name.
+/// Sources that rules may use.
 const SOURCES: [&str; 5] = ["url", "protocol", "host", "path", "type"];
 
 /// Comparison of one source with a string.
@@ -35,7 +35,6 @@ pub(super) struct Comparison {
     pattern: Pattern,
 }
 
-/// Result of a comparison.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ComparisonResult {
     Matches,
@@ -45,7 +44,7 @@ pub(super) enum ComparisonResult {
 }
 
 impl Comparison {
-    /// Reads `src=`, `operator=` and `string=`; what is wrong is noted.
+    /// Parses `src=`, `operator=` and `string=`; errors are added to the notes.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         let source = required(entry, "src", notes).and_then(|name| read_source(name, entry, notes));
         let operator =
@@ -80,7 +79,7 @@ impl Comparison {
         ComparisonResult::Differs
     }
 
-    /// Returns value, operator and string, for people.
+    /// Returns value, operator and string as a human-readable reason.
     pub(super) fn reason(&self, resource: &Resource) -> String {
         let value = shown(resource, &self.source);
         format!("{value} {} {}", self.operator, quoted(&self.string))
@@ -89,7 +88,7 @@ impl Comparison {
 
 fn read_source(name: &str, entry: &Entry, notes: &mut Notes) -> Option<Source> {
     let source = Source::named(name);
-    // The console of the original says "MIME type".
+    // The original console uses "MIME type".
     if matches!(source.name(), "mime-type" | "content-type") {
         return Some(Source::named("type"));
     }
@@ -110,7 +109,7 @@ fn read_operator(name: &str, entry: &Entry, notes: &mut Notes) -> Option<&'stati
     found.map(|(_, operator)| *operator)
 }
 
-/// Returns a value that must be there.
+/// Returns a required value; adds an error if missing.
 pub(super) fn required<'e>(entry: &'e Entry, key: &str, notes: &mut Notes) -> Option<&'e str> {
     let value = entry.value(key).filter(|value| !value.is_empty());
     if value.is_none() {
@@ -119,7 +118,7 @@ pub(super) fn required<'e>(entry: &'e Entry, key: &str, notes: &mut Notes) -> Op
     value
 }
 
-/// Notes pairs whose keys mean nothing here.
+/// Adds an error for each pair with an unknown key.
 pub(super) fn refuse_others(pairs: &[Pair], keys: &[&str], what: &str, notes: &mut Notes) {
     for pair in pairs {
         if !keys.contains(&pair.key.as_str()) {

@@ -1,4 +1,4 @@
-//! Sites that the robot visits.
+//! Sites that the site robot visits.
 
 use url::Url;
 
@@ -6,7 +6,7 @@ use crate::filter::{Resource, note::Notes, pblock::Entry, quoted};
 
 use super::rule::{Comparison, ComparisonResult, refuse_others, required};
 
-/// Site: hosts, starting points, and what is visited there.
+/// Site: hosts, starting points and rules.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
     pub(super) name: String,
@@ -15,13 +15,13 @@ pub struct Site {
     pub(super) rules: Rules,
 }
 
-/// URL at which the robot begins.
+/// URL at which the site robot starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StartingPoint {
-    /// The URL.
+    /// URL of the starting point.
     pub url: Url,
-    /// Links that are followed from it, −1 for all; none: as robot.conf says.
+    /// Number of links to follow, −1 for all; `None` uses the depth in robot.conf.
     pub depth: Option<i64>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Host {
     with_subdomains: bool,
 }
 
-/// Rules in order, and what becomes of what none of them matches.
+/// Ordered rules, and the treatment of resources that match no rule.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
@@ -46,27 +46,27 @@ struct Rule {
     is_include: bool,
 }
 
-/// What rules say of a resource.
+/// Decision of the rules about a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Decision {
     Include,
     Exclude(String),
-    /// No rule matches, and nothing is said of the rest.
+    /// No rule matches, and unmatched resources are not excluded.
     None,
 }
 
 impl Site {
-    /// Returns the name.
+    /// Returns the name of the site.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the starting points, in order.
+    /// Returns the site's starting points in order.
     pub fn starting_points(&self) -> &[StartingPoint] {
         &self.starting_points
     }
 
-    /// Returns `true` if a URL is on one of its hosts.
+    /// Returns `true` if a URL is on one of the site's hosts.
     pub fn covers(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let mut starts = self.starting_points.iter();
@@ -76,7 +76,7 @@ impl Site {
 }
 
 impl Host {
-    /// Reads `Host name=…`.
+    /// Parses the directive `Host name=…`.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         refuse_others(&entry.pairs, &["name"], "Host", notes);
         let whole = required(entry, "name", notes)?;
@@ -86,7 +86,7 @@ impl Host {
         };
         if name.contains(['/', '*', ':']) {
             let name = quoted(whole);
-            let text = format!("{name} is no host; write www.example.com or *.example.com");
+            let text = format!("{name} is not a host; write www.example.com or *.example.com");
             notes.error(entry.line, text);
             return None;
         }
@@ -98,31 +98,32 @@ impl Host {
     }
 
     fn covers(&self, host: &str) -> bool {
-        // At the boundary of a label: `notexample.com` is no host of `example.com`.
+        // Matches at a label boundary only: `notexample.com` is not a host of `example.com`.
         let before = host.strip_suffix(self.name.as_str());
         before.is_some_and(|it| it.is_empty() || (self.with_subdomains && it.ends_with('.')))
     }
 }
 
 impl StartingPoint {
-    /// Makes one of a URL and a depth as they are written.
+    /// Parses a URL and a depth as written.
     ///
     /// # Errors
     ///
-    /// Fails where one of them is none, or the URL is neither http, https nor file.
+    /// Fails if either is invalid, or the URL is neither http, https nor file.
     pub fn parse(url: &str, depth: Option<&str>) -> Result<Self, String> {
         let shown = quoted(url);
-        let url = Url::parse(url).map_err(|error| format!("{shown} is no URL: {error}"))?;
+        let url =
+            Url::parse(url).map_err(|error| format!("{shown} is not a valid URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https" | "file") {
             return Err(format!(
-                "{shown} is no starting point; use http, https or file"
+                "{shown} cannot be a starting point; use http, https or file"
             ));
         }
         let depth = depth.map(read_depth).transpose()?;
         Ok(Self { url, depth })
     }
 
-    /// Reads `Start url=… depth=…`.
+    /// Parses the directive `Start url=… depth=…`.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         refuse_others(&entry.pairs, &["url", "depth"], "Start", notes);
         let url = required(entry, "url", notes)?;
@@ -138,7 +139,7 @@ fn read_depth(text: &str) -> Result<i64, String> {
 }
 
 impl Rules {
-    /// Reads `Rule …` or `Otherwise …`.
+    /// Parses `Rule …` or `Otherwise …`.
     pub(super) fn add(&mut self, entry: &Entry, notes: &mut Notes) {
         let is_include = behaviour(entry, notes);
         if entry.word == "Otherwise" {
@@ -158,9 +159,9 @@ impl Rules {
         }
     }
 
-    /// Returns what the first rule that matches says.
+    /// Returns the decision of the first matching rule.
     ///
-    /// Before retrieval, a rule on the type that would include leaves it open.
+    /// Before retrieval, a rule on the type that may include the resource counts as including.
     pub(super) fn decide(&self, resource: &Resource) -> Decision {
         for rule in &self.rules {
             match (rule.comparison.compare(resource), rule.is_include) {
@@ -169,19 +170,19 @@ impl Rules {
                 }
                 (ComparisonResult::Matches, false) => {
                     let reason = rule.comparison.reason(resource);
-                    return Decision::Exclude(format!("rule of line {}: {reason}", rule.line));
+                    return Decision::Exclude(format!("rule on line {}: {reason}", rule.line));
                 }
                 (ComparisonResult::NotYet | ComparisonResult::Differs, _) => {}
             }
         }
         if self.excludes_the_rest {
-            return Decision::Exclude("no rule includes it".to_owned());
+            return Decision::Exclude("no rule includes the resource".to_owned());
         }
         Decision::None
     }
 }
 
-/// Reads `behaviour=`: exclude, where nothing is said.
+/// Parses `behaviour=`; the default is exclude.
 fn behaviour(entry: &Entry, notes: &mut Notes) -> bool {
     let said = entry.value("behaviour").or_else(|| entry.value("behavior"));
     match said {

@@ -1,27 +1,27 @@
-//! A staged heaven takes the place of the old one.
+//! Replacement of the published heaven with the staged one.
 
 use std::{fs, io, path::Path};
 
 use super::directory::{MARK, PublishDirectory, remove};
 use crate::heaven::HeavenError;
 
-/// Moves the staged tree into place; the old one is removed once the new one is seen there.
+/// Moves the staged tree into place, and removes the old tree after a check.
 ///
-/// Where the system can exchange two directories (Linux), readers see the one
-/// or the other at every moment; elsewhere there is none for an instant.
+/// On systems that can exchange two directories atomically (Linux), readers always see one of them;
+/// elsewhere, the directory is missing for an instant.
 pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError> {
-    // Before the exchange: after a power failure a tree in place must not hold empty files.
+    // Syncs before the exchange, so that a power failure leaves no empty files in place.
     sync(&places.staging);
-    let failed = HeavenError::on("put in place", &places.heaven);
+    let failed = HeavenError::on("replace", &places.heaven);
     if !places.heaven.exists() {
         fs::rename(&places.staging, &places.heaven).map_err(failed)?;
     } else if exchange(&places.staging, &places.heaven).is_ok() {
-        // What was staged is in place, and what was in place is staged.
+        // After the exchange, the staging directory contains the old tree.
         fs::rename(&places.staging, &places.old).map_err(failed)?;
     } else {
         in_two_steps(places).map_err(failed)?;
     }
-    // The exchange itself is on the disk only when the directory above is.
+    // The exchange is durable only after the parent directory is synced.
     sync(&places.parent);
     prove(places)?;
     remove(&places.old)
@@ -30,12 +30,12 @@ pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError>
 fn in_two_steps(places: &PublishDirectory) -> io::Result<()> {
     fs::rename(&places.heaven, &places.old)?;
     fs::rename(&places.staging, &places.heaven).inspect_err(|_| {
-        // It was there a moment ago; if it cannot go back, the next publication puts it back.
+        // If moving back fails, the next publication restores the directory.
         let _ = fs::rename(&places.old, &places.heaven);
     })
 }
 
-/// Reads what must be there; without it the old tree comes back.
+/// Checks that the new tree is readable, and otherwise restores the old tree.
 fn prove(places: &PublishDirectory) -> Result<(), HeavenError> {
     let start = places.heaven.join("index.html");
     let seen = fs::metadata(places.heaven.join(MARK)).and_then(|_| fs::metadata(&start));
@@ -49,7 +49,7 @@ fn prove(places: &PublishDirectory) -> Result<(), HeavenError> {
             let error = other
                 .err()
                 .unwrap_or_else(|| io::ErrorKind::InvalidData.into());
-            Err(HeavenError::on("prove", &start)(error))
+            Err(HeavenError::on("verify", &start)(error))
         }
     }
 }
@@ -65,9 +65,9 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Brings what was written to the disk: at once for all files, where the system can.
+/// Flushes written files to disk, all together if the system supports that.
 ///
-/// Heaven can be made again; a system that cannot do it loses no more than that.
+/// A failure is harmless because heaven can be published again.
 pub(super) fn sync(directory: &Path) {
     let Ok(directory) = fs::File::open(directory) else {
         return;

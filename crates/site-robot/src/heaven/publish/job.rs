@@ -1,4 +1,4 @@
-//! One publication, from the database to the directory.
+//! Publication from the database to the directory.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -25,28 +25,27 @@ use crate::heaven::{
 };
 use robot_detection_store::description::ResourceDescription;
 
-/// Pieces of which pages are made at once; more would only hold more in memory.
+/// Maximum number of batches rendered in parallel; more would only use more memory.
 const MAX_AT_ONCE: usize = 4;
 
-/// Files after which the disk is told to take in what is there: at the end little is left that it
-/// has to be waited for.
+/// Number of files after which a sync to disk starts, so that the final sync is short.
 const SYNC_FILES: usize = 500;
 
-/// Report of a publication.
+/// Result of a publication: the catalogue and file counts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PublishReport {
-    /// All pages that there are now.
+    /// Catalogue of all published pages.
     pub catalogue: Arc<Catalogue>,
-    /// Files that are new or other than before.
+    /// Number of new or changed files.
     pub written: usize,
-    /// Files that are as they were.
+    /// Number of files that did not change.
     pub unchanged: usize,
-    /// Whether anything differs from what was there; if not, it was left alone.
+    /// Whether anything changed; if not, the directory was left untouched.
     pub is_changed: bool,
 }
 
-/// Work on the files of a publication.
+/// State of a publication in progress.
 #[derive(Debug)]
 struct Work {
     staging: Staging,
@@ -55,44 +54,42 @@ struct Work {
     briefs: Vec<FeedItem>,
 }
 
-/// State that all makers of pages share.
+/// State shared by all rendering tasks.
 #[derive(Debug)]
 struct Shared {
     catalogue: Arc<Catalogue>,
     settings: HeavenSettings,
-    /// URLs of pages that feeds tell of.
+    /// URLs of the pages listed in feeds.
     told: HashSet<Box<str>>,
 }
 
-/// Pieces made of some descriptions, whose pages are written.
+/// Result of a written batch of pages.
 #[derive(Debug, Default)]
 struct WrittenPages {
-    /// Their parts of the exports.
+    /// Parts of the exports for the batch.
     exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<FeedItem>,
     tally: Tally,
 }
 
-/// Future that goes on by itself once it was asked for, as a question to the database does.
+/// Future that continues in the background after its first poll, such as a database query.
 ///
-/// Until it is awaited, no task is woken for each row of the answer.
+/// Until the future is awaited, its task is not woken for each row of the result.
 enum Prefetch<F: Future> {
     Running(Pin<Box<F>>),
     Done(F::Output),
 }
 
-/// Publishes a heaven into a directory: all of it, or nothing.
+/// Publishes a heaven to a directory, atomically.
 ///
-/// The files are written beside the directory and put in its place when they
-/// are all there. What did not change is not written again, and where nothing
-/// did the directory stays as it is. Nothing of it depends on the time.
-/// Pages of descriptions that are gone are gone too.
+/// The files are written to a staging directory, which replaces the directory when complete.
+/// Unchanged files are reused, and if nothing changed, the directory stays untouched. The output
+/// does not depend on the current time. Pages without a description are removed.
 ///
 /// # Errors
 ///
-/// Fails when the database or the file system does, when another publication
-/// of the directory is under way, and when it holds files of somebody else.
-/// The old tree stays in place.
+/// Fails if the database or the file system fails, if another publication of the directory is in
+/// progress, or if the directory contains foreign files. The old tree then stays in place.
 pub async fn publish(
     library: &Library,
     directory: &Path,
@@ -106,7 +103,7 @@ pub async fn publish(
     blocking(directory, move || work.or_abandon(made)?.finish()).await
 }
 
-/// Makes the pages of all descriptions, several pieces at once.
+/// Renders the pages of all descriptions, with several batches in parallel.
 async fn make(
     library: &Library,
     mut work: Work,
@@ -120,7 +117,7 @@ async fn make(
     while done.is_ok() && (has_more || !making.is_empty()) {
         let is_full = making.len() > most || !has_more;
         let first = making.pop_front_if(|_| is_full);
-        // The next piece is read while the first is finished.
+        // The next batch is read while the first is finished.
         let next = async {
             if has_more {
                 reading.next().await
@@ -158,13 +155,13 @@ async fn make(
         }
     }
     for left in making {
-        // Nobody may write any more when what was staged is removed.
+        // No task may still write when the staging directory is removed.
         let _ = left.await;
     }
     Ok((work, done))
 }
 
-/// Runs work on files where it holds up nothing else.
+/// Runs file operations on a blocking thread.
 async fn blocking<T: Send + 'static>(
     directory: &Path,
     work: impl FnOnce() -> Result<T, HeavenError> + Send + 'static,
@@ -180,7 +177,7 @@ fn ended(directory: &Path) -> HeavenError {
 }
 
 impl WrittenPages {
-    /// Writes the pages of some descriptions.
+    /// Writes the pages of a batch of descriptions.
     fn of(
         descriptions: &[ResourceDescription],
         shared: &Shared,
@@ -193,13 +190,13 @@ impl WrittenPages {
         } = shared;
         let mut made = Self::default();
         for description in descriptions {
-            // What came since the catalogue was made is there the next time.
+            // Pages added since the catalogue was built are published the next time.
             if !has_page(description) || !catalogue.contains(description.url()) {
                 continue;
             }
             let public = export::public(description);
             for (export, out) in Export::ALL.into_iter().zip(&mut made.exports) {
-                // Writing into memory never fails.
+                // Writing to memory never fails.
                 let _ = export.write_public(&public, out);
             }
             let content = Content::new(description);
@@ -242,7 +239,7 @@ impl Work {
         })
     }
 
-    /// Adds what was made of the next descriptions.
+    /// Adds the results of a batch.
     fn add(&mut self, made: WrittenPages) -> Result<(), HeavenError> {
         for (stream, text) in self.exports.iter_mut().zip(&made.exports) {
             let written = stream.out().write_all(text);
@@ -253,7 +250,7 @@ impl Work {
         Ok(())
     }
 
-    /// Writes what lists pages, and puts everything in place.
+    /// Writes the files that list pages, and moves everything into place.
     fn finish(mut self) -> Result<PublishReport, HeavenError> {
         let listed = self.list();
         let work = self.or_abandon(listed)?;
@@ -297,7 +294,7 @@ impl Work {
         Ok(())
     }
 
-    /// Returns the work, unless something failed; then nothing stays of it.
+    /// Returns the work, or discards everything written if a step failed.
     fn or_abandon(self, done: Result<(), HeavenError>) -> Result<Self, HeavenError> {
         match done {
             Ok(()) => Ok(self),
@@ -310,7 +307,7 @@ impl Work {
 }
 
 impl<F: Future> Prefetch<F> {
-    /// Begins, and does not wait.
+    /// Starts the future without waiting.
     async fn begin(future: F) -> Self {
         let mut future = Box::pin(future);
         let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
@@ -320,7 +317,6 @@ impl<F: Future> Prefetch<F> {
         }
     }
 
-    /// Waits for the end.
     async fn end(self) -> F::Output {
         match self {
             Self::Running(future) => future.await,
@@ -336,7 +332,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_has_begun_is_waited_for_later() {
+    async fn started_future_is_awaited_later() {
         let steps = Cell::new(0);
         let ahead = Prefetch::begin(async {
             steps.set(1);

@@ -1,4 +1,4 @@
-//! Heaven as files: staged beside its directory, then put in place as a whole.
+//! Publication of heaven as files: written to a staging directory, then moved into place.
 
 mod directory;
 mod exchange;

@@ -1,4 +1,4 @@
-//! Which pages a published heaven has.
+//! List of the pages in a published heaven.
 
 use std::{
     fs::{self, File},
@@ -16,23 +16,22 @@ use tracing::{info, warn};
 use super::directory::{MARK, is_published};
 use crate::heaven::{HeavenPath, HeavenSettings};
 
-/// File that lists the URLs of all pages, one a line.
+/// File that lists the URLs of all pages, one per line.
 pub(super) const LIST: &str = ".robot-heaven-pages";
 
-/// Bytes of it that are read: millions of URLs.
+/// Maximum number of bytes read of the list: millions of URLs.
 const MAX_LIST_BYTES: u64 = 1 << 30;
 
-/// Time after which a publication is seen.
+/// Interval of checks for a new publication.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Looks at a publication that is exchanged for another meanwhile.
+/// Maximum number of attempts if a publication is replaced during a check.
 const MAX_LOOKS: usize = 3;
 
-/// Pages of a published heaven, as its directory lists them.
+/// Pages of a published heaven, as listed in its directory.
 ///
-/// Whoever publishes, this process or another, the pages are known two seconds
-/// later: the file that marks the directory is looked at, and the list read when
-/// it is another one. Clones share everything.
+/// A publication by any process is noticed within two seconds: the marker file is checked
+/// regularly, and a new marker reloads the list. Clones share their state.
 ///
 /// # Example
 ///
@@ -59,16 +58,16 @@ struct Shared {
     seen: ArcSwap<SeenPublication>,
 }
 
-/// Publication that was seen in the directory the last time.
+/// Publication found by the last check.
 #[derive(Debug, Default)]
 struct SeenPublication {
-    /// None: nothing is published there.
+    /// Stamp of the publication; `None` if nothing is published.
     stamp: Option<Stamp>,
-    /// URLs, in order.
+    /// URLs of the published pages, sorted.
     urls: Vec<Box<str>>,
 }
 
-/// Stamp of a publication: each has a mark of its own.
+/// Stamp of a publication, from its unique marker file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -76,7 +75,7 @@ struct Stamp {
 }
 
 impl PublishedPages {
-    /// Creates the pages of a directory; there is none before it is [looked at](Self::refresh).
+    /// Creates an empty list for a directory, to be loaded with [`Self::refresh`].
     pub fn new(directory: impl Into<PathBuf>, settings: HeavenSettings) -> Self {
         let shared = Shared {
             directory: directory.into(),
@@ -88,14 +87,14 @@ impl PublishedPages {
         }
     }
 
-    /// Reads which pages there are, if something was published since the last time.
+    /// Reloads the list of pages if there is a new publication.
     pub async fn refresh(&self) {
         let shared = Arc::clone(&self.shared);
-        // It ends early only with the process.
+        // The task fails only when the process ends.
         let _ = spawn_blocking(move || shared.refresh()).await;
     }
 
-    /// Follows what is published until it is told to stop.
+    /// Watches for publications until stopped.
     pub async fn follow(self, stop: CancellationToken) {
         let follow = async {
             loop {
@@ -106,21 +105,21 @@ impl PublishedPages {
         stop.run_until_cancelled(follow).await;
     }
 
-    /// Returns the link to the page of a path and query of the site, if there is one.
+    /// Returns the link to the page for a path and query of the site, if there is one.
     ///
-    /// It takes no lock and reads no file.
+    /// Takes no lock and reads no file.
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.link(&url))
     }
 
-    /// Returns where the page of a path and query of the site stands, if there is one.
+    /// Returns the heaven path of the page for a path and query of the site, if there is one.
     pub fn page(&self, path_and_query: &str) -> Option<HeavenPath> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.page(&url))
     }
 
-    /// Returns `true` if anything is published in the directory.
+    /// Returns `true` if the directory contains a publication.
     pub fn is_published(&self) -> bool {
         self.shared.seen.load().stamp.is_some()
     }
@@ -133,11 +132,11 @@ impl PublishedPages {
     }
 }
 
-/// Returns how many pages are published in a directory; `None` where nothing is.
+/// Returns the number of pages published in a directory; `None` if nothing is published.
 ///
 /// # Errors
 ///
-/// Fails when the directory, or the list of its pages, cannot be read.
+/// Fails if the directory or its list of pages cannot be read.
 pub fn count_published(directory: &Path) -> io::Result<Option<usize>> {
     fs::read_dir(directory)?;
     if !is_published(directory) {
@@ -149,8 +148,8 @@ pub fn count_published(directory: &Path) -> io::Result<Option<usize>> {
 impl Shared {
     fn refresh(&self) {
         for _ in 0..MAX_LOOKS {
-            // The stamp before the list: if another heaven comes in between, the next look sees
-            // another stamp.
+            // The stamp is read before the list: if the publication is replaced in between, the
+            // next check sees a different stamp.
             let stamp = stamp(&self.directory);
             if self.seen.load().stamp == stamp {
                 return;
@@ -160,13 +159,13 @@ impl Shared {
                 Some(Ok(urls)) => urls,
                 Some(Err(error)) => {
                     let directory = self.directory.display();
-                    warn!(%error, %directory, "the pages published in {directory} are not known: {error}");
-                    // Kept with the stamp, so that the warning comes once for each publication.
+                    warn!(%error, %directory, "cannot read the list of pages published in {directory}: {error}");
+                    // Stored with the stamp, so that the warning appears once per publication.
                     Vec::new()
                 }
             };
             let pages = urls.len();
-            info!(pages, "robot heaven is published with {pages} pages");
+            info!(pages, "found published robot heaven with {pages} pages");
             self.seen.store(Arc::new(SeenPublication { stamp, urls }));
         }
     }

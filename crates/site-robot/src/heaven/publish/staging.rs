@@ -1,4 +1,4 @@
-//! Files of a heaven that is being published.
+//! Files of a heaven during its publication.
 
 use std::{
     fs::{self, File},
@@ -13,38 +13,38 @@ use super::{
 };
 use crate::heaven::HeavenError;
 
-/// Bytes that are compared at once.
+/// Number of bytes compared in one step.
 const CHUNK: usize = 64 * 1024;
 
-/// Heaven that is being published: nobody sees it before it is whole.
+/// Heaven being published, invisible until complete.
 #[derive(Debug)]
 pub(super) struct Staging {
     places: Arc<PublishDirectory>,
     files: Files,
 }
 
-/// Writes files of a heaven that is being published; others may write other files.
+/// Writer of files for a publication; several may write different files in parallel.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// While anybody writes, the lock is held.
+    /// Keeps the lock while any writer exists.
     places: Arc<PublishDirectory>,
-    /// Whether there was a heaven before.
+    /// Whether a previously published heaven exists.
     has_old: bool,
-    /// Directory that the last file was written to.
+    /// Directory of the last written file.
     last: PathBuf,
     pub(super) tally: Tally,
 }
 
-/// Files that were written.
+/// Counts of written files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Files that are new or other than before.
+    /// Number of new or changed files.
     pub(super) written: usize,
-    /// Files that are as they were, and share their place on the disk with the old ones.
+    /// Number of unchanged files, which are hard links to the old files.
     pub(super) unchanged: usize,
 }
 
-/// File that is written piece by piece.
+/// File that is written in parts.
 #[derive(Debug)]
 pub(super) struct Stream {
     path: PathBuf,
@@ -66,7 +66,7 @@ impl Staging {
         })
     }
 
-    /// Returns another hand that writes files; what it wrote is to be told: [`Self::count`].
+    /// Returns another writer; pass its tally to [`Self::count`] afterwards.
     pub(super) fn files(&self) -> Files {
         Files {
             places: Arc::clone(&self.places),
@@ -76,7 +76,7 @@ impl Staging {
         }
     }
 
-    /// Counts what another hand has written.
+    /// Adds the tally of another writer.
     pub(super) fn count(&mut self, tally: Tally) {
         self.files.tally.written += tally.written;
         self.files.tally.unchanged += tally.unchanged;
@@ -86,12 +86,12 @@ impl Staging {
         self.files.tally
     }
 
-    /// Writes a file; one that is as before is the old one, by another link.
+    /// Writes a file; an unchanged file becomes a hard link to the old file.
     pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
         self.files.write(below, content)
     }
 
-    /// Begins a file that is written piece by piece.
+    /// Starts a file that is written in parts.
     pub(super) fn stream(&mut self, below: &str) -> Result<Stream, HeavenError> {
         let path = self.files.path(below)?;
         let file = File::create_new(&path).map_err(HeavenError::on("write", &path))?;
@@ -102,7 +102,7 @@ impl Staging {
         })
     }
 
-    /// Ends a file that was written piece by piece.
+    /// Finishes a file that was written in parts.
     pub(super) fn end(&mut self, stream: Stream) -> Result<(), HeavenError> {
         let Stream { path, below, file } = stream;
         let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
@@ -110,7 +110,7 @@ impl Staging {
         let old = self.places.heaven.join(below);
         if are_same(&old, &path).unwrap_or(false) {
             fs::remove_file(&path).map_err(HeavenError::on("remove", &path))?;
-            // A file system without hard links gets a copy.
+            // File systems without hard links get a copy.
             let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
             linked.map_err(HeavenError::on("write", &path))?;
             self.files.tally.unchanged += 1;
@@ -120,19 +120,19 @@ impl Staging {
         Ok(())
     }
 
-    /// Returns what has the disk take in the files that are there.
+    /// Returns a function that flushes the files written so far to disk.
     pub(super) fn syncing(&self) -> impl FnOnce() + Send + 'static {
-        // Without the lock: who publishes next need not wait for this.
+        // Runs without the lock, so that the next publication need not wait.
         let staging = self.places.staging.clone();
         move || sync(&staging)
     }
 
-    /// Moves everything into place, unless it is as before; returns `true` if it did.
+    /// Moves everything into place unless nothing changed; returns `true` if something changed.
     pub(super) fn finish(self) -> Result<bool, HeavenError> {
         let Tally { written, unchanged } = self.files.tally;
         let is_as_before = written == 0
             && self.places.heaven.join(MARK).is_file()
-            // The mark is the one file that is not counted while writing.
+            // Only the marker file is not counted while writing.
             && count(&self.places.heaven).is_ok_and(|files| files == unchanged + 1);
         if is_as_before {
             remove(&self.places.staging)?;
@@ -142,15 +142,15 @@ impl Staging {
         Ok(true)
     }
 
-    /// Abandons the publication; everything stays as it was.
+    /// Abandons the publication without changes.
     pub(super) fn abandon(self) {
-        // What stays is removed by the next publication.
+        // The next publication removes any leftovers.
         let _ = remove(&self.places.staging);
     }
 }
 
 impl Files {
-    /// Writes a file; one that is as before is the old one, by another link.
+    /// Writes a file; an unchanged file becomes a hard link to the old file.
     pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
         let path = self.path(below)?;
         if self.has_old {
@@ -166,7 +166,7 @@ impl Files {
         Ok(())
     }
 
-    /// Returns where a file is staged; its directory is there.
+    /// Returns the staging path of a file and creates its directory.
     fn path(&mut self, below: &str) -> Result<PathBuf, HeavenError> {
         let path = self.places.staging.join(below);
         if let Some(directory) = path.parent()
@@ -180,19 +180,19 @@ impl Files {
 }
 
 impl Stream {
-    /// Returns what is written to.
+    /// Returns the writer of the file.
     pub(super) fn out(&mut self) -> &mut impl Write {
         &mut self.file
     }
 
-    /// Completes an error of writing.
+    /// Adds the path to a write error.
     pub(super) fn failed(&self, error: io::Error) -> HeavenError {
         HeavenError::on("write", &self.path)(error)
     }
 }
 
 fn is_same(path: &Path, content: &[u8]) -> bool {
-    // Most changes show in the length, without reading.
+    // Most changes affect the length, which is checked without reading.
     let is_as_long = |file: &File| {
         let length = file.metadata().map(|metadata| metadata.len());
         length.is_ok_and(|length| length == content.len() as u64)
@@ -225,7 +225,7 @@ fn are_same(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Counts the files of a tree.
+/// Counts the files in a tree.
 fn count(directory: &Path) -> io::Result<usize> {
     let mut waiting = vec![directory.to_owned()];
     let mut files = 0;

@@ -14,7 +14,7 @@ use crate::heaven::{
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::Store;
 
-/// Heaven in a directory of its own.
+/// Heaven in a temporary directory.
 struct Site {
     store: Store,
     library: Library,
@@ -37,7 +37,7 @@ impl Site {
         }
     }
 
-    /// Publishes; returns files written and whether anything changed.
+    /// Publishes the heaven; returns the number of files written and whether anything changed.
     async fn publish(&self) -> Result<(usize, bool), HeavenError> {
         let published = publish(&self.library, &self.heaven, &settings()).await?;
         Ok((published.written, published.is_changed))
@@ -47,7 +47,7 @@ impl Site {
         tree(&self.heaven)
     }
 
-    /// Returns what stands beside the directory.
+    /// Returns the entries next to the directory.
     fn beside(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.parent).unwrap();
         let mut names: Vec<_> = entries
@@ -76,7 +76,7 @@ fn two() -> Vec<ResourceDescription> {
 }
 
 #[tokio::test]
-async fn a_heaven_is_published_as_a_whole() {
+async fn heaven_is_published_atomically() {
     let site = Site::new(&two()).await;
     assert!(site.publish().await.unwrap().1);
     let files = site.files();
@@ -103,7 +103,7 @@ async fn a_heaven_is_published_as_a_whole() {
 }
 
 #[tokio::test]
-async fn files_in_markdown_are_there_where_they_are_wanted_and_links_to_them_too() {
+async fn markdown_files_and_links_exist_only_if_enabled() {
     let site = Site::new(&two()).await;
     for (is_wanted, settings) in [
         (false, settings()),
@@ -119,7 +119,7 @@ async fn files_in_markdown_are_there_where_they_are_wanted_and_links_to_them_too
             let html = std::str::from_utf8(&files[path]).unwrap();
             assert_eq!(html.contains(&file), is_wanted, "{html}");
         }
-        // Whatever llms.txt links to is there.
+        // All files that llms.txt links to exist.
         let llms = std::str::from_utf8(&files["llms.txt"]).unwrap();
         let start = format!("]({SITE}/robot-heaven/");
         let links = llms.split(&start).skip(1);
@@ -135,7 +135,7 @@ async fn files_in_markdown_are_there_where_they_are_wanted_and_links_to_them_too
 }
 
 #[tokio::test]
-async fn a_heaven_in_which_nothing_changed_is_left_alone() {
+async fn unchanged_heaven_is_not_replaced() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     let (before, kept) = (site.files(), fs::metadata(&site.heaven).unwrap());
@@ -147,7 +147,7 @@ async fn a_heaven_in_which_nothing_changed_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_was_withdrawn_is_gone_everywhere() {
+async fn withdrawn_page_disappears_everywhere() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     site.store
@@ -168,7 +168,7 @@ async fn what_was_withdrawn_is_gone_everywhere() {
 }
 
 #[tokio::test]
-async fn what_turned_noindex_is_gone_and_the_rest_is_not_written_again() {
+async fn noindex_page_disappears_and_other_files_are_reused() {
     let mut descriptions = two();
     descriptions.push(description("/c/d", &[(name::TITLE, "D")]));
     let site = Site::new(&descriptions).await;
@@ -183,16 +183,16 @@ async fn what_turned_noindex_is_gone_and_the_rest_is_not_written_again() {
         .await
         .unwrap();
     assert!(published.is_changed && !site.heaven.join("c").exists());
-    // The page of /a and the style sheet are as they were.
+    // The page of /a and the style sheet are unchanged.
     assert!(published.unchanged >= 2, "{published:?}");
 }
 
 #[tokio::test]
-async fn what_a_killed_publication_left_behind_is_cleared_away() {
+async fn leftovers_of_a_killed_publication_are_removed() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     let before = site.files();
-    // Killed while it wrote, and between the two steps of an exchange.
+    // Killed while writing, and between the two steps of an exchange.
     fs::create_dir_all(site.parent.join(".heaven.staging/b")).unwrap();
     fs::write(site.parent.join(".heaven.staging/b/half.html"), "<html").unwrap();
     fs::rename(&site.heaven, site.parent.join(".heaven.old")).unwrap();
@@ -202,7 +202,7 @@ async fn what_a_killed_publication_left_behind_is_cleared_away() {
 }
 
 #[tokio::test]
-async fn two_publications_do_not_meet() {
+async fn concurrent_publications_are_rejected() {
     let site = Site::new(&two()).await;
     let lock = File::create(site.parent.join(".heaven.lock")).unwrap();
     lock.lock().unwrap();
@@ -213,7 +213,7 @@ async fn two_publications_do_not_meet() {
 }
 
 #[tokio::test]
-async fn files_of_somebody_else_are_not_replaced() {
+async fn foreign_files_are_not_replaced() {
     let site = Site::new(&two()).await;
     fs::create_dir(&site.heaven).unwrap();
     site.publish().await.unwrap();
@@ -227,7 +227,7 @@ async fn files_of_somebody_else_are_not_replaced() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_symbolic_link_stays_one() {
+async fn symbolic_link_is_preserved() {
     let site = Site::new(&two()).await;
     let real = site.parent.join("real");
     fs::create_dir(&real).unwrap();
@@ -239,12 +239,12 @@ async fn a_symbolic_link_stays_one() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_failed_publication_changes_nothing() {
+async fn failed_publication_changes_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     let before = site.files();
-    // The database is away in the middle of it.
+    // The database becomes unavailable in the middle.
     site.store.close().await;
     assert!(matches!(site.publish().await, Err(HeavenError::Store(_))));
     assert_eq!(site.files(), before);

@@ -1,4 +1,4 @@
-//! Requests are answered from the database.
+//! Robot heaven served from the database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,13 +26,13 @@ use crate::heaven::{
     files, index, markdown, page, sitemap,
 };
 
-/// Time after which changes in the database are seen that nobody announced.
+/// Interval of checks for database changes without a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
-/// Heaven that is served from the database.
+/// Robot heaven served from the database.
 ///
-/// Pages are made as they are asked for; what lists them is in memory and
-/// follows what is published, put back or withdrawn within a second. Clones share everything.
+/// Pages are rendered on request. The catalogue is in memory and follows publications, rollbacks
+/// and withdrawals within a second. Clones share their state.
 ///
 /// # Example
 ///
@@ -55,7 +55,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 pub struct ServedHeaven {
     shared: Arc<Shared>,
     access: PageAccess,
-    /// Whether its pages stand at the URLs of their originals.
+    /// Whether pages are served at the URLs of their originals.
     is_in_place: bool,
 }
 
@@ -63,13 +63,13 @@ pub struct ServedHeaven {
 struct Shared {
     library: Library,
     settings: Arc<HeavenSettings>,
-    /// The same for pages that are served at the URLs of their originals.
+    /// Settings for pages served at the URLs of their originals.
     in_place: HeavenSettings,
     catalogue: ArcSwap<Catalogue>,
 }
 
 impl ServedHeaven {
-    /// Creates a heaven that has no page before it is [reloaded](Self::reload).
+    /// Creates a heaven without pages, to be loaded with [`Self::reload`].
     pub fn new(library: Library, settings: HeavenSettings) -> Self {
         let shared = Shared {
             library,
@@ -84,20 +84,20 @@ impl ServedHeaven {
         }
     }
 
-    /// Sets which part of its pages is answered with; all of it by default.
+    /// Sets the part of the pages to serve; the default is the complete page.
     ///
-    /// Of several visitors each is answered by a clone.
+    /// Use a clone per visitor.
     #[must_use]
     pub fn access(mut self, access: PageAccess) -> Self {
         self.access = access;
         self
     }
 
-    /// Reads anew which pages there are.
+    /// Reloads the catalogue of pages.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; what was known before holds on.
+    /// Fails if the database query fails; the previous catalogue stays in use.
     pub async fn reload(&self) -> Result<(), HeavenError> {
         let shared = &*self.shared;
         let catalogue = shared.library.catalogue(&shared.settings).await?;
@@ -105,7 +105,7 @@ impl ServedHeaven {
         Ok(())
     }
 
-    /// Follows the database until it is told to stop.
+    /// Follows database changes until stopped.
     pub async fn follow(self, stop: CancellationToken) {
         let follow = async {
             let mut known = None;
@@ -113,10 +113,10 @@ impl ServedHeaven {
                 let began = Instant::now();
                 match self.look(known).await {
                     Ok(version) => known = Some(version),
-                    Err(error) => warn!(%error, "robot heaven stays as it was: {error}"),
+                    Err(error) => warn!(%error, "cannot reload robot heaven: {error}"),
                 }
-                // A million pages take a while to read: while more and more come, they are read no
-                // more than half of the time.
+                // Reading a million pages takes a while: under constant changes, at most half of
+                // the time is spent on reading.
                 tokio::time::sleep(began.elapsed()).await;
                 self.wait(known).await;
             }
@@ -124,7 +124,7 @@ impl ServedHeaven {
         stop.run_until_cancelled(follow).await;
     }
 
-    /// Waits until something is published, or for a while.
+    /// Waits for a publication, with a timeout.
     async fn wait(&self, known: Option<(Option<i64>, i64)>) {
         let changed = async {
             match known {
@@ -132,14 +132,14 @@ impl ServedHeaven {
                 None => false,
             }
         };
-        // A database that fails for good is tried again as seldom as one that changes nothing.
+        // If the database keeps failing, retries are as rare as regular checks.
         match tokio::time::timeout(LOOK_EVERY, changed).await {
             Ok(true) | Err(_) => {}
             Ok(false) => tokio::time::sleep(LOOK_EVERY).await,
         }
     }
 
-    /// Reloads if something changed; returns the version that is known then.
+    /// Reloads if something changed, and returns the current version.
     async fn look(
         &self,
         known: Option<(Option<i64>, i64)>,
@@ -147,7 +147,7 @@ impl ServedHeaven {
         if known.is_none() {
             self.shared.library.settle(&self.shared.settings).await?;
         }
-        // What is published between the two is seen the next time.
+        // A publication between the two reads is noticed the next time.
         let publication = self.shared.library.publication().await?;
         let version = (self.shared.library.changed_ms().await?, publication);
         if known != Some(version) {
@@ -158,14 +158,14 @@ impl ServedHeaven {
         Ok(version)
     }
 
-    /// Returns which pages there are.
+    /// Returns the catalogue of published pages.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.shared.catalogue.load_full()
     }
 
-    /// Returns the link to the page of a path and query of the site, if there is one.
+    /// Returns the link to the page for a path and query of the site, if there is one.
     ///
-    /// While the database is away only pages in memory have one. It asks no database.
+    /// While the database is unavailable, only cached pages have links. Makes no database query.
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let shared = &*self.shared;
         let url = format!("{}{path_and_query}", shared.settings.site());
@@ -175,14 +175,14 @@ impl ServedHeaven {
         is_at_hand.then(|| shared.settings.link(page))
     }
 
-    /// Returns `true` if a path and query of the site is that of a page which opens without a login.
+    /// Returns `true` if a path and query of the site belong to a page with a public original.
     ///
-    /// It takes no lock, asks no database, and allocates nothing.
+    /// Takes no lock, makes no database query, and allocates nothing.
     pub fn has_open_page(&self, path_and_query: &str) -> bool {
         self.shared.catalogue.load().may_be_open(path_and_query)
     }
 
-    /// Returns the link to the Markdown of such a page, from the top of the site.
+    /// Returns the link to the Markdown of a public page, relative to the site root.
     pub fn markdown_link(&self, path_and_query: &str) -> Option<String> {
         let Shared {
             library,
@@ -196,7 +196,7 @@ impl ServedHeaven {
         has_one.then(|| format!("{}{}", settings.base(), page.markdown()))
     }
 
-    /// Answers a request for a path below heaven, such as `a/b.html`; the empty one is the start page.
+    /// Answers a request for a path below heaven, such as `a/b.html`; empty for the start page.
     pub async fn answer(
         &self,
         method: &Method,
@@ -219,7 +219,7 @@ impl ServedHeaven {
         }
     }
 
-    /// Answers with the page of a path and query of the site, if there is one.
+    /// Answers a request with the page for a path and query of the site, if there is one.
     pub async fn answer_in_place(
         &self,
         method: &Method,
@@ -286,7 +286,7 @@ impl ServedHeaven {
         Ok(Some(Reply::new(kind, text).response(asked)))
     }
 
-    /// Makes a page; none when its description is gone.
+    /// Renders a page; returns `None` if its description no longer exists.
     async fn page(
         &self,
         url: &str,
@@ -325,7 +325,7 @@ impl ServedHeaven {
         Ok(Some(reply.response(asked)))
     }
 
-    /// Returns exports and sitemaps, which are made as they are sent.
+    /// Returns an export or sitemap, which is generated while being sent.
     fn long_file(
         &self,
         path: &str,
@@ -339,12 +339,12 @@ impl ServedHeaven {
             let reading = self.shared.library.read();
             (export.content_type(), Pieces::Export(export, reading))
         } else {
-            // 0 stands for the index, which a single sitemap does not need.
+            // 0 is the sitemap index, which a single sitemap does not need.
             let mut numbers = usize::from(count == 1)..=count;
             let number = numbers.find(|number| sitemap::file(*number, count) == path)?;
             if number == 0 {
                 let mut index = Vec::new();
-                // Writing into memory never fails.
+                // Writing to memory never fails.
                 let _ = files::sitemap(0, catalogue, settings, &mut index);
                 let text = String::from_utf8(index).unwrap_or_default();
                 return Some(Reply::new(reply::XML, text).response(asked));
@@ -406,7 +406,7 @@ impl ServedHeaven {
         Ok(briefs)
     }
 
-    /// Sends whoever forgot the slash of a directory to where it is.
+    /// Redirects a directory path without a trailing slash to the directory.
     fn directory(&self, path: &str, catalogue: &Catalogue) -> Option<Response<Body>> {
         let settings = &self.shared.settings;
         let index = format!("{path}/index.html");
@@ -424,6 +424,6 @@ impl ServedHeaven {
 }
 
 fn unavailable(error: &HeavenError) -> Response<Body> {
-    warn!(%error, "a page of robot heaven cannot be made: {error}");
+    warn!(%error, "cannot render a page of robot heaven: {error}");
     short(StatusCode::SERVICE_UNAVAILABLE)
 }

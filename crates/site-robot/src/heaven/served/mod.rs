@@ -1,4 +1,4 @@
-//! Heaven from the database: pages are made as they are asked for.
+//! Robot heaven served from the database, with pages rendered on request.
 
 mod heaven;
 mod pieces;

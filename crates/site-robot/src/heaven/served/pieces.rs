@@ -1,4 +1,4 @@
-//! Long files, made piece by piece as they are sent.
+//! Long files, generated in parts while being sent.
 
 use std::{io, ops::Range, sync::Arc};
 
@@ -9,27 +9,27 @@ use crate::heaven::{
     Catalogue, HeavenSettings, entry::Entry, export::Export, library::DescriptionReader, sitemap,
 };
 
-/// URLs of a sitemap that are written at once.
+/// Number of sitemap URLs written in one part.
 const URLS: usize = 1_000;
 
-/// Rest of a body that is still to be sent.
+/// Part of a response body that is still to be sent.
 #[derive(Debug)]
 pub(super) enum Pieces {
-    /// Descriptions, from the database.
+    /// Descriptions from the database.
     Export(Export, DescriptionReader),
     /// URLs of a sitemap.
     Sitemap {
         catalogue: Arc<Catalogue>,
         settings: Arc<HeavenSettings>,
         number: usize,
-        /// Of all entries.
+        /// Remaining range of all entries.
         left: Range<usize>,
         is_first: bool,
     },
 }
 
 impl Pieces {
-    /// Returns a body that makes each piece when the one before has been sent.
+    /// Returns a body that generates each part after the previous part was sent.
     pub(super) fn into_body(self) -> Body {
         Body::from_stream(try_unfold(Some(self), async |rest| match rest {
             Some(rest) => rest.step().await,
@@ -37,7 +37,7 @@ impl Pieces {
         }))
     }
 
-    /// Makes the next piece; returns it with what is left.
+    /// Generates the next part, and returns it with the rest.
     async fn step(self) -> io::Result<Option<(Vec<u8>, Option<Self>)>> {
         let mut out = Vec::new();
         match self {

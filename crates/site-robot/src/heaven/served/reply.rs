@@ -1,4 +1,4 @@
-//! Answers of heaven.
+//! Responses of robot heaven.
 
 use axum::{
     body::Body,
@@ -16,24 +16,24 @@ pub(super) const ATOM: &str = "application/atom+xml; charset=utf-8";
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// Seconds after which a page may be requested again that the database did not return.
-// As often a database that is away is looked for.
+/// `Retry-After` in seconds for pages that the database did not return.
+// The database connection is retried at the same interval.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
 const CONTENT_SIGNAL: HeaderName = HeaderName::from_static("content-signal");
 
-/// Something whole that is served.
+/// Body, status and headers of a complete response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) content_type: &'static str,
     pub(super) text: String,
     pub(super) date: Option<Date>,
-    /// URL of the original, where the content cannot name it itself (RFC 6596).
+    /// URL of the original, for content that cannot contain a canonical link (RFC 6596).
     pub(super) original: Option<String>,
-    /// What the content may be used for; empty: nothing is said.
+    /// Allowed uses of the content (`Content-Signal`); empty for no header.
     pub(super) signals: String,
-    /// Whether another rendition stands at the same URL.
+    /// Whether another rendition exists at the same URL.
     pub(super) varies: bool,
 }
 
@@ -50,7 +50,7 @@ impl Reply {
         }
     }
 
-    /// Returns the response, which is empty where the client has the content already.
+    /// Returns the response, with an empty body if the client already has the content.
     pub(super) fn response(self, asked: &PageRequest<'_>) -> Response<Body> {
         let etag = etag(&self.text);
         let is_known = self.status == StatusCode::OK && asked.is_known(&etag, self.date);
@@ -70,7 +70,7 @@ impl Reply {
         {
             headers.insert(header::LAST_MODIFIED, date);
         }
-        // A `>` would end the link's target, and what follows would be read as parameters.
+        // A `>` would end the link target, and the rest would be parsed as parameters.
         if let Some(url) = self.original.filter(|url| !url.contains('>'))
             && let Ok(link) = HeaderValue::try_from(format!(
                 "<{url}>; rel=\"canonical\", <{url}>; rel=\"alternate\"; type=\"text/html\""
@@ -86,14 +86,14 @@ impl Reply {
         if self.varies {
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         }
-        // A 304 has the headers that tell versions apart, and none of a body (RFC 9110 §15.4.5).
+        // A 304 response has the validators but no content headers (RFC 9110 §15.4.5).
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
         let content_type = HeaderValue::from_static(self.content_type);
         headers.insert(header::CONTENT_TYPE, content_type);
-        // The length is that of the answer to GET (RFC 9110 §8.6), though this body is empty.
+        // A HEAD response has the length of the GET response (RFC 9110 §8.6).
         if asked.is_head() {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }
@@ -102,7 +102,7 @@ impl Reply {
     }
 }
 
-/// Returns an answer in a line of plain text.
+/// Returns a response with one line of plain text.
 pub(super) fn short(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;
@@ -117,7 +117,7 @@ pub(super) fn short(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Sends the client to the path with a slash at its end.
+/// Redirects the client to the path with a trailing slash.
 pub(super) fn moved(location: &str) -> Response<Body> {
     let mut response = short(StatusCode::MOVED_PERMANENTLY);
     if let Ok(location) = HeaderValue::try_from(location) {
@@ -126,7 +126,7 @@ pub(super) fn moved(location: &str) -> Response<Body> {
     response
 }
 
-/// Sends a visitor to an original, and remembers it below a path, so that nobody is sent in circles.
+/// Redirects a visitor to an original, and sets a cookie that prevents redirect loops.
 pub(super) fn sent(original: &str, path: &str) -> Response<Body> {
     let mut response = short(StatusCode::FOUND);
     let headers = response.headers_mut();
@@ -140,7 +140,7 @@ pub(super) fn sent(original: &str, path: &str) -> Response<Body> {
     response
 }
 
-/// Begins an answer whose body is made as it is sent.
+/// Starts a response whose body is generated while being sent.
 pub(super) fn streamed(content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let content_type = HeaderValue::from_static(content_type);
@@ -150,7 +150,7 @@ pub(super) fn streamed(content_type: &'static str, body: Body) -> Response<Body>
     response
 }
 
-/// Sixteen digits of the content's SHA-256.
+/// Returns the first 16 hexadecimal digits of the content's SHA-256.
 fn etag(content: &str) -> String {
     let digest = hex::encode(Sha256::digest(content));
     format!("\"{digest:.16}\"")

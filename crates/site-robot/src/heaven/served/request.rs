@@ -1,4 +1,4 @@
-//! Requests, as far as heaven reads them.
+//! Evaluation of requests for heaven pages.
 
 use axum::http::{HeaderMap, Method, header};
 use percent_encoding::percent_decode_str;
@@ -32,12 +32,12 @@ impl<'r> PageRequest<'r> {
         self.headers
     }
 
-    /// Returns `true` if Markdown is preferred.
+    /// Returns `true` if the client prefers Markdown.
     pub(super) fn wants_markdown(&self) -> bool {
         prefers_markdown(self.headers)
     }
 
-    /// Returns `true` if the client has what it asks for already (RFC 9110 §13.2.2).
+    /// Returns `true` if the client already has the requested content (RFC 9110 §13.2.2).
     pub(super) fn is_known(&self, etag: &str, date: Option<Date>) -> bool {
         if let Some(is_known) = knows_tag(self.headers, etag.as_bytes()) {
             return is_known;
@@ -48,10 +48,10 @@ impl<'r> PageRequest<'r> {
     }
 }
 
-/// Returns the file that a path below heaven names; none where no file is called so.
+/// Returns the file for a path below heaven; `None` if the path is not valid UTF-8.
 pub(super) fn file(below: &str) -> Option<String> {
-    // It may hold `..` by now, and does no harm: it is compared with paths that we have made, and
-    // opens no file.
+    // The decoded path may contain `..`, which is harmless: the path is only compared with
+    // generated paths and opens no file.
     let mut path = percent_decode_str(below).decode_utf8().ok()?.into_owned();
     if path.is_empty() || path.ends_with('/') {
         path.push_str("index.html");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_goes_before_a_date() {
+    fn etag_takes_precedence_over_date() {
         let known = |name, value| {
             let headers = headers(name, value);
             let mut description =

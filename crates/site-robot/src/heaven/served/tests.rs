@@ -45,7 +45,7 @@ async fn ask(
 }
 
 #[tokio::test]
-async fn what_is_served_is_what_is_published() {
+async fn served_pages_equal_published_pages() {
     let (_store, library) = library(&descriptions()).await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("heaven");
@@ -59,7 +59,7 @@ async fn what_is_served_is_what_is_published() {
         }
         let (status, _, body) = get(&heaven, &below, &[]).await;
         assert_eq!(status, 200, "{below}");
-        // Files have all pages as one only where they are served.
+        // Only the served heaven has a file with all pages.
         let lines = body.split_inclusive('\n');
         let body: String = lines.filter(|line| !line.contains("llms-full")).collect();
         assert!(body.as_bytes() == content, "{below} differs");
@@ -67,7 +67,7 @@ async fn what_is_served_is_what_is_published() {
 }
 
 #[tokio::test]
-async fn a_directory_is_its_index() {
+async fn directory_serves_its_index() {
     let heaven = heaven().await;
     for below in [
         "",
@@ -86,7 +86,7 @@ async fn a_directory_is_its_index() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_leads_to_the_start() {
+async fn missing_page_links_to_the_start() {
     let heaven = heaven().await;
     for below in [
         "nowhere",
@@ -111,7 +111,7 @@ async fn what_is_not_there_leads_to_the_start() {
 }
 
 #[tokio::test]
-async fn markdown_is_served_to_who_asks_for_it() {
+async fn markdown_is_served_on_request() {
     let heaven = heaven().await;
     let accept = [(header::ACCEPT, "text/markdown, */*;q=0.1")];
     let (_, headers, markdown) = get(&heaven, "members/1.html", &accept).await;
@@ -130,7 +130,7 @@ async fn markdown_is_served_to_who_asks_for_it() {
 }
 
 #[tokio::test]
-async fn what_the_client_has_is_not_sent_again() {
+async fn cached_content_is_not_sent_again() {
     let heaven = heaven().await;
     let (_, headers, body) = get(&heaven, "members/1.html", &[]).await;
     assert_eq!(
@@ -153,7 +153,7 @@ async fn what_the_client_has_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_gone_from_the_database_is_gone() {
+async fn page_removed_from_the_database_is_not_found() {
     let (store, library) = library(&[description("/a", &[]), description("/b", &[])]).await;
     let heaven = ServedHeaven::new(library, settings());
     heaven.reload().await.unwrap();
@@ -167,7 +167,7 @@ async fn a_page_that_is_gone_from_the_database_is_gone() {
 }
 
 #[tokio::test]
-async fn a_page_is_served_in_the_place_of_its_original() {
+async fn page_is_served_at_the_url_of_its_original() {
     let heaven = heaven().await;
     let answer = heaven
         .answer_in_place(&Method::GET, "/members/1.html", &HeaderMap::new())

@@ -1,4 +1,4 @@
-//! The text of a robot.conf, with comments and order.
+//! Parser of a robot.conf, with comments and order preserved.
 
 use std::{
     fmt,
@@ -10,18 +10,18 @@ use std::{
 use super::{RobotConf, RobotKey};
 use crate::filter::{Files, Note, QuoteFault, is_quote, quoted, unquote};
 
-/// Size of a file at most.
+/// Maximum size of a robot.conf, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Lines of a file at most.
+/// Maximum number of lines in a robot.conf.
 const MAX_LINES: usize = 10_000;
 
-/// Lines that a value in quotes may take.
+/// Maximum number of lines of a quoted value.
 const MAX_VALUE_LINES: usize = 4;
 
-/// Text of a robot.conf: `key=value` a line, `#` comments, values in quotes or not.
+/// Parsed robot.conf: one `key=value` per line, `#` comments, optional quotes.
 ///
-/// [`Display`](fmt::Display) writes its normal form.
+/// [`Display`](fmt::Display) writes the normal form.
 ///
 /// # Example
 ///
@@ -51,7 +51,7 @@ enum Line {
 }
 
 impl RobotConfFile {
-    /// Reads a file; what is wrong is in the notes.
+    /// Parses a file. Errors are available from [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::new(text);
         reader.read();
@@ -65,17 +65,17 @@ impl RobotConfFile {
         file
     }
 
-    /// Returns the settings; those that are wrong are the defaults.
+    /// Returns the settings; invalid ones have their defaults.
     pub const fn conf(&self) -> &RobotConf {
         &self.conf
     }
 
-    /// Returns repairs, doubts and errors, in order of their lines.
+    /// Returns repairs, warnings and errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Returns the line that sets a key, the last where there are several.
+    /// Returns the line that sets a key; the last if there are several.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.lines.iter().rev().find_map(|line| match line {
             Line::Pair { line, key: own, .. } if own.eq_ignore_ascii_case(key) => Some(*line),
@@ -122,7 +122,7 @@ impl fmt::Display for RobotConfFile {
     }
 }
 
-/// Returns `true` if a value reads the same without quotes; a seed has its own.
+/// Returns `true` if a value can be written without quotes; seeds contain their own quotes.
 fn is_plain(key: &str, value: &str) -> bool {
     let is_word = !value.is_empty()
         && !value.contains(char::is_whitespace)
@@ -182,10 +182,10 @@ impl<'t> Reader<'t> {
     fn pair(&mut self, line: usize, text: &str) {
         let whole = text.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
         if whole.len() < text.len() {
-            self.repair(line, "`\\` at the end left out".to_owned());
+            self.repair(line, "removed `\\` at the end".to_owned());
         }
         let Some((key, value)) = whole.split_once('=') else {
-            let text = format!("{} is no key=value", quoted(whole));
+            let text = format!("{} is not key=value", quoted(whole));
             return self.notes.push(Note::error(line, text));
         };
         let (key, value) = (key.trim(), value.trim());
@@ -195,14 +195,14 @@ impl<'t> Reader<'t> {
             self.value(line, key, value)
         };
         if value.contains('"') && !is_seed(key) {
-            let text = format!("quote within the value of {}; leave it out", quoted(key));
+            let text = format!("quote inside the value of {}; remove it", quoted(key));
             return self.notes.push(Note::error(line, text));
         }
         let key = key.to_owned();
         self.found.push(Line::Pair { line, key, value });
     }
 
-    /// Reads a value, which may go on in the next lines.
+    /// Parses a value, which may continue on the next lines.
     fn value(&mut self, line: usize, key: &str, text: &str) -> String {
         let Some(quotation) = unquote(text) else {
             return self.unquoted(line, key, text);
@@ -211,15 +211,18 @@ impl<'t> Reader<'t> {
         let mut rest = quotation.rest;
         match quotation.fault {
             Some(QuoteFault::Curly) => {
-                self.repair(line, format!("curly quotes of {key} read as straight ones"));
+                self.repair(
+                    line,
+                    format!("curly quotes of {key} read as straight quotes"),
+                );
             }
             Some(QuoteFault::Unclosed) => match self.rest_of_quotation() {
                 Some((more, after)) => {
-                    self.repair(line, format!("lines of the value of {key} joined"));
+                    self.repair(line, format!("joined the lines of the value of {key}"));
                     value.push_str(&more);
                     rest = after;
                 }
-                None => self.repair(line, format!("closing quote of {key} added")),
+                None => self.repair(line, format!("added missing closing quote of {key}")),
             },
             None => {}
         }
@@ -227,7 +230,7 @@ impl<'t> Reader<'t> {
         if rest.starts_with('#') {
             self.found.push(Line::Comment(rest.to_owned()));
         } else if !rest.is_empty() {
-            let text = format!("{} after the value of {key}; leave it out", quoted(rest));
+            let text = format!("{} after the value of {key}; remove it", quoted(rest));
             self.notes.push(Note::error(line, text));
         }
         value
@@ -246,17 +249,17 @@ impl<'t> Reader<'t> {
             return String::new();
         }
         self.at += 1;
-        self.repair(line, format!("value of {key} taken from the next line"));
+        self.repair(line, format!("value of {key} read from the next line"));
         let next = unquote(next).map_or(next, |quotation| quotation.value);
         next.trim_end_matches('\\').trim().to_owned()
     }
 
-    /// Returns what stands before and after the closing quote in the next lines, and skips them.
+    /// Returns the text before and after the closing quote on the next lines, and skips the lines.
     fn rest_of_quotation(&mut self) -> Option<(String, &'t str)> {
         let mut value = String::new();
         for ahead in 0..MAX_VALUE_LINES {
             let text = *self.lines.get(self.at + ahead)?;
-            // A quote that somebody forgot to close must not swallow the keys behind it.
+            // An unclosed quote must not swallow the following keys.
             if text.starts_with('#') || is_key(text) {
                 return None;
             }
@@ -281,12 +284,12 @@ fn is_key(text: &str) -> bool {
     key.is_some_and(|key| is_seed(key) || RobotKey::find(key).is_some())
 }
 
-/// Cuts off a comment: `#` after white space.
+/// Splits off a comment, which starts with `#` after white space.
 fn cut_comment(text: &str) -> (&str, Option<&str>) {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('#')) {
         let (before, comment) = text.split_at(at + found);
-        // A `#` within a word begins the fragment of a URL.
+        // A `#` inside a word starts a URL fragment.
         if before.is_empty() || before.ends_with(char::is_whitespace) {
             return (before.trim_end(), Some(comment));
         }
@@ -295,21 +298,21 @@ fn cut_comment(text: &str) -> (&str, Option<&str>) {
     (text, None)
 }
 
-/// Size of a file at most.
+/// Maximum size of a referenced file, in bytes.
 const MAX_NAMED_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Files that directives of a filter.conf name, on disk.
+/// Files on disk that directives of a filter.conf reference.
 ///
-/// A relative path such as `./config/filterrules.conf` is looked for below the
-/// directory of filter.conf, below the one above it (the reference keeps
-/// filter.conf itself in `config`), and below the working directory.
+/// A relative path such as `./config/filterrules.conf` is searched below the directory of
+/// filter.conf, below its parent (the reference keeps filter.conf in `config`), and below the
+/// working directory.
 #[derive(Clone, Debug)]
 pub struct ConfigFiles {
     directories: Vec<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Creates it for a filter.conf at a path.
+    /// Creates the reader for a filter.conf at a path.
     pub fn beside(filter_conf: &Path) -> Self {
         let directory = filter_conf.parent().unwrap_or(Path::new(""));
         let above = directory.join("..");
@@ -332,7 +335,7 @@ impl Files for ConfigFiles {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // One byte more than a file may have: who parses it then finds it too large.
+    // Reads one byte more than allowed, so that the parser rejects the file as too large.
     let mut bytes = Vec::new();
     File::open(path)?
         .take(MAX_NAMED_BYTES + 1)

@@ -1,23 +1,23 @@
-//! What a key of robot.conf is.
+//! Definition of the robot.conf keys.
 
 use crate::filter::boolean;
 use crate::spelling::{nearest, quoted};
 
 use super::KEYS;
 
-/// Key of robot.conf: what it is called, what it may be, what it is without being set.
+/// Key of robot.conf: name, allowed values and default.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotKey {
-    /// Name, as the reference writes it; upper and lower case are the same.
+    /// Name of the key as in the reference; case-insensitive.
     pub name: &'static str,
-    /// Another name for it in the reference.
+    /// Alternative name of the key in the reference.
     pub alias: Option<&'static str>,
-    /// Kind of its values.
+    /// Kind of the key's values.
     pub kind: RobotKeyKind,
-    /// Default; empty for none.
+    /// Default value; empty for none.
     pub default: &'static str,
-    /// Meaning, with units.
+    /// Description of the key, with units.
     pub help: &'static str,
 }
 
@@ -25,13 +25,13 @@ pub struct RobotKey {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotKeyKind {
-    /// Text.
+    /// Text value.
     Text,
-    /// Text that is never shown.
+    /// Text value that is never displayed.
     Secret,
-    /// Whole number in a range.
+    /// Integer in a range.
     Integer(i64, i64),
-    /// Seconds from 0 on, with decimals.
+    /// Non-negative number of seconds, with decimals.
     Seconds,
     /// `true`, `yes`, `false` or `no`.
     Boolean,
@@ -57,7 +57,7 @@ impl RobotKey {
         }
     }
 
-    /// Returns the key of that name or alias; `_` is `-`, upper and lower case are the same.
+    /// Returns the key with a name or alias; case-insensitive, and `_` equals `-`.
     pub fn find(name: &str) -> Option<&'static Self> {
         let name = name.replace('_', "-");
         let same = |known: &str| known.eq_ignore_ascii_case(&name);
@@ -65,12 +65,14 @@ impl RobotKey {
             .find(|key| same(key.name) || key.alias.is_some_and(same))
     }
 
-    /// Returns what to say of a name that is no key.
+    /// Returns the error message for an unknown key.
     pub(super) fn unknown(name: &str) -> String {
         let name_shown = quoted(name);
         match nearest(name, KEYS.iter().map(|key| key.name).chain(["seed"])) {
-            Some(near) => format!("{name_shown} is no key of robot.conf; did you mean {near:?}?"),
-            None => format!("{name_shown} is no key of robot.conf"),
+            Some(near) => {
+                format!("{name_shown} is not a key of robot.conf; did you mean {near:?}?")
+            }
+            None => format!("{name_shown} is not a key of robot.conf"),
         }
     }
 
@@ -78,7 +80,7 @@ impl RobotKey {
     ///
     /// # Errors
     ///
-    /// Fails where the key may not have the value.
+    /// Fails if the value is not allowed for the key.
     pub fn normalise(&self, value: &str) -> Result<String, String> {
         let value = value.trim();
         let found = match self.kind {

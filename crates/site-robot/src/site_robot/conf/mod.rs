@@ -1,4 +1,4 @@
-//! robot.conf: how the site robot behaves (Sun 7.1, chapter 42).
+//! robot.conf, the configuration of the site robot (Sun 7.1, chapter 42).
 
 mod file;
 mod key;

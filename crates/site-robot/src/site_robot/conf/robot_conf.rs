@@ -1,4 +1,4 @@
-//! The settings of the site robot.
+//! Settings of the site robot.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -10,21 +10,20 @@ use super::{
     values::Values,
 };
 
-/// Seconds of a time-out.
+/// Number of seconds for a timeout.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
-/// Counts from one to a hundred.
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
 /// Declares each key once: its field in [`RobotConf`] and its row in [`KEYS`].
 ///
-/// A row is `field as "key" or "alias": type = kind, default, factor;` below the key's help;
-/// the alias and the factor from the unit of the file to that of the field are optional.
+/// A row is `field as "key" or "alias": type = kind, default, factor;` after the help text of the
+/// key. The alias is optional, and so is the factor that converts the file's unit.
 macro_rules! keys {
     ($(
         #[doc = $help:literal]
         $field:ident as $name:literal $(or $alias:literal)?: $type:ty = $kind:expr, $default:expr $(, $factor:literal)?;
     )+) => {
-        /// Settings of the site robot: each key of robot.conf, typed.
+        /// Settings of the site robot: all robot.conf keys with their types.
         ///
         /// # Example
         ///
@@ -45,7 +44,7 @@ macro_rules! keys {
                 #[doc = concat!("`", $name, "`:", $help)]
                 pub $field: $type,
             )+
-            /// Starting points (`seed=URL depth=N`, as often as wished).
+            /// Starting points (`seed=URL depth=N`, repeatable).
             pub seeds: Vec<StartingPoint>,
             values: Values,
         }
@@ -69,98 +68,97 @@ macro_rules! keys {
 }
 
 keys! {
-    /// proxy, or URL of a proxy.pac
+    /// HTTP proxy, or URL of a proxy.pac file
     auto_proxy as "auto-proxy": Option<String> = Text, "";
-    /// directory put first in the PATH of programs
+    /// directory placed first in the PATH of external programs
     bindir as "bindir": Option<PathBuf> = Text, "";
-    /// program run after a run that described something
+    /// program run after a run that described pages
     cmd_hook as "cmd-hook": Option<String> = Text, "";
-    /// port on which commands are accepted
+    /// port that accepts commands
     command_port as "command-port": Option<u16> = Integer(1, 65_535), "";
-    /// seconds for a connection
+    /// connection timeout in seconds
     connect_timeout as "connect-timeout" or "command-timeout": Duration = TIMEOUT, "120";
-    /// seconds for the conversion of a document
+    /// timeout for converting a document, in seconds
     convert_timeout as "convert-timeout": Duration = TIMEOUT, "600";
-    /// links followed from a starting point; -1: all
+    /// number of links to follow from a starting point; -1 for no limit
     depth as "depth": Option<u32> = Integer(-1, 4_294_967_295), "10";
-    /// address of who runs the robot, sent to servers
+    /// e-mail address of the operator, sent to servers
     email as "email": String = Text, "user@domain";
-    /// notes the server's address in descriptions
+    /// records the server's IP address in descriptions
     enable_ip as "enable-ip": bool = Boolean, "true";
-    /// asks servers for descriptions of their own
+    /// asks servers for their own descriptions
     enable_rdm_probe as "enable-rdm-probe": bool = Boolean, "false";
     /// obeys robots.txt
     enable_robots_txt as "enable-robots-txt": bool = Boolean, "true";
-    /// resources filtered at a time
+    /// number of resources filtered in parallel
     engine_concurrent as "engine-concurrent": usize = HUNDRED, "10";
-    /// filter that takes links
+    /// filter that extracts links
     enumeration_filter as "enumeration-filter": String = Text, "enumeration-default";
-    /// filter that describes
+    /// filter that generates descriptions
     generation_filter as "generation-filter": String = Text, "generation-default";
     /// minutes between publications
     index_after as "index-after-ngenerated": Duration = Integer(1, 525_600), "256", 60;
-    /// 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
+    /// log level: 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
     loglevel as "loglevel": u8 = Integer(0, 100), "1";
-    /// retrievals at a time
+    /// number of parallel requests
     max_connections as "max-connections": usize = HUNDRED, "8";
-    /// kilobytes of a resource at most
+    /// maximum size of a resource in kilobytes
     max_file_bytes as "max-filesize-kb": u64 = Integer(1, 1_048_576), "10240", 1024;
-    /// bytes of a resource in memory; more go to tmpdir
+    /// maximum bytes of a resource in memory; larger ones go to tmpdir
     max_memory_per_url_bytes as "max-memory-per-url" or "max-memory": u64 = Integer(1, 1_073_741_824), "64000";
-    /// URLs in work at a time
+    /// maximum number of URLs in progress
     max_working as "max-working": usize = Integer(1, 1_000_000), "1024";
-    /// what comes after a run
+    /// action after a run
     on_completion as "onCompletion": OnCompletion = Choice(&["idle", "loop", "quit"]), "idle";
-    /// password for servers that ask for one
+    /// password for servers that require a login
     password as "password": Option<Password> = Secret, "";
-    /// Referer sent to servers
+    /// Referer header sent to servers
     referer as "referer": Option<String> = Text, "";
     /// accepts commands from other hosts
     remote_access as "remote-access": bool = Boolean, "false";
     /// directory or database of the robot's state
     robot_state_dir as "robot-state-dir": Option<String> = Text, "";
-    /// seconds between two visits to a site
+    /// seconds between two requests to a site
     server_delay as "server-delay": Option<Duration> = Seconds, "";
-    /// retrievals at a time from one site
+    /// number of parallel requests to one site
     site_max_connections as "site-max-connections": usize = HUNDRED, "2";
-    /// reads www123.example.com as www.example.com
+    /// treats www123.example.com as www.example.com
     smart_host_heuristics as "smart-host-heuristics": bool = Boolean, "false";
     /// directory for temporary files
     tmpdir as "tmpdir": Option<PathBuf> = Text, "";
-    /// name sent to servers
+    /// User-Agent sent to servers
     user_agent as "user-agent": String = Text, concat!("robot-detection/", env!("CARGO_PKG_VERSION"));
-    /// user for servers that ask for one
+    /// user name for servers that require a login
     username as "username": String = Text, "anonymous";
 }
 
-/// Action of the robot after a run.
+/// Action of the site robot after a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCompletion {
-    /// Waits for a command or the schedule.
+    /// Wait for a command or the schedule.
     #[default]
     Idle,
-    /// Starts again.
+    /// Start the next run when a run is complete.
     Loop,
-    /// Ends.
+    /// Exit when a run is complete.
     Quit,
 }
 
 impl RobotConf {
-    /// Reads a file; `name` is its name for messages.
+    /// Parses a file; `name` is the file name for messages.
     ///
     /// # Errors
     ///
-    /// Fails with all unknown keys and wrong values.
+    /// Returns all unknown keys and invalid values.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileErrors> {
         let file = RobotConfFile::parse(text);
         FileErrors::check(name, file.notes())?;
         Ok(file.conf().clone())
     }
 
-    /// Reads lines, keys and values of another source, such as a table of another file.
+    /// Creates the settings from lines, keys and values, such as those of a table in another file.
     ///
-    /// `seed` may come as often as wished. What is wrong or doubtful is in the
-    /// notes; a wrong value leaves the default.
+    /// `seed` is repeatable. Notes contain errors and warnings; invalid values are ignored.
     pub fn from_pairs<'p>(
         pairs: impl IntoIterator<Item = (usize, &'p str, &'p str)>,
     ) -> (Self, Vec<Note>) {
@@ -172,16 +170,16 @@ impl RobotConf {
         (Self::of(values), notes)
     }
 
-    /// Allows one site all connections, unless `site-max-connections` is set.
+    /// Allows one site to use all connections, unless `site-max-connections` is set.
     ///
-    /// For runs without a pause between visits.
+    /// Intended for runs without a pause between visits.
     pub fn use_all_connections(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
         }
     }
 
-    /// Returns `true` if a key is set, to whatever value.
+    /// Returns `true` if a key is set, even to its default.
     pub fn has_own(&self, key: &str) -> bool {
         self.values.own(key).is_some()
     }
@@ -198,7 +196,7 @@ impl Default for RobotConf {
     }
 }
 
-/// Type of a key's value, which reading has proved to be in its range.
+/// Type of a key's value; the range has already been checked.
 trait KeyValue: Sized {
     fn read(values: &Values, name: &str) -> Self;
 }
@@ -265,7 +263,7 @@ macro_rules! numbers {
         }
 
         impl KeyValue for Option<$type> {
-            // -1, for all of them, is the one value that is none of these.
+            // -1 ("no limit") is the only value that does not fit the type.
             fn read(values: &Values, name: &str) -> Self {
                 values.text(name)?.parse().ok()
             }
@@ -275,17 +273,17 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, usize);
 
-/// One key and what it is.
+/// Key with its value, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotConfRow {
-    /// The key.
+    /// Name of the key.
     pub key: &'static str,
-    /// Its value in its normal form; none where it has none; a password is not shown.
+    /// Normalized value; `None` if the key has no value. Passwords are masked.
     pub value: Option<String>,
-    /// Whether that is the default, because nothing was set.
+    /// Whether the value is the default because the key is not set.
     pub is_default: bool,
-    /// Meaning, with units.
+    /// Description of the key, with units.
     pub help: &'static str,
 }
 
@@ -305,7 +303,7 @@ fn rows(values: &Values) -> Vec<RobotConfRow> {
     KEYS.iter().map(row).collect()
 }
 
-/// Password, which debug output and tables do not show.
+/// Password that is hidden in debug output and tables.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Password(String);
 

@@ -1,4 +1,4 @@
-//! robot.conf as a whole.
+//! Tests of robot.conf.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::filter::has_error;
 use super::{KEYS, OnCompletion, RobotConf, RobotConfFile};
 
 #[test]
-fn nothing_set_is_the_defaults_of_the_reference() {
+fn empty_file_has_the_defaults_of_the_reference() {
     let conf = RobotConf::default();
     assert_eq!(conf.depth, Some(10));
     assert_eq!(conf.connect_timeout, Duration::from_mins(2));
@@ -34,7 +34,7 @@ fn nothing_set_is_the_defaults_of_the_reference() {
 }
 
 #[test]
-fn every_default_is_a_value_that_may_be_set() {
+fn every_default_is_an_allowed_value() {
     for key in KEYS.iter().filter(|key| !key.default.is_empty()) {
         assert_eq!(
             key.normalise(key.default).as_deref(),
@@ -46,7 +46,7 @@ fn every_default_is_a_value_that_may_be_set() {
 }
 
 #[test]
-fn pairs_may_come_from_elsewhere() {
+fn pairs_may_come_from_another_source() {
     let pairs = [
         (1, "server_delay", "1.5"),
         (2, "depth", "-1"),
@@ -78,7 +78,7 @@ fn passwords_are_not_shown() {
 }
 
 #[test]
-fn errors_name_file_line_and_key() {
+fn errors_contain_file_line_and_key() {
     let error = RobotConf::parse("a.conf", "depth=1\nengine-concurrent=0\n").unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -86,7 +86,7 @@ fn errors_name_file_line_and_key() {
     );
 }
 
-/// Text made of what such files hold, in any order.
+/// Generates text from typical file content in random order.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("depth=3"),
@@ -111,7 +111,7 @@ fn text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_read_and_its_normal_form_stays(text in text()) {
+    fn any_text_is_read_and_its_normal_form_is_stable(text in text()) {
         let file = RobotConfFile::parse(&text);
         if !has_error(file.notes()) {
             let once = file.to_string();

@@ -1,4 +1,4 @@
-//! The values of keys, as they are set or not.
+//! Values of the keys that are set.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::filter::{Note, StartingPoint, quoted, unquote};
 
 use super::{KEYS, RobotKey};
 
-/// Values of robot.conf in their normal form, in the order of [`KEYS`].
+/// Normalized values of a robot.conf, in the order of [`KEYS`].
 #[derive(Clone, Default, Eq, PartialEq)]
 pub(super) struct Values {
     set: Vec<(&'static str, String)>,
@@ -14,7 +14,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Sets a key; what is wrong or doubtful is noted.
+    /// Sets a key; errors and warnings are added to the notes.
     pub(super) fn set(&mut self, line: usize, name: &str, value: &str, notes: &mut Vec<Note>) {
         if name.eq_ignore_ascii_case("seed") {
             match seed(value) {
@@ -44,7 +44,7 @@ impl Values {
         let before = self.set.iter_mut().find(|(name, _)| *name == key.name);
         match before {
             Some((_, known)) => {
-                let text = format!("{} stands twice; this value counts", key.name);
+                let text = format!("duplicate {}; this value is used", key.name);
                 notes.push(Note::warning(line, text));
                 *known = value;
             }
@@ -52,13 +52,13 @@ impl Values {
         }
     }
 
-    /// Returns the value that is set, none where it is not or is empty.
+    /// Returns the value that is set, or `None` if missing or empty.
     pub(super) fn own(&self, name: &str) -> Option<&str> {
         let found = self.set.iter().find(|(known, _)| *known == name)?;
         Some(found.1.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Returns the value, or the default; none where there is neither.
+    /// Returns the value or the default, or `None` if there is neither.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let default = || {
             KEYS.iter()
@@ -71,14 +71,14 @@ impl Values {
 }
 
 impl fmt::Debug for Values {
-    /// Names the keys only: one of the values is a password.
+    /// Writes only the keys, because one of the values is a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.set.iter().map(|(name, _)| name);
         f.debug_list().entries(keys).finish()
     }
 }
 
-/// Reads `URL depth=N`; the URL may stand in quotes.
+/// Parses `URL depth=N`; the URL may be quoted.
 fn seed(value: &str) -> Result<StartingPoint, String> {
     let value = value.trim();
     let (url, rest) = match unquote(value) {
@@ -90,7 +90,7 @@ fn seed(value: &str) -> Result<StartingPoint, String> {
         return StartingPoint::parse(url.trim(), None);
     }
     let depth = rest.strip_prefix("depth=").map(str::trim);
-    let depth = depth.ok_or_else(|| format!("{} is no depth=N", quoted(rest)))?;
+    let depth = depth.ok_or_else(|| format!("{} is not depth=N", quoted(rest)))?;
     let depth = unquote(depth).map_or(depth, |quotation| quotation.value);
     StartingPoint::parse(url.trim(), Some(depth))
 }

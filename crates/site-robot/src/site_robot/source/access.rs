@@ -1,4 +1,4 @@
-//! How one site is reached, and who we are there.
+//! Access to a site: address and credentials.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use url::{Origin, Url};
 
 use super::SourceError;
 
-/// Access to one site: what is sent to it and to no other.
+/// Access to one site: headers that are sent to this site only.
 ///
 /// # Example
 ///
@@ -29,28 +29,28 @@ pub struct SiteAccess {
     pub(super) headers: HeaderMap,
 }
 
-/// Credentials of the robot on a site.
+/// Credentials of the site robot on a site.
 #[derive(Clone)]
 pub enum Credentials {
-    /// Name and password of HTTP's own login (RFC 7617).
+    /// User name and password for HTTP Basic authentication (RFC 7617).
     Basic {
-        /// Name; `anonymous` where none is given (`username`).
+        /// User name (`username`); the default is `anonymous`.
         username: String,
-        /// Password (`password`).
+        /// Password of the login (`password`).
         password: String,
     },
-    /// Token (RFC 6750).
+    /// Bearer token (RFC 6750).
     Bearer(String),
-    /// `Cookie` as a browser sends it: `name=value; name=value`.
+    /// `Cookie` header as sent by a browser: `name=value; name=value`.
     Cookie(String),
 }
 
 impl SiteAccess {
-    /// Creates the access to a site; the URL's path does not count.
+    /// Creates the access to a site; the path of the URL is ignored.
     ///
     /// # Errors
     ///
-    /// Fails when the URL is none of `http:` or `https:`.
+    /// Fails if the URL is not `http:` or `https:`.
     pub fn new(site: &Url) -> Result<Self, SourceError> {
         if !matches!(site.scheme(), "http" | "https") {
             return Err(bad_site(site));
@@ -62,14 +62,14 @@ impl SiteAccess {
         })
     }
 
-    /// Sends the site's requests to another server, with the site's `Host`.
+    /// Sends requests for the site to another server, with the site's `Host`.
     ///
-    /// So a proxy's site robot asks the upstream itself. What the site's own URL
-    /// was is said by `Host` and `X-Forwarded-Proto`.
+    /// This allows the site robot of a proxy to request pages from the upstream directly. The
+    /// original URL is passed in `Host` and `X-Forwarded-Proto`.
     ///
     /// # Errors
     ///
-    /// Fails when the URL is none of `http:` or `https:`.
+    /// Fails if the URL is not `http:` or `https:`.
     pub fn upstream(mut self, upstream: Url) -> Result<Self, SourceError> {
         if !matches!(upstream.scheme(), "http" | "https") {
             return Err(bad_site(&upstream));
@@ -78,11 +78,11 @@ impl SiteAccess {
         Ok(self)
     }
 
-    /// Logs in with each request.
+    /// Adds credentials to each request.
     ///
     /// # Errors
     ///
-    /// Fails when they hold a sign that no header may.
+    /// Fails if the credentials contain a character that is not allowed in a header.
     pub fn credentials(self, credentials: &Credentials) -> Result<Self, SourceError> {
         match credentials {
             Credentials::Basic { username, password } => {
@@ -105,8 +105,7 @@ impl SiteAccess {
     ) -> Result<Self, SourceError> {
         let value = HeaderValue::from_str(value);
         let mut value = value.map_err(|_| SourceError::BadSetting { setting })?;
-        // Kept out of debug output, and out of the tables of HTTP/2's compression (RFC 7541
-        // §7.1.3).
+        // Excluded from debug output and from the HTTP/2 compression tables (RFC 7541 §7.1.3).
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
@@ -117,11 +116,11 @@ impl SiteAccess {
     }
 
     pub(super) fn is_for(&self, url: &Url) -> bool {
-        // A redirect to another host, or to another port, must not take the login along.
+        // The login must not be sent to another host or port after a redirect.
         url.origin() == self.origin
     }
 
-    /// Returns where a request for a URL of the site goes, and adds what must be sent.
+    /// Returns the upstream address for a URL of the site, and adds the required headers.
     pub(super) fn address(&self, url: &Url, headers: &mut HeaderMap) -> Option<Url> {
         let upstream = self.upstream.as_ref()?;
         let mut address = upstream.clone();
@@ -148,7 +147,7 @@ fn bad_site(url: &Url) -> SourceError {
 
 impl fmt::Debug for SiteAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values of headers that are secret are not written.
+        // Values of secret headers are not written.
         f.debug_struct("SiteAccess")
             .field("origin", &self.origin.ascii_serialization())
             .field("headers", &self.headers)

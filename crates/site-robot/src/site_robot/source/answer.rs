@@ -1,4 +1,4 @@
-//! Responses for pages.
+//! Responses of page sources.
 
 use std::{
     net::IpAddr,
@@ -13,23 +13,23 @@ use http::{
 
 use robot_detection_store::fetch::Conditions;
 
-/// Longest value of a header that is taken, in bytes.
+/// Maximum length of an accepted header value, in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
 
-/// Longest validator that is kept; a longer one is treated as absent.
+/// Maximum length of a stored validator; a longer one is treated as missing.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
-/// Answer to a [`PageRequest`](super::PageRequest), of any status.
+/// Response to a [`PageRequest`](super::PageRequest), with any status.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageResponse {
-    /// Status code.
+    /// HTTP status code.
     pub status: u16,
-    /// Headers as received; of a body that was compressed, without its length.
+    /// Headers as received; without the length if the body was compressed.
     pub headers: HeaderMap,
-    /// IP address of the server, where one was asked.
+    /// IP address of the server, if there is one.
     pub peer: Option<IpAddr>,
-    /// Body, decompressed; nothing of a HEAD or a 304.
+    /// Decompressed body; empty for HEAD and status 304.
     pub body: Bytes,
 }
 
@@ -55,17 +55,17 @@ impl PageResponse {
         (!media_type.is_empty()).then(|| media_type.to_ascii_lowercase())
     }
 
-    /// Returns `Location` as received, whatever the status.
+    /// Returns `Location` as received, for any status.
     pub fn location(&self) -> Option<String> {
         self.text(&header::LOCATION)
     }
 
-    /// Returns whether this is a redirect that names a place to go to.
+    /// Returns `true` if the response is a redirect with a target.
     pub fn is_redirect(&self) -> bool {
         matches!(self.status, 301 | 302 | 303 | 307 | 308) && self.location().is_some()
     }
 
-    /// Returns `ETag` and `Last-Modified`, to ask again with.
+    /// Returns `ETag` and `Last-Modified` for a later conditional request.
     pub fn conditions(&self) -> Conditions {
         let fits = |text: &String| text.len() <= MAX_VALIDATOR_BYTES;
         Conditions {
@@ -89,19 +89,19 @@ impl PageResponse {
         self.texts(HeaderName::from_static("x-robots-tag"))
     }
 
-    /// Returns the URL that `Link: <…>; rel=canonical` names, as written.
+    /// Returns the URL in `Link: <…>; rel=canonical`, as written.
     pub fn canonical(&self) -> Option<String> {
         self.texts(header::LINK)
             .find_map(|line| canonical_in(&line))
     }
 
-    /// Returns how long `Retry-After` asks to wait, seen from now.
+    /// Returns the pause requested by `Retry-After`, relative to `now`.
     ///
-    /// It is seconds or a date; of one in the past, nothing is left to wait.
+    /// The header contains seconds or a date; for a past date, the pause is zero.
     pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
         let text = self.text(&header::RETRY_AFTER)?;
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            // More digits than fit in are still a long time.
+            // A number that does not fit is still a long time.
             return Some(Duration::from_secs(
                 text.parse().unwrap_or(u64::from(u32::MAX)),
             ));
@@ -110,10 +110,9 @@ impl PageResponse {
         Some(date.duration_since(now).unwrap_or_default())
     }
 
-    /// Returns a header as text; of several lines the first.
+    /// Returns a header as text; the first if there are several lines.
     ///
-    /// None when it is empty or longer than 8 KiB; bytes that are no text become
-    /// `U+FFFD`.
+    /// Returns `None` if the header is empty or longer than 8 KiB. Invalid UTF-8 becomes `U+FFFD`.
     pub fn text(&self, name: &HeaderName) -> Option<String> {
         self.texts(name.clone()).next()
     }
@@ -129,7 +128,7 @@ fn text_of(value: &HeaderValue) -> Option<String> {
     fits.then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Finds the canonical link in a line of `Link` (RFC 8288 §3).
+/// Returns the canonical link in a `Link` header line (RFC 8288 §3).
 pub fn canonical_in(line: &str) -> Option<String> {
     let mut rest = line;
     loop {
@@ -144,7 +143,7 @@ pub fn canonical_in(line: &str) -> Option<String> {
     }
 }
 
-/// Splits at the first comma outside of quotation marks.
+/// Splits at the first comma outside quotation marks.
 fn until_comma(text: &str) -> (&str, &str) {
     let mut is_quoted = false;
     let at = text.find(|c| {
@@ -166,18 +165,18 @@ fn is_canonical(parameter: &str) -> bool {
 /// Limits of one request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceLimits {
-    /// Longest time for a connection; 120 seconds by default (`connect-timeout`).
+    /// Timeout for connecting (`connect-timeout`); default 120 seconds.
     pub connect_timeout: Duration,
-    /// Longest time without a byte, or with less than 1 KiB a second; 30 seconds by default.
+    /// Maximum time without data, or with less than 1 KiB per second; default 30 seconds.
     pub idle_timeout: Duration,
-    /// Longest time for all of an answer; 5 minutes by default.
+    /// Maximum time for a complete response; default 5 minutes.
     pub timeout: Duration,
-    /// Largest body, in bytes after decompression; 10 MiB by default (`max-filesize-kb`).
+    /// Maximum size of a decompressed body in bytes (`max-filesize-kb`); default 10 MiB.
     pub max_body_bytes: u64,
 }
 
 impl SourceLimits {
-    /// Returns the largest body as a length in memory.
+    /// Returns the maximum body size as a length in memory.
     pub(super) fn max_length(&self) -> usize {
         usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX)
     }
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_for_robots_is_heard() {
+    fn every_x_robots_tag_line_is_returned() {
         let headers = ["noindex", "otherbot: nofollow"].map(|it| {
             let name = HeaderName::from_static("x-robots-tag");
             (name, HeaderValue::from_static(it))
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_canonical_link_is_found_among_others() {
+    fn canonical_link_is_found_among_others() {
         for (line, url) in [
             ("<http://h/a>; rel=canonical", Some("http://h/a")),
             (
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_seconds_or_a_date() {
+    fn retry_after_is_seconds_or_a_date() {
         let now = httpdate::parse_http_date("Fri, 01 May 2026 10:00:00 GMT").unwrap();
         for (value, seconds) in [
             ("120", Some(120)),
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_needs_a_place_to_go_to() {
+    fn redirect_requires_a_target() {
         let mut it = answer(&[("location", "/a")]);
         assert!(!it.is_redirect());
         it.status = 302;

@@ -1,4 +1,4 @@
-//! Pages of the application in this process.
+//! Source of pages of the application in this process.
 
 use std::{fmt, sync::Arc};
 
@@ -20,12 +20,11 @@ use super::{PageRequest, PageResponse, SourceError, SourceLimits};
 type Prepare = dyn Fn(&mut Request<Body>) + Send + Sync;
 type App = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
-/// Source of pages that asks the application itself: no network, no password.
+/// Source of pages that calls the application directly, without network or password.
 ///
-/// A closure puts into each request whom the application takes for logged in: an
-/// extension, a header, whatever its own login would. The application sees
-/// origin-form URIs and `Host`, as over HTTP/1.1; it never sees another method
-/// than GET and HEAD. Clones are cheap.
+/// A closure marks each request as logged in, with an extension, a header, or whatever the
+/// application's login would add. The application receives origin-form URIs and `Host`, as over
+/// HTTP/1.1, and only the methods GET and HEAD. Clones are cheap.
 #[derive(Clone)]
 pub struct ApplicationSource {
     app: App,
@@ -54,14 +53,14 @@ impl ApplicationSource {
         }
     }
 
-    /// Sets the limits.
+    /// Sets the limits of each request.
     #[must_use]
     pub fn limits(mut self, limits: SourceLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sends one more header, such as `User-Agent` or the token by which our own layer knows us.
+    /// Adds a header to each request, such as `User-Agent` or the token for our own layer.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
@@ -72,8 +71,7 @@ impl ApplicationSource {
     ///
     /// # Errors
     ///
-    /// Fails when the application does, and when no whole answer comes within
-    /// the limits.
+    /// Fails if the application fails, or if no complete response arrives within the limits.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         let exchange = exchange(
@@ -83,15 +81,15 @@ impl ApplicationSource {
             request.beginning,
             self.limits.clone(),
         );
-        // A task of its own, so that a panic of the application ends with it, and
-        // dropping this future ends it.
+        // Runs as a separate task, so that a panic of the application is contained and dropping
+        // this future cancels the request.
         let mut tasks = JoinSet::new();
         tasks.spawn(exchange);
         let limit = self.limits.timeout;
         let answer = match time::timeout(limit, tasks.join_next()).await {
             Err(_) => Err(Fault::Timeout(limit)),
             Ok(Some(Ok(answer))) => answer,
-            Ok(_) => Err(Fault::Application("it panicked".to_owned())),
+            Ok(_) => Err(Fault::Application("the application panicked".to_owned())),
         };
         answer.map_err(|fault| fault.on(url, &self.limits))
     }
@@ -103,7 +101,7 @@ impl ApplicationSource {
             reason,
         };
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(bad("the application has http: and https: URLs only"));
+            return Err(bad("the application serves only http: and https: URLs"));
         }
         let host = url.host_str().unwrap_or_default();
         let host = match url.port() {
@@ -111,11 +109,12 @@ impl ApplicationSource {
             None => host.to_owned(),
         };
         let mut asked = Request::new(Body::empty());
-        *asked.uri_mut() = path_of(url).ok_or_else(|| bad("no server takes such a path"))?;
+        *asked.uri_mut() = path_of(url).ok_or_else(|| bad("the path is invalid"))?;
         if request.is_head {
             *asked.method_mut() = Method::HEAD;
         }
-        let host = HeaderValue::from_str(&host).map_err(|_| bad("no header takes such a host"))?;
+        let host =
+            HeaderValue::from_str(&host).map_err(|_| bad("the host is invalid in a header"))?;
         asked.headers_mut().insert(header::HOST, host);
         asked.headers_mut().extend(self.headers.clone());
         asked.headers_mut().extend(request.conditions.headers());
@@ -137,7 +136,7 @@ impl fmt::Debug for ApplicationSource {
     }
 }
 
-/// Fault, before the URL is added.
+/// Error without the URL.
 enum Fault {
     Application(String),
     Timeout(time::Duration),
@@ -177,7 +176,7 @@ async fn exchange(
     } else {
         read(body, beginning, &limits).await?
     };
-    // There is no HTTP client in between that would decompress it.
+    // There is no HTTP client in between that would decompress the body.
     let encoding = parts.headers.get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip")) && !body.is_empty() {
         body = unzip(&body, &limits)?;

@@ -1,92 +1,90 @@
-//! Why no page came.
+//! Errors of page sources.
 
 use std::{io, time::Duration};
 
 use robot_detection_store::fetch::FetchError;
 
-/// Error of a source of pages; no text holds a password.
+/// Error of a page source; error texts never contain a password.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// HTTP failed.
+    /// The HTTP request failed.
     #[error(transparent)]
     Http(#[from] FetchError),
-    /// The source has no such URLs.
-    #[error("{url} cannot be fetched: {reason}")]
+    /// The source does not serve URLs of this kind.
+    #[error("cannot fetch {url}: {reason}")]
     NotServed {
-        /// The URL.
+        /// URL of the page.
         url: String,
-        /// Why not, and what to do about it.
+        /// Reason, with advice.
         reason: &'static str,
     },
-    /// The application failed, or broke off its answer.
+    /// The application failed or aborted its response.
     #[error("the application did not answer {url}: {reason}: see the application's log")]
     Application {
-        /// The URL.
+        /// URL of the page.
         url: String,
-        /// Its reason.
+        /// Error message of the application.
         reason: String,
     },
-    /// The answer did not come, or did not end, in time.
+    /// The response did not arrive or finish in time.
     #[error("{url} took longer than {} s: try again later, or raise the limit", .limit.as_secs_f32())]
     Timeout {
-        /// The URL.
+        /// URL of the page.
         url: String,
-        /// The limit that it passed.
+        /// Time limit that was exceeded.
         limit: Duration,
     },
-    /// The body is larger than the limit.
-    #[error("{url} is over {max_body_bytes} bytes: leave it out, or raise max-filesize-kb")]
+    /// The body exceeds the size limit.
+    #[error("{url} is over {max_body_bytes} bytes: exclude it, or raise max-filesize-kb")]
     TooLarge {
-        /// The URL.
+        /// URL of the page.
         url: String,
-        /// The limit that it passed.
+        /// Size limit that was exceeded.
         max_body_bytes: u64,
     },
     /// A file cannot be read.
-    #[error("{url} cannot be read: {reason}: check the file's rights")]
+    #[error("cannot read {url}: {reason}: check the file's permissions")]
     File {
-        /// The URL.
+        /// URL of the file.
         url: String,
-        /// What the system says.
+        /// I/O error.
         #[source]
         reason: io::Error,
     },
     /// The directory of a file source cannot be read.
-    #[error("the directory {directory} cannot be read: {reason}: check its path and rights")]
+    #[error("cannot read the directory {directory}: {reason}: check its path and permissions")]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         directory: String,
-        /// What the system says.
+        /// I/O error.
         #[source]
         reason: io::Error,
     },
     /// A setting cannot be sent in a header.
     #[error(
-        "the {setting} of the site robot holds a sign that no header may: write it in plain letters"
+        "the {setting} of the site robot contains a character not allowed in a header: use plain ASCII"
     )]
     BadSetting {
-        /// Which setting.
+        /// Name of the setting.
         setting: &'static str,
     },
-    /// The site of an access is no site.
-    #[error("{url} is no site: write it as http://… or https://…")]
+    /// The URL of a site access is not a site.
+    #[error("{url} is not a site URL: write it as http://… or https://…")]
     BadSite {
-        /// Value that was found.
+        /// Invalid URL.
         url: String,
     },
-    /// The login by a form failed; nothing behind it is asked for in this run.
+    /// The form login failed; protected pages are not requested again in this run.
     #[error("the login failed: {reason}")]
     Login {
-        /// What failed, and what to do about it.
+        /// Reason, with advice.
         reason: String,
     },
-    /// The page asks for a login of who is logged in.
-    #[error(
-        "{url} asks for a login of who is logged in: see to the rights of the site robot's user"
-    )]
+    /// The page requires a login although the site robot is logged in.
+    #[error("{url} requires another login: check the permissions of the site robot's user")]
     Locked {
-        /// The URL.
+        /// URL of the page.
         url: String,
     },
 }
@@ -94,8 +92,8 @@ pub enum SourceError {
 impl SourceError {
     /// Returns `true` if the same request may succeed later.
     ///
-    /// So are faults of the network and of servers; what is too large, not to be
-    /// decompressed or not trusted stays so.
+    /// Network and server errors are temporary. Bodies that are too large or cannot be
+    /// decompressed, and untrusted servers, are permanent errors.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Http(error) => matches!(

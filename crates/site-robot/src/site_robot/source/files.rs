@@ -1,4 +1,4 @@
-//! Pages in files below a directory.
+//! Source of pages in files below a directory.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use url::Url;
 
 use super::{PageRequest, PageResponse, SourceError, SourceLimits};
 
-/// Media types of files that hold text or links, by the end of their name.
+/// Media types of files with text or links, by extension.
 const TYPES: [(&str, &str); 11] = [
     ("atom", "application/atom+xml"),
     ("htm", "text/html"),
@@ -32,25 +32,25 @@ const TYPES: [(&str, &str); 11] = [
     ("xml", "application/xml"),
 ];
 
-/// Source of `file:` URLs below one directory; what lies elsewhere is not read.
+/// Source of `file:` URLs below one directory; other files are not read.
 ///
-/// It answers as a server would: 404 for what is no file, behind a symbolic link, or
-/// named with a dot at the beginning, 304 for a file that has not changed. Of a
-/// directory it gives `index.html`, behind a redirect to where the slash is.
+/// Responds like a server: 404 for missing files, symbolic links and names that start with a dot,
+/// and 304 for unchanged files. A directory is served as its `index.html`, after a redirect that
+/// adds the slash.
 #[derive(Clone, Debug)]
 pub struct FileSource {
-    /// The directory as it was named, and where it lies.
+    /// Directory as specified, and its canonical path.
     named: Arc<Path>,
     directory: Arc<Path>,
     limits: SourceLimits,
 }
 
 impl FileSource {
-    /// Creates a source.
+    /// Creates a source for a directory.
     ///
     /// # Errors
     ///
-    /// Fails when the directory is none, or cannot be read.
+    /// Fails if the path is not a directory or cannot be read.
     pub fn new(directory: &Path, limits: SourceLimits) -> Result<Self, SourceError> {
         let refused = |reason| SourceError::Directory {
             directory: directory.display().to_string(),
@@ -71,14 +71,13 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails for URLs of another kind, files that are too large, and what the
-    /// system refuses.
+    /// Fails for other URL schemes, files that are too large, and I/O errors.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         if url.scheme() != "file" || url.host().is_some() {
             return Err(SourceError::NotServed {
                 url: url.to_string(),
-                reason: "it is no file: URL of this machine",
+                reason: "not a local file: URL",
             });
         }
         let answer = tokio::time::timeout(self.limits.timeout, self.read(request)).await;
@@ -108,7 +107,7 @@ impl FileSource {
         let headers = headers_of(&path, metadata.len(), metadata.modified().ok());
         let known = request.conditions.last_modified.as_deref();
         let last_modified = headers.get(header::LAST_MODIFIED);
-        // The same date, not a later one: a file may be put back with the date that it had once.
+        // Compares for equality, because a file may be replaced with an older version.
         if known.is_some() && known == last_modified.and_then(|it| it.to_str().ok()) {
             return Ok(PageResponse::new(304, headers, bytes::Bytes::new()));
         }
@@ -117,7 +116,7 @@ impl FileSource {
         }
         let mut body = Vec::new();
         if !request.is_head {
-            // It may have grown since.
+            // The file may have grown in the meantime.
             let limit = self.limits.max_body_bytes.saturating_add(1);
             file.take(limit)
                 .read_to_end(&mut body)
@@ -130,7 +129,7 @@ impl FileSource {
         Ok(PageResponse::new(200, headers, body.into()))
     }
 
-    /// Opens what a URL names, if it lies below the directory.
+    /// Opens the file or directory of a URL, if it is below the directory.
     async fn find(&self, url: &Url) -> io::Result<FileTarget> {
         let path = percent_decode_str(url.path()).decode_utf8_lossy();
         let Some(path) = self.below(Path::new(&*path)) else {
@@ -152,7 +151,7 @@ impl FileSource {
         opened.await.map_err(io::Error::other)?
     }
 
-    /// Returns the path within the directory; none for what is elsewhere or hidden.
+    /// Returns the path relative to the directory; `None` for outside or hidden files.
     fn below(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.named);
         let below = below.or_else(|_| path.strip_prefix(&self.directory)).ok()?;
@@ -173,10 +172,10 @@ impl FileSource {
     }
 }
 
-/// File or directory that a URL names.
+/// File or directory of a URL.
 enum FileTarget {
     File(File, PathBuf),
-    /// A directory, without the slash from which its links count.
+    /// Directory without a trailing slash, which relative links require.
     Directory,
     Nothing,
 }
@@ -192,9 +191,9 @@ impl FileTarget {
     }
 }
 
-/// Opens a file below a directory, on a way without symbolic links.
+/// Opens a file below a directory, rejecting symbolic links.
 ///
-/// The kernel holds to that, whatever is exchanged meanwhile.
+/// The kernel enforces this even if files are replaced concurrently.
 #[cfg(target_os = "linux")]
 fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
@@ -206,7 +205,7 @@ fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     } else {
         path
     };
-    // A pipe that nobody writes to is not waited for.
+    // Non-blocking, so that opening a named pipe does not wait for a writer.
     let file = openat2(
         directory,
         path,
@@ -216,13 +215,13 @@ fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     );
     match file {
         Ok(file) => Ok(file.into()),
-        // A symbolic link, or one that led out of the directory.
+        // A symbolic link, or a path that leaves the directory.
         Err(Errno::LOOP | Errno::XDEV) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Opens a file below a directory, on a way without symbolic links.
+/// Opens a file below a directory, rejecting symbolic links.
 #[cfg(not(target_os = "linux"))]
 fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     let path = directory.join(path);
@@ -268,7 +267,7 @@ fn headers_of(path: &Path, length: u64, modified: Option<SystemTime>) -> HeaderM
     if let Some((_, media_type)) = known {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     }
-    // A date before 1970 cannot be written.
+    // A date before 1970 cannot be represented.
     let modified = modified.filter(|it| *it > SystemTime::UNIX_EPOCH);
     let modified = modified.map(httpdate::fmt_http_date);
     if let Some(modified) = modified.and_then(|it| HeaderValue::from_str(&it).ok()) {

@@ -1,19 +1,19 @@
-//! Forms of a page, as a browser would send them.
+//! Parser of HTML forms, with the values that a browser would submit.
 
 use html5gum::{Token, Tokenizer};
 
-/// Forms of one page that are looked at.
+/// Maximum number of forms read per page.
 const MAX_FORMS: usize = 50;
 
-/// Fields of one form that are taken.
+/// Maximum number of fields read per form.
 const MAX_FIELDS: usize = 200;
 
-/// Types of inputs that are sent only where somebody chooses them.
+/// Input types that are submitted only if the user selects them.
 const CHOSEN: [&str; 7] = [
     "button", "checkbox", "file", "image", "radio", "reset", "submit",
 ];
 
-/// Form of a page.
+/// HTML form of a page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Form {
     /// `action` as written; empty for the page itself.
@@ -21,18 +21,18 @@ pub(super) struct Form {
     pub(super) fields: Vec<FormField>,
 }
 
-/// Field of a form.
+/// Field of an HTML form.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FormField {
     pub(super) name: String,
     pub(super) value: String,
     pub(super) is_password: bool,
-    /// Whether a browser sends it without anybody having touched it.
+    /// Whether a browser submits the field without user interaction.
     pub(super) is_sent: bool,
 }
 
 impl Form {
-    /// Reads the forms of a page; fields outside of all forms are one of their own.
+    /// Parses the forms of a page; fields outside of any form become a separate form.
     pub(super) fn read_all(html: &str) -> Vec<Self> {
         let (mut forms, mut open) = (Vec::new(), Self::default());
         for Ok(token) in Tokenizer::new(html) {
@@ -68,7 +68,7 @@ impl Form {
         forms
     }
 
-    /// Returns a field by its name.
+    /// Returns the field with a name.
     pub(super) fn field(&self, name: &str) -> Option<&FormField> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -78,7 +78,7 @@ fn field(attribute: &impl Fn(&str) -> Option<String>, is_button: bool) -> Option
     let name = attribute("name").filter(|name| !name.is_empty())?;
     let kind = attribute("type").unwrap_or_default().to_ascii_lowercase();
     let is_ticked = kind == "checkbox" && attribute("checked").is_some();
-    // What is ticked has a value without being given one (HTML §4.10.5.1.15).
+    // A checked checkbox has a default value (HTML §4.10.5.1.15).
     let absent = if is_ticked { "on" } else { "" };
     Some(FormField {
         value: attribute("value").unwrap_or_else(|| absent.to_owned()),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_read_with_what_a_browser_would_send() {
+    fn forms_are_parsed_with_the_values_a_browser_submits() {
         let html = "<form action=/search><input name=q></form>\
             <FORM method=post action='/in?a=1&amp;b=2'><input type=hidden name=csrf value='a&quot;b'>\
             <input name=user><input type=PASSWORD name=pass>\
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_many_forms_is_not_read_to_its_end() {
+    fn number_of_forms_read_is_limited() {
         let html = "<form><input name=a></form>".repeat(10_000);
         assert!(Form::read_all(&html).len() <= MAX_FORMS + 1);
         let html = format!("<form>{}", "<input name=a>".repeat(10_000));

@@ -1,4 +1,4 @@
-//! Pages over HTTP.
+//! Source of pages over HTTP.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{
     session::LoginSession,
 };
 
-/// Value of `Accept`: pages, feeds and texts first.
+/// Value of `Accept`, preferring pages, feeds and texts.
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, application/xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -25,34 +25,34 @@ type Sign = dyn Fn(&Method, &Url, &mut HeaderMap) + Send + Sync;
 /// Settings of an [`HttpSource`].
 #[derive(Clone, Debug, Default)]
 pub struct HttpSettings {
-    /// Name of the robot as servers see it, such as `robot-detection/1.0` (`user-agent`).
+    /// User-Agent of the site robot, such as `robot-detection/1.0` (`user-agent`).
     pub user_agent: Option<String>,
-    /// E-mail address of who runs the robot; sent behind its name and as `From` (`email`).
+    /// E-mail address of the operator (`email`), sent after the name and as `From`.
     pub email: Option<String>,
-    /// `Referer` of requests that have none of their own (`referer`).
+    /// Default `Referer` of requests (`referer`).
     pub referrer: Option<String>,
     /// HTTP proxy (`auto-proxy`).
     pub proxy: Option<Url>,
     /// Limits of each request.
     pub limits: SourceLimits,
-    /// Sites that are reached in a way of their own.
+    /// Sites with their own access settings.
     pub sites: Vec<SiteAccess>,
-    /// Login by a form, for the pages of those sites; none by default.
+    /// Login with a form, for the pages of those sites; none by default.
     pub login: Option<FormLogin>,
     /// Signer of requests; none by default.
     pub signer: Option<RequestSigner>,
-    /// What signs requests for those who stand before a site; an upstream that is asked itself
-    /// gets none of it. Nothing by default.
+    /// Signer of requests for front proxies before a site; not used for requests sent directly to
+    /// an upstream. None by default.
     pub pass: Option<RequestSigner>,
 }
 
 /// Function that adds a signature to the headers of a request.
 ///
-/// It gets the URL of the page, whatever server is asked for it.
+/// The function receives the URL of the page, even if another server is contacted.
 #[derive(Clone)]
 pub struct RequestSigner(Arc<Sign>);
 
-/// Source of pages over HTTP: GET and HEAD, no redirect followed.
+/// Source of pages over HTTP: sends GET and HEAD, and follows no redirects.
 ///
 /// Clones share connections and logins.
 #[derive(Clone, Debug)]
@@ -67,12 +67,12 @@ pub struct HttpSource {
 }
 
 impl RequestSigner {
-    /// Creates one of a function.
+    /// Creates a signer from a function.
     pub fn new(sign: impl Fn(&Method, &Url, &mut HeaderMap) + Send + Sync + 'static) -> Self {
         Self(Arc::new(sign))
     }
 
-    /// Signs a request to be sent.
+    /// Signs a request before it is sent.
     pub fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
         (self.0)(method, url, headers);
     }
@@ -83,8 +83,8 @@ impl HttpSource {
     ///
     /// # Errors
     ///
-    /// Fails when a limit is zero, a setting fits in no header, the proxy is
-    /// none, or TLS cannot be set up.
+    /// Fails if a limit is zero, a setting is invalid in a header, the proxy is invalid, or TLS
+    /// cannot be set up.
     pub fn new(settings: HttpSettings) -> Result<Self, SourceError> {
         let user_agent = settings.user_agent.as_deref();
         let name = match (user_agent, settings.email.as_deref()) {
@@ -99,7 +99,7 @@ impl HttpSource {
             timeout: limits.timeout,
             max_body_bytes: limits.max_body_bytes,
             proxy: settings.proxy,
-            // Who runs the robot names the sites, and theirs may have private addresses.
+            // The administrator chooses the sites, which may have private addresses.
             is_public_only: false,
         })?;
         let mut headers = HeaderMap::new();
@@ -124,11 +124,11 @@ impl HttpSource {
         })
     }
 
-    /// Fetches a page, as who is logged in where there is a login.
+    /// Fetches a page, logged in if a login is configured.
     ///
     /// # Errors
     ///
-    /// Fails when no whole answer comes within the limits, and when the login fails.
+    /// Fails if no complete response arrives within the limits, or if the login fails.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match &self.session {
             Some(session) if session.covers(request.url) => session.ask(self, request).await,
@@ -141,14 +141,14 @@ impl HttpSource {
         self.session.as_ref()?.foreign_login(page)
     }
 
-    /// Begins a run: a login that failed before is tried once more.
+    /// Starts a run: a failed login is tried again.
     pub(super) async fn begin_run(&self) {
         if let Some(session) = &self.session {
             session.begin_run().await;
         }
     }
 
-    /// Sends a request, with a cookie.
+    /// Sends a request with a cookie.
     pub(super) async fn exchange(
         &self,
         request: &PageRequest<'_>,
@@ -190,7 +190,7 @@ impl HttpSource {
         Ok(answer)
     }
 
-    /// Sends a form to an address, with the headers of [`Self::prepare`].
+    /// Submits a form to an address, with headers from [`Self::prepare`].
     pub(super) async fn post_form(
         &self,
         form: &FilledForm,
@@ -215,7 +215,7 @@ impl HttpSource {
         }
     }
 
-    /// Returns where a request goes, and what it says to that site.
+    /// Returns the address of a request, and the headers for its site.
     pub(super) fn prepare(
         &self,
         method: &Method,
@@ -244,9 +244,9 @@ impl fmt::Debug for RequestSigner {
     }
 }
 
-/// Decompresses a body whose coding goes by its old name (RFC 9110 §8.4.1.3).
+/// Decompresses a body with the old coding name `x-gzip` (RFC 9110 §8.4.1.3).
 ///
-/// What cannot be decompressed stays as it is. The error is the limit that it passes.
+/// A body that cannot be decompressed stays unchanged. The error is the exceeded limit.
 fn unzip_old_name(answer: &mut PageResponse, max_bytes: u64) -> Result<(), u64> {
     let coding = answer.text(&header::CONTENT_ENCODING).unwrap_or_default();
     if !coding.eq_ignore_ascii_case("x-gzip") || answer.body.is_empty() {
@@ -263,7 +263,7 @@ fn unzip_old_name(answer: &mut PageResponse, max_bytes: u64) -> Result<(), u64> 
     }
 }
 
-/// Returns the value of `Authorization` for a name and a password.
+/// Returns the value of `Authorization` for a user name and password.
 pub(super) fn basic(username: &str, password: &str) -> String {
     let pair = format!("{username}:{password}");
     format!("Basic {}", STANDARD.encode(pair))

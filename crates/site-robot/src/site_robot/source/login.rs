@@ -1,4 +1,4 @@
-//! Login by a form: what is sent, where to, and what shows that somebody is logged out.
+//! Login with a form: the submitted form, and the detection of a lost login.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::document::decode;
 
 use super::{PageResponse, form::Form};
 
-/// Fields of a form that an error names.
+/// Maximum number of form fields listed in an error.
 const NAMED_FIELDS: usize = 10;
 
-/// Login by the form of a page.
+/// Login with the form on a page.
 ///
-/// The form is asked for, filled in and sent as a browser would, hidden fields with it. Its password
-/// is in no text that this type makes.
+/// The form is fetched, filled in and submitted like a browser would, including hidden fields. No
+/// text created by this type contains the password.
 ///
 /// # Example
 ///
@@ -39,7 +39,7 @@ pub struct FormLogin {
     token_field: Option<String>,
 }
 
-/// Form that was filled in.
+/// Login form with its fields filled in.
 #[derive(Clone, Eq, PartialEq)]
 pub(super) struct FilledForm {
     pub(super) url: Url,
@@ -47,7 +47,7 @@ pub(super) struct FilledForm {
 }
 
 impl FormLogin {
-    /// Creates one by the form at a URL, from the name of its field for the password and that.
+    /// Creates a login from the URL of the form, the name of its password field, and the password.
     pub fn new(url: Url, password_field: &str, password: &str) -> Self {
         Self {
             url,
@@ -58,21 +58,21 @@ impl FormLogin {
         }
     }
 
-    /// Fills in one more field.
+    /// Sets the value of a field.
     #[must_use]
     pub fn field(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Sets the hidden field without whose value the form is not sent (CSRF).
+    /// Sets the hidden field (CSRF token) that must have a value before the form is submitted.
     #[must_use]
     pub fn token_field(mut self, name: &str) -> Self {
         self.token_field = Some(name.to_owned());
         self
     }
 
-    /// Replaces the URL of the page with the form, as where its site has another address.
+    /// Replaces the URL of the form, for a site at another address.
     #[must_use]
     pub fn at(mut self, url: Url) -> Self {
         self.url = url;
@@ -84,17 +84,17 @@ impl FormLogin {
         &self.url
     }
 
-    /// Returns `true` if what is sent to the form's site cannot be read on the way.
+    /// Returns `true` if data sent to the form's site cannot be intercepted.
     pub fn is_private(&self) -> bool {
         is_private(&self.url)
     }
 
-    /// Returns `true` if a URL is that of the form, whatever its query.
+    /// Returns `true` if a URL is that of the form, ignoring the query.
     pub(super) fn is_at(&self, url: &Url) -> bool {
         url.origin() == self.url.origin() && url.path() == self.url.path()
     }
 
-    /// Fills in the form of a page; the error says what to do.
+    /// Fills in the form of a page; the error contains advice.
     pub(super) fn fill(&self, html: &str) -> Result<FilledForm, String> {
         let forms = Form::read_all(html);
         let form = self.find(&forms)?;
@@ -103,8 +103,8 @@ impl FormLogin {
                 None => return Err(self.lacks(form, token, "site_robot.login_token_field")),
                 Some(field) if field.value.is_empty() => {
                     return Err(format!(
-                        "the field `{token}` of the form at {} is empty, as where a script fills \
-                         it in: log in by site_robot.login, with a token or a cookie",
+                        "the field `{token}` of the form at {} is empty, perhaps because a script fills \
+                         it in: use site_robot.login with a token or a cookie",
                         self.shown(),
                     ));
                 }
@@ -124,7 +124,7 @@ impl FormLogin {
         })
     }
 
-    /// Returns `true` for an answer that asks to log in, in place of the page that was asked for.
+    /// Returns `true` if a response asks for a login instead of returning the requested page.
     pub(super) fn is_asked_for(&self, url: &Url, answer: &PageResponse) -> bool {
         match answer.status {
             401 => true,
@@ -147,7 +147,7 @@ impl FormLogin {
             return false;
         }
         let html = decode(&answer.body, answer.content_type().as_deref(), None).text;
-        // Most pages do not even have the word.
+        // Fast check: most pages do not contain the field name.
         html.contains(&self.password_field)
             && Form::read_all(&html).iter().any(|form| {
                 let mut names = self.fields.iter();
@@ -173,14 +173,14 @@ impl FormLogin {
                 "site_robot.login_password_field",
             ),
             None => format!(
-                "{} has no form with a field for a password: name the page that has it in \
+                "{} has no form with a password field: set the page with the form in \
                  site_robot.login_form",
                 self.shown(),
             ),
         })
     }
 
-    /// The page decides about the path alone: a host that it names could be anybody's.
+    /// Returns the form's target. A page must not send the password to another host.
     fn target(&self, form: &Form) -> Result<Url, String> {
         let target = match form.action.trim() {
             "" => Ok(self.url.clone()),
@@ -188,14 +188,14 @@ impl FormLogin {
         };
         let mut target = target.map_err(|error| {
             format!(
-                "the form at {} has an action that is no URL: {error}",
+                "the form at {} has an invalid action URL: {error}",
                 self.shown()
             )
         })?;
         if target.origin() != self.url.origin() {
             return Err(format!(
-                "the form at {} would be sent to {}, and a password goes only to the login's own \
-                 site: name the page of that site in site_robot.login_form, if it is yours",
+                "the form at {} would be sent to {}, but a password is sent only to the login's own \
+                 site: if that site is yours, set its page in site_robot.login_form",
                 self.shown(),
                 shown_url(&target.origin().ascii_serialization()),
             ));
@@ -223,7 +223,7 @@ impl FormLogin {
             .map(|name| name.escape_debug().to_string())
             .collect();
         format!(
-            "the form at {} has no field `{name}`: its fields are {}; see to {setting}",
+            "the form at {} has no field `{name}`: its fields are {}; check {setting}",
             self.shown(),
             names.join(", "),
         )
@@ -234,7 +234,7 @@ impl FormLogin {
     }
 }
 
-/// Returns `true` for an address that nobody between can read from.
+/// Returns `true` for an address to which data cannot be intercepted.
 pub(super) fn is_private(address: &Url) -> bool {
     if address.scheme() == "https" {
         return true;
@@ -247,7 +247,7 @@ pub(super) fn is_private(address: &Url) -> bool {
     }
 }
 
-/// Returns where a redirect of a login leads, if it stays on its site.
+/// Returns the target of a login redirect, if it stays on the site.
 pub(super) fn next_step(url: &Url, answer: &PageResponse) -> Option<Url> {
     if !answer.is_redirect() {
         return None;
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_filled_in_with_what_it_hides() {
+    fn form_is_submitted_with_its_hidden_fields() {
         let filled = login().fill(FORM).unwrap();
         assert_eq!(filled.url.as_str(), "https://www.h.example/in");
         let pairs: Vec<_> = filled
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_goes_to_its_own_site_only() {
+    fn form_is_submitted_only_to_its_own_site() {
         for action in [
             "https://evil.example/in",
             "http://www.h.example/in",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_what_is_not_there() {
+    fn error_names_the_missing_field() {
         let fill = |html: &str| login().fill(html).unwrap_err();
         let error = fill(&FORM.replace("csrf", "token"));
         assert!(error.contains("no field `csrf`"), "{error}");
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_logged_out_is_seen() {
+    fn lost_login_is_detected() {
         let page = url("https://www.h.example/a");
         let is_asked = |answer: PageResponse| login().is_asked_for(&page, &answer);
         let html = [("content-type", "text/html")];
@@ -356,13 +356,13 @@ mod tests {
             &[("content-type", "text/plain")],
             FORM
         )));
-        // Who is logged in may change the password.
+        // A logged-in user may see a form to change the password.
         let change = "<form><input type=password name=old><input type=password name=pass></form>";
         assert!(!is_asked(answer(200, &html, change)));
     }
 
     #[test]
-    fn a_private_way_is_https_or_this_machine() {
+    fn private_address_is_https_or_local() {
         for (address, is) in [
             ("https://h.example/", true),
             ("http://127.0.0.1:3000/", true),

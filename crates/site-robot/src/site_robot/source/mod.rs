@@ -1,9 +1,8 @@
 //! Sources of pages: HTTP, the application itself, or files.
 //!
-//! A [`PageSource`] answers one [`PageRequest`] at a time, GET or HEAD, within
-//! limits of time and size. No status is an error and no redirect is followed:
-//! both are for the caller to judge. What a [`PageResponse`] tells is read from its
-//! headers, whatever its source.
+//! A [`PageSource`] answers a [`PageRequest`] (GET or HEAD) within limits of time and size. No
+//! status is an error, and redirects are not followed: both are left to the caller. A
+//! [`PageResponse`] is read from its headers in the same way for all sources.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! The sources as one.
+//! Common interface of all page sources.
 
 use url::Url;
 
@@ -10,29 +10,29 @@ use super::{ApplicationSource, FileSource, HttpSource, PageResponse, SourceError
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PageSource {
-    /// Servers, over HTTP.
+    /// Servers, requested over HTTP.
     Http(HttpSource),
-    /// The application, in this process.
+    /// The application in this process.
     Application(ApplicationSource),
     /// Files below a directory.
     Files(FileSource),
-    /// Servers, and for `file:` URLs the files below a directory.
+    /// Servers over HTTP, and files below a directory for `file:` URLs.
     HttpAndFiles(HttpSource, FileSource),
 }
 
-/// Request for a page.
+/// Request for a page, sent to a [`PageSource`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageRequest<'a> {
     /// URL of the page.
     pub url: &'a Url,
-    /// Whether its headers are enough: HEAD in place of GET.
+    /// Whether to request only the headers, with HEAD instead of GET.
     pub is_head: bool,
-    /// Validators of the stored version; a 304 says that it is the same.
+    /// Validators of the stored version; status 304 means that it is current.
     pub conditions: Conditions,
-    /// `Referer` to send in place of the source's own.
+    /// `Referer` to send instead of the source's default.
     pub referrer: Option<&'a str>,
-    /// Bytes of the body that are enough, where it has more; nothing: it is wanted whole.
+    /// Number of bytes of the body that are sufficient; `None` for the complete body.
     pub beginning: Option<u64>,
 }
 
@@ -41,8 +41,8 @@ impl PageSource {
     ///
     /// # Errors
     ///
-    /// Fails when no whole answer comes within the limits, or the source has no
-    /// such URLs; no status is an error.
+    /// Fails if no complete response arrives within the limits, or if the source does not serve
+    /// such URLs. No status is an error.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match self {
             Self::Application(source) => source.ask(request).await,
@@ -62,7 +62,7 @@ impl PageSource {
         }
     }
 
-    /// Begins a run: what kept the last one from logging in is tried once more.
+    /// Starts a run: a failed login is tried again.
     pub(in crate::site_robot) async fn begin_run(&self) {
         if let Self::Http(source) | Self::HttpAndFiles(source, _) = self {
             source.begin_run().await;
@@ -89,7 +89,7 @@ impl From<FileSource> for PageSource {
 }
 
 impl<'a> PageRequest<'a> {
-    /// Creates a GET without conditions.
+    /// Creates an unconditional GET request.
     pub fn get(url: &'a Url) -> Self {
         Self {
             url,
@@ -100,7 +100,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Creates a HEAD.
+    /// Creates a HEAD request.
     pub fn head(url: &'a Url) -> Self {
         let is_head = true;
         Self {
@@ -109,21 +109,21 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Makes the request conditional on another version than the stored one.
+    /// Makes the request conditional on a version other than the stored one.
     #[must_use]
     pub fn unless(mut self, conditions: Conditions) -> Self {
         self.conditions = conditions;
         self
     }
 
-    /// Cuts a body after so many bytes.
+    /// Truncates the body after a number of bytes.
     #[must_use]
     pub fn beginning(mut self, bytes: u64) -> Self {
         self.beginning = Some(bytes);
         self
     }
 
-    /// Sets the page on which the link stands.
+    /// Sets the page that contains the link, sent as `Referer`.
     #[must_use]
     pub fn from_page(mut self, url: &'a str) -> Self {
         self.referrer = Some(url);

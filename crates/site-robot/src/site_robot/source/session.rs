@@ -1,4 +1,4 @@
-//! The session of a form login: begun with the first page, renewed where it has ended.
+//! Session of a form login: started with the first page, and renewed after it ends.
 
 use std::{
     fmt,
@@ -19,26 +19,25 @@ use super::{
 };
 use crate::document::decode;
 
-/// Redirects that are followed behind a form.
+/// Maximum number of redirects followed after submitting the form.
 const MAX_STEPS: usize = 5;
 
-/// Logins in a row behind which a page still asks for one; then the rest is left as it is.
-// A site may close some pages to its robot, and each of them costs a login. So many in a row are no
-// session that ends, and more would look like somebody who guesses passwords.
+/// Number of consecutive futile logins after which no further login is tried.
+// A site may close some pages to its robot, and each costs a login. This many in a row do not
+// indicate an expired session, and more would look like password guessing.
 const MAX_FUTILE: u32 = 5;
 
-/// Session of a source, which its clones share; it is in memory only.
+/// Login session of a source, shared by its clones and kept in memory only.
 pub(super) struct LoginSession {
     login: FormLogin,
-    /// Sites whose pages are behind the login; nobody else is sent its cookies.
+    /// Sites whose pages require the login; cookies are sent to no other site.
     sites: Vec<Origin>,
     cookies: RwLock<Cookies>,
     state: Mutex<SessionState>,
 }
 
-// `logins` counts up with each login that succeeded, so that of several pages that find the session
-// ended only the first renews it. `failure` stays until the next run: a password that is wrong is
-// not sent again.
+// `logins` counts successful logins, so that only the first of several pages renews an expired
+// session. `failure` stays until the next run, so that a wrong password is not sent again.
 #[derive(Debug, Default)]
 struct SessionState {
     logins: u64,
@@ -56,13 +55,13 @@ impl LoginSession {
         }
     }
 
-    /// Forgets how the last login ended; the cookies stay for as long as they are good.
+    /// Clears the result of the last login; cookies stay until they expire.
     pub(super) async fn begin_run(&self) {
         let mut state = self.state.lock().await;
         (state.futile, state.failure) = (0, None);
     }
 
-    /// Returns `true` for pages that may be behind the login; robots.txt is for everybody.
+    /// Returns `true` for pages that may require the login; robots.txt never does.
     pub(super) fn covers(&self, url: &Url) -> bool {
         self.sites.contains(&url.origin()) && url.path() != "/robots.txt"
     }
@@ -74,7 +73,7 @@ impl LoginSession {
         is_foreign.then_some(form)
     }
 
-    /// Asks for a page as who is logged in; logs in first, or once more, where that is needed.
+    /// Requests a page as a logged-in user; logs in first, or again, if necessary.
     pub(super) async fn ask(
         &self,
         source: &HttpSource,
@@ -105,7 +104,7 @@ impl LoginSession {
         request: &PageRequest<'_>,
     ) -> Result<PageResponse, SourceError> {
         let answer = source.exchange(request, self.cookie(request.url)).await?;
-        // What a lock guards here is whole at any moment.
+        // The guarded data is consistent at all times, so a poisoned lock is harmless.
         let mut cookies = self.cookies.write().unwrap_or_else(PoisonError::into_inner);
         cookies.keep(request.url, &answer.headers);
         Ok(answer)
@@ -116,9 +115,9 @@ impl LoginSession {
         cookies.header(url)
     }
 
-    /// Logs in, unless somebody has since the login of that number; returns the number of the login.
+    /// Logs in, unless done since login number `since`; returns the number of the login.
     async fn logged_in(&self, source: &HttpSource, since: u64) -> Result<u64, SourceError> {
-        // Who comes meanwhile waits here for the one login.
+        // Concurrent requests wait here for a single login.
         let mut state = self.state.lock().await;
         if let Some(reason) = &state.failure {
             return Err(failed(reason));
@@ -128,13 +127,13 @@ impl LoginSession {
         }
         match (LoginSteps::new(&self.login, source)).log_in().await {
             Ok(cookies) => {
-                // At once, so that no page is asked for as somebody else meanwhile.
+                // Set immediately, so that no page is requested with the old cookies.
                 *self.cookies.write().unwrap_or_else(PoisonError::into_inner) = cookies;
                 state.logins += 1;
                 Ok(state.logins)
             }
             Err(reason) => {
-                tracing::warn!("the site robot could not log in: {reason}");
+                tracing::warn!("the site robot cannot log in: {reason}");
                 let error = failed(&reason);
                 state.failure = Some(reason);
                 Err(error)
@@ -143,7 +142,7 @@ impl LoginSession {
     }
 }
 
-/// One login, with the cookies that it gives.
+/// Login in progress, with the cookies received so far.
 struct LoginSteps<'s> {
     login: &'s FormLogin,
     source: &'s HttpSource,
@@ -159,18 +158,18 @@ impl<'s> LoginSteps<'s> {
         }
     }
 
-    /// Asks for the form, sends it, and looks at what comes of it.
+    /// Fetches the form, submits it, and checks the result.
     async fn log_in(mut self) -> Result<Cookies, String> {
         let (url, shown) = (self.login.url(), self.login.shown());
         let page = self.step(url).await?;
         if let Some(to) = next_step(url, &page) {
             return Err(format!(
-                "{shown} leads to {to}: name the page that has the form in site_robot.login_form"
+                "{shown} redirects to {to}: set the page with the form in site_robot.login_form"
             ));
         }
         if page.status >= 300 {
             return Err(format!(
-                "{shown} answers {}: name the page that has the form in site_robot.login_form",
+                "{shown} returned status {}: set the page with the form in site_robot.login_form",
                 page.status
             ));
         }
@@ -180,7 +179,7 @@ impl<'s> LoginSteps<'s> {
         let (address, headers) = self.source.prepare(&Method::POST, &filled.url, cookie);
         if !is_private(&address) {
             return Err(format!(
-                "the password would go to {} in plain text, and was not sent: make \
+                "the password would go to {} unencrypted and was not sent: make \
                  site_robot.login_form an https URL",
                 address.origin().ascii_serialization(),
             ));
@@ -191,7 +190,7 @@ impl<'s> LoginSteps<'s> {
         self.end(filled.url, answer).await
     }
 
-    /// Follows a login to the page that it ends at, and judges that.
+    /// Follows a login to its final page and evaluates the page.
     async fn end(mut self, mut url: Url, mut answer: PageResponse) -> Result<Cookies, String> {
         for _ in 0..MAX_STEPS {
             let Some(next) = next_step(&url, &answer) else {
@@ -203,7 +202,7 @@ impl<'s> LoginSteps<'s> {
         let shown = self.login.shown();
         if answer.status >= 400 || self.login.is_asked_for(&url, &answer) {
             return Err(format!(
-                "the login at {shown} was refused, {} answers {}: see to site_robot.login_fields \
+                "the login at {shown} was refused, {} returned status {}: check site_robot.login_fields \
                  and the password",
                 url.path(),
                 answer.status,
@@ -211,7 +210,7 @@ impl<'s> LoginSteps<'s> {
         }
         if self.cookies.is_empty() {
             return Err(format!(
-                "the login at {shown} gave no cookie: see to site_robot.login_fields"
+                "the login at {shown} set no cookie: check site_robot.login_fields"
             ));
         }
         Ok(self.cookies)
@@ -246,33 +245,33 @@ impl fmt::Debug for LoginSession {
     }
 }
 
-/// Cookies of one answer that are kept.
+/// Maximum number of cookies accepted from one response.
 const MAX_GIVEN: usize = 50;
 
-/// Cookies that are kept in all; those beyond are left out.
+/// Maximum number of stored cookies; further ones are ignored.
 const MAX_KEPT: usize = 500;
 
-/// Bytes of a `Cookie` that is sent.
+/// Maximum length of a `Cookie` header, in bytes.
 const MAX_COOKIE_BYTES: usize = 16 * 1024;
 
-/// Cookies of one login, by the sites and paths that they are for (RFC 6265).
+/// Cookies of one login, by site and path (RFC 6265).
 #[derive(Default)]
 pub(super) struct Cookies(CookieStore);
 
 impl Cookies {
-    /// Keeps what an answer gives; a cookie that is for another site is refused.
+    /// Stores the cookies of a response; cookies for another site are rejected.
     pub(super) fn keep(&mut self, url: &Url, headers: &HeaderMap) {
         let lines = headers.get_all(header::SET_COOKIE).iter().take(MAX_GIVEN);
         let lines = lines.filter_map(|line| line.to_str().ok());
         for cookie in lines.filter_map(|line| RawCookie::parse(line).ok()) {
             if self.0.iter_any().count() < MAX_KEPT {
-                // Not by `store_response_cookies`, which logs what they hold.
+                // `store_response_cookies` is not used because it logs the values.
                 let _ = self.0.insert_raw(&cookie, url);
             }
         }
     }
 
-    /// Returns the `Cookie` for a URL; none where there are too many.
+    /// Returns the `Cookie` header for a URL; `None` if empty or too long.
     pub(super) fn header(&self, url: &Url) -> Option<HeaderValue> {
         let pairs = self.0.get_request_values(url);
         let pairs: Vec<_> = pairs
@@ -283,7 +282,7 @@ impl Cookies {
             return None;
         }
         let mut cookie = HeaderValue::from_str(&cookie).ok()?;
-        // Kept out of debug output, and out of the tables of HTTP/2's compression.
+        // Excluded from debug output and from the HTTP/2 compression tables.
         cookie.set_sensitive(true);
         Some(cookie)
     }
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_go_back_to_whom_they_are_for() {
+    fn cookies_are_sent_only_to_their_site() {
         let mut cookies = Cookies::default();
         let from = url("https://www.h.example/login");
         cookies.keep(
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn no_server_fills_memory_with_cookies() {
+    fn number_of_cookies_is_limited() {
         let mut cookies = Cookies::default();
         for number in 0..100 {
             let lines: Vec<_> = (0..100).map(|n| format!("c{number}-{n}=v")).collect();

@@ -1,4 +1,4 @@
-//! Resource descriptions are written, read in an order, and withdrawn.
+//! Storage of resource descriptions.
 
 mod query;
 mod read;
@@ -15,6 +15,6 @@ pub(super) use row::RecentDescriptions;
 pub(super) use write::{clear, write_to};
 
 handle! {
-    /// Descriptions of pages.
+    /// Access to the descriptions of pages.
     Descriptions, descriptions
 }

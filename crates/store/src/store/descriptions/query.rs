@@ -1,6 +1,6 @@
-//! Which descriptions, in which order.
+//! Queries for descriptions: filter, order and position.
 
-/// Query for descriptions of a site, a piece at a time.
+/// Paginated query for the descriptions of a site.
 ///
 /// # Example
 ///
@@ -20,17 +20,17 @@ pub struct DescriptionQuery {
     pub(super) limit: u32,
 }
 
-/// Order of descriptions; those without a key in it are left out, ties go by URL.
+/// Order of descriptions; ties are ordered by URL, and descriptions without a key are left out.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum DescriptionOrder {
-    /// By URL, byte by byte; every description is there.
+    /// By URL, bytewise; includes all descriptions.
     #[default]
     Url,
-    /// By title in lower case, white space folded.
+    /// By title in lower case, with white space collapsed.
     Title,
 }
 
-/// Place behind a description, where the next piece begins.
+/// Position after a description, where the next page of results starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DescriptionCursor {
     pub(super) key: String,
@@ -38,7 +38,7 @@ pub struct DescriptionCursor {
 }
 
 impl DescriptionQuery {
-    /// Creates a query for the first 1,000 descriptions of a site by URL.
+    /// Creates a query for the first 1,000 descriptions of a site, ordered by URL.
     pub fn new(site: impl Into<String>) -> Self {
         Self {
             site: site.into(),
@@ -56,21 +56,21 @@ impl DescriptionQuery {
         self
     }
 
-    /// Asks for those with this key only; by URL there is none.
+    /// Restricts the query to one key of the order; the order by URL has no keys.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Asks for those behind a place; the first without one.
+    /// Sets the start position; `None` starts with the first description.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<DescriptionCursor>>) -> Self {
         self.after = after.into();
         self
     }
 
-    /// Sets how many are returned at most; the default is 1,000.
+    /// Sets the maximum number of results; the default is 1,000.
     #[must_use]
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = limit;
@@ -79,12 +79,12 @@ impl DescriptionQuery {
 }
 
 impl DescriptionOrder {
-    /// Every order.
+    /// All available orders of descriptions.
     pub const ALL: [Self; 2] = [Self::Url, Self::Title];
 }
 
 impl DescriptionCursor {
-    /// Creates the place behind a URL, in the order by URL or of one key.
+    /// Creates the position after a URL, for the order by URL or for a query with a key.
     pub fn behind_url(url: impl Into<String>) -> Self {
         Self {
             key: String::new(),
@@ -92,7 +92,7 @@ impl DescriptionCursor {
         }
     }
 
-    /// Creates the place behind a key and a URL.
+    /// Creates the position after a key and a URL.
     pub fn behind(key: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             key: key.into(),

@@ -1,4 +1,4 @@
-//! Descriptions are read: all, by an index, one, the newest.
+//! Reads descriptions: lists, index entries, single descriptions.
 
 use super::Descriptions;
 use std::{sync::Arc, time::Duration};
@@ -13,31 +13,31 @@ use super::{
 };
 
 columns! {
-    /// What an index shows of a description.
+    /// Index entry of a description.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DescriptionEntry {
         /// URL of the resource.
         pub url: String,
-        /// Title, empty where there is none.
+        /// Title; empty if the page has no title.
         pub title: String,
-        /// Key in the order of the query; empty by URL.
+        /// Key in the order of the query; empty for the order by URL.
         pub key: String,
-        /// When the resource was first described.
+        /// Time when the resource was first described.
         pub first_seen_ms: i64,
-        /// When the description last said something new.
+        /// Time when the content of the description last changed.
         pub modified_ms: i64,
     }
 }
 
-/// Longest time that a visitor waits for a description.
+/// Time limit for reading a description on behalf of a visitor.
 const VISITORS_WAIT: Duration = Duration::from_secs(1);
 
 impl Descriptions<'_> {
-    /// Returns descriptions in the order of a query.
+    /// Returns the descriptions that match a query.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, or when a row cannot be read.
+    /// Returns an error if the query fails, or if a row cannot be read.
     pub async fn list(
         self,
         query: &DescriptionQuery,
@@ -50,15 +50,15 @@ impl Descriptions<'_> {
         self.read_all(rows)
     }
 
-    /// Returns descriptions by URL without the texts that they hold: partial and full text,
-    /// the table of contents, and the marks over the text.
+    /// Returns descriptions by URL without their texts: partial and full text, table of contents,
+    /// and text markup.
     ///
-    /// Of all descriptions of a large site, these are most of what is stored. `after` is the
-    /// last URL of the piece before, empty at first.
+    /// The texts are the largest part of the stored data. `after` is the last URL of the previous
+    /// page, initially empty.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// Same as [`list`](Self::list).
     pub async fn without_texts(
         self,
         site: &str,
@@ -72,11 +72,11 @@ impl Descriptions<'_> {
         self.read_all(rows)
     }
 
-    /// Returns what an index shows, in the order of a query.
+    /// Returns index entries in the order of a query.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn entries(
         self,
         query: &DescriptionQuery,
@@ -88,11 +88,11 @@ impl Descriptions<'_> {
         self.db.rows(&statement, &values).await
     }
 
-    /// Returns the description of a URL.
+    /// Returns the description of a URL, unless the description is hidden.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// Same as [`list`](Self::list).
     pub async fn find(
         self,
         site: &str,
@@ -101,13 +101,13 @@ impl Descriptions<'_> {
         self.read_one(&sql::DESCRIPTION, site, url).await
     }
 
-    /// Returns the description of a URL for a visitor, within about a second.
+    /// Returns the description of a URL for a visitor, within about one second.
     ///
-    /// While the database is away it is the one that was read last, if that is still in memory.
+    /// While the database is unavailable, a cached description is returned, if any.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list), and when the database takes longer.
+    /// Same as [`list`](Self::list), and an error if the database takes longer.
     pub async fn recent(
         self,
         site: &str,
@@ -134,16 +134,16 @@ impl Descriptions<'_> {
         }
     }
 
-    /// Returns `true` unless the database is away and a description is not in memory.
+    /// Returns `false` if the database is unavailable and the description is not cached.
     pub fn can_read(self, site: &str, url: &str) -> bool {
         self.db.link.absence().is_none() || self.db.recent.0.contains_key(&recent_key(site, url))
     }
 
-    /// Returns the description of a URL, shown or not.
+    /// Returns the description of a URL, even if the description is hidden.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// Same as [`list`](Self::list).
     pub async fn kept(
         self,
         site: &str,
@@ -152,11 +152,11 @@ impl Descriptions<'_> {
         self.read_one(&sql::KEPT_DESCRIPTION, site, url).await
     }
 
-    /// Returns the first URL described of a site, byte by byte, that is a text or behind it.
+    /// Returns the first described URL of a site that is bytewise equal to or greater than `from`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn first_url(self, site: &str, from: &str) -> Result<Option<String>, StoreError> {
         let values = [site.into(), from.into()];
         self.db.value(&sql::FIRST_DESCRIBED_URL, &values).await
@@ -166,27 +166,27 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn count(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
         let count = self.db.value(&sql::DESCRIPTION_COUNT, &values).await?;
         Ok(count.map_or(0, from_sql))
     }
 
-    /// Returns the names of the sites that have descriptions, in order.
+    /// Returns the names of the sites that have descriptions, sorted.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn sites(self) -> Result<Vec<String>, StoreError> {
         self.db.column(&sql::DESCRIBED_SITES, &[]).await
     }
 
-    /// Returns when a description of a site last said something new; nothing where there is none.
+    /// Returns when a description of a site last changed; `None` without descriptions.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn changed_ms(self, site: &str) -> Result<Option<i64>, StoreError> {
         let values = [site.into()];
         self.db.value(&sql::DESCRIPTIONS_CHANGED, &values).await
@@ -209,7 +209,7 @@ impl Descriptions<'_> {
     }
 }
 
-/// Returns the key and the URL that a query goes on behind; a query for one key returns that.
+/// Returns the key and the URL after which the query starts; a query's own key takes precedence.
 fn bounds(query: &DescriptionQuery) -> (&str, &str) {
     let after = query.after.as_ref();
     let url = after.map_or("", |after: &DescriptionCursor| after.url.as_str());

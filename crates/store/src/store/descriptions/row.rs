@@ -1,4 +1,4 @@
-//! Descriptions as rows.
+//! Conversion between descriptions and database rows.
 
 use std::sync::Arc;
 
@@ -14,12 +14,11 @@ use crate::description::{
     stored_texts,
 };
 
-/// Bytes of a key; `PostgreSQL` has a limit for a row of an index.
-// A row of an index has 2,704 bytes at most, and the site's name and a URL of up to 2,000 bytes
-// stand beside the key.
+/// Maximum length of a key, in bytes; `PostgreSQL` limits the size of index rows.
+// The limit is 2,704 bytes, which includes the site's name and a URL of up to 2,000 bytes.
 const KEY_BYTES: usize = 255;
 
-/// Attributes that may change while the resource stays as it was.
+/// Attributes that may change although the resource has not changed.
 const FLEETING: [&str; 7] = [
     name::DEPTH,
     name::ETAG,
@@ -30,19 +29,19 @@ const FLEETING: [&str; 7] = [
     name::RD_LAST_MODIFIED,
 ];
 
-/// Resource description as it is stored.
+/// Stored resource description.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredDescription {
-    /// The description.
+    /// Content of the description.
     pub description: ResourceDescription,
-    /// When the resource was first described.
+    /// Time when the resource was first described.
     pub first_seen_ms: i64,
-    /// When the description last said something new; times and depth aside.
+    /// Time when the description last changed, ignoring its times and depth.
     pub modified_ms: i64,
 }
 
 impl StoredDescription {
-    /// Returns the place behind it in an order.
+    /// Returns the position after the description in an order.
     pub fn cursor(&self, order: DescriptionOrder) -> DescriptionCursor {
         let description = &self.description;
         let key = match order {
@@ -53,10 +52,10 @@ impl StoredDescription {
     }
 }
 
-/// Bytes of values of the descriptions that visitors have read last, of all sites.
+/// Cache size, in bytes, of the descriptions recently read by visitors, for all sites together.
 const RECENT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Descriptions that visitors have read last, for the time while the database is away.
+/// Cache of descriptions recently read by visitors, used while the database is unavailable.
 #[derive(Debug)]
 pub(in crate::store) struct RecentDescriptions(pub(super) Cache<String, Arc<StoredDescription>>);
 
@@ -75,7 +74,7 @@ pub(super) fn recent_key(site: &str, url: &str) -> String {
 }
 
 columns! {
-    /// Row as it is read.
+    /// Row of a description, as read.
     #[derive(Debug)]
     pub(super) struct ReadRow {
         url: String,
@@ -105,7 +104,7 @@ impl ReadRow {
                 StoreErrorKind::Corrupt,
                 format!(
                     "cannot read the resource description of {:?} in {place}: {error}; \
-                     remove that row and run the site robot",
+                     remove the row and run the site robot",
                     self.url
                 ),
             )),
@@ -113,7 +112,7 @@ impl ReadRow {
     }
 }
 
-/// Row as it is written.
+/// Row of a description, as written.
 #[derive(Debug)]
 pub(super) struct WriteRow<'d> {
     pub(super) url: &'d str,
@@ -141,7 +140,7 @@ impl<'d> WriteRow<'d> {
         }
     }
 
-    /// Returns the values in the order of the statement that saves.
+    /// Returns the values in the column order of the `INSERT` statement.
     pub(super) fn values(&self) -> [Value<'_>; 11] {
         let [partial_text, full_text, contents, marks] = self.texts;
         [
@@ -160,13 +159,13 @@ impl<'d> WriteRow<'d> {
     }
 }
 
-/// Returns SHA-256 of what does not change by itself, in hexadecimal.
+/// Returns the hexadecimal SHA-256 of all attributes except [`FLEETING`] ones.
 fn fingerprint(description: &ResourceDescription) -> String {
     let mut hash = Sha256::new();
     let lasting = |attribute: &&Attribute| !FLEETING.contains(&attribute.name());
     for attribute in description.attributes().iter().filter(lasting) {
         for part in [attribute.name(), attribute.value()] {
-            // The length comes first, so that `ab`, `c` and `a`, `bc` are not the same.
+            // The length is hashed too, so that `ab`, `c` and `a`, `bc` differ.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -186,7 +185,7 @@ fn depth_key(description: &ResourceDescription) -> String {
     depth.map_or_else(String::new, |depth| format!("{:05}", depth.min(99_999)))
 }
 
-/// Returns a value, white space folded, cut.
+/// Returns an attribute's value with white space collapsed, cut to the key length.
 fn folded(description: &ResourceDescription, name: &str) -> String {
     let value = description.value(name).unwrap_or_default();
     let mut folded = String::new();
@@ -202,7 +201,7 @@ fn folded(description: &ResourceDescription, name: &str) -> String {
     cut(&folded)
 }
 
-/// Cuts a key between two characters; NUL bytes are left out, as in the database.
+/// Cuts a key at a character boundary and removes NUL bytes, as the database does.
 fn cut(text: &str) -> String {
     let end = text.floor_char_boundary(KEY_BYTES);
     text.get(..end).unwrap_or(text).replace('\0', "")

@@ -1,4 +1,4 @@
-//! Statements about descriptions.
+//! SQL statements for descriptions.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -7,18 +7,18 @@ use super::{
     DescriptionOrder,
 };
 
-/// Columns of a description that are written for each.
+/// Number of columns written per description.
 const COLUMNS: usize = 11;
 
-/// Write descriptions: `$1` site, `$2` run, `$3` now.
+/// Statement that writes descriptions: `$1` site, `$2` run, `$3` now.
 pub(super) static SAVE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], save));
 
-/// Read the fingerprints of URLs.
+/// Statement that reads the fingerprints of described URLs.
 pub(super) static FINGERPRINTS: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[50, 8, 4, 1], fingerprints));
 
-/// Remove the descriptions of URLs.
+/// Statement that deletes the descriptions of URLs.
 pub(super) static DELETE: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[50, 8, 1], delete));
 
 macro_rules! description_columns {
@@ -38,11 +38,11 @@ statements! {
         "SELECT url FROM resource_descriptions WHERE site = $1 AND url >= $2 \
          AND hidden_ms IS NULL ORDER BY url LIMIT 1";
     DESCRIPTION_COUNT = "count the resource descriptions",
-        // Few are hidden: both are counted in indexes, and no text is read.
+        // Few are hidden: both counts use indexes, and no text is read.
         "SELECT COUNT(*) - (SELECT COUNT(*) FROM resource_descriptions AS hidden \
          WHERE hidden.site = $1 AND hidden.hidden_ms IS NOT NULL) \
          FROM resource_descriptions WHERE site = $1";
-    // The recursion jumps from site to site along the index: DISTINCT would read every row.
+    // The recursion jumps from site to site in the index; DISTINCT would read every row.
     DESCRIBED_SITES = "list the sites with resource descriptions",
         "WITH RECURSIVE sites (site) AS (SELECT MIN(site) FROM resource_descriptions \
          UNION ALL SELECT (SELECT MIN(next.site) FROM resource_descriptions AS next \
@@ -55,7 +55,7 @@ statements! {
         "DELETE FROM resource_descriptions WHERE site = $1";
 }
 
-/// Returns the statement that reads whole descriptions in an order.
+/// Returns the statement that reads complete descriptions in an order.
 pub(super) fn read(order: DescriptionOrder, with_key: bool) -> Statement {
     let columns = description_columns!();
     ordered("read the resource descriptions", columns, order, with_key)
@@ -69,7 +69,7 @@ pub(super) fn read_without_texts() -> Statement {
     ordered(what, columns, DescriptionOrder::Url, false)
 }
 
-/// Returns the statement that reads what an index shows of descriptions.
+/// Returns the statement that reads index entries of descriptions.
 pub(super) fn read_entries(order: DescriptionOrder, with_key: bool) -> Statement {
     let key = column(order).unwrap_or("''");
     let columns = format!("url, title, {key} AS key, first_seen_ms, modified_ms");
@@ -108,16 +108,15 @@ fn save(rows: usize) -> Statement {
     Statement::assembled("write resource descriptions", sql)
 }
 
-/// Returns the parameters of so many rows from `$4` on, each in parentheses.
+/// Returns the parameters of `rows` rows, starting with `$4`, each row in parentheses.
 pub(in crate::store) fn values_of_rows(rows: usize) -> String {
     let row = |row| format!("({})", parameters(4 + row * COLUMNS, COLUMNS));
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// What is saved over a description, which is shown then.
+/// `ON CONFLICT` clause that updates an existing description and makes it visible.
 ///
-/// What says the same stays as it is, dates and all, as it does when a server answers that
-/// nothing changed.
+/// An unchanged description keeps its columns and dates, as if the server had responded with 304.
 pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
     let kept = |column: &str, unless: &str| {
         format!(
@@ -125,7 +124,7 @@ pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
              THEN resource_descriptions.{column} ELSE excluded.{column} END, "
         )
     };
-    // The fingerprint leaves the depth out, but the attributes tell it.
+    // The fingerprint does not include the depth, but the attributes do.
     let as_near = " AND resource_descriptions.depth_key = excluded.depth_key";
     let mut sql = " ON CONFLICT (site, url) DO UPDATE SET ".to_owned();
     sql.push_str(&kept("modified_ms", ""));
@@ -146,7 +145,7 @@ pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
     sql
 });
 
-/// Returns `$FIRST, …`, so many.
+/// Returns a list of `count` parameters, such as `$3, $4`.
 pub(in crate::store) fn parameters(first: usize, count: usize) -> String {
     let mut list = String::new();
     for number in first..first + count {
@@ -156,7 +155,7 @@ pub(in crate::store) fn parameters(first: usize, count: usize) -> String {
     list
 }
 
-/// Returns every statement that can be asked for.
+/// Returns all assembled statements.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     let mut all = vec![read_without_texts()];
     for rows in [&SAVE, &FINGERPRINTS, &DELETE] {
@@ -170,7 +169,7 @@ pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     all
 }
 
-/// `$1` site, `$2` key, `$3` URL that it goes on behind, `$4` limit.
+/// Parameters: `$1` site, `$2` key, `$3` URL after which the query starts, `$4` limit.
 fn ordered(
     what: &'static str,
     columns: &str,
@@ -178,7 +177,7 @@ fn ordered(
     with_key: bool,
 ) -> Statement {
     let (filter, sorted) = match (column(order), with_key) {
-        // The partial index wants to hear that the key is not empty.
+        // The partial index is only used with the condition that the key is not empty.
         (Some(key), true) => (
             format!("{key} <> '' AND {key} = $2 AND url > $3"),
             "url".to_owned(),
@@ -187,10 +186,10 @@ fn ordered(
             format!("{key} <> '' AND ({key}, url) > ($2, $3)"),
             format!("{key}, url"),
         ),
-        // `$2` is compared with itself because `PostgreSQL` accepts no gap among the parameters.
+        // `$2` is compared with itself because `PostgreSQL` requires every parameter to be used.
         (None, _) => ("$2 = $2 AND url > $3".to_owned(), "url".to_owned()),
     };
-    // SQLite compiles a statement anew for each value of a bare limit.
+    // SQLite recompiles a statement for each value of a bare limit.
     let sql = format!(
         "SELECT {columns} FROM resource_descriptions WHERE site = $1 AND hidden_ms IS NULL \
          AND {filter} ORDER BY {sorted} LIMIT $4 + 0"

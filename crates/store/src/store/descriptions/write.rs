@@ -1,4 +1,4 @@
-//! Descriptions are written and withdrawn.
+//! Writes and deletes descriptions.
 
 use super::Descriptions;
 use std::collections::HashMap;
@@ -15,26 +15,26 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-/// What saving a description did.
+/// Effect of saving a description.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SaveOutcome {
-    /// There was none of this URL.
+    /// The URL had no description.
     Added,
-    /// It says something else now.
+    /// The description changed.
     Changed,
-    /// It says the same, times and depth aside.
+    /// The description did not change, ignoring its times and depth.
     Same,
 }
 
 impl Descriptions<'_> {
-    /// Saves descriptions of a site, all or none; returns what it did with each.
+    /// Saves descriptions of a site in one transaction; returns the effect for each.
     ///
-    /// A URL that comes twice in one call is saved as it comes last. One whose
-    /// description says the same keeps its modified time.
+    /// If a URL occurs several times, its last description is saved. An unchanged description keeps
+    /// its modification time.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn save(
         self,
         site: &str,
@@ -44,7 +44,7 @@ impl Descriptions<'_> {
     ) -> Result<Vec<SaveOutcome>, StoreError> {
         let mut transaction = self.db.begin("save resource descriptions").await?;
         let mut all = Vec::with_capacity(descriptions.len());
-        // As many as the largest statement of `SAVE` takes.
+        // The number of rows of the largest `SAVE` statement.
         for piece in descriptions.chunks(8) {
             let piece: Vec<_> = piece.iter().collect();
             let of = (site, run_id);
@@ -57,11 +57,11 @@ impl Descriptions<'_> {
         Ok(all)
     }
 
-    /// Withdraws the descriptions of URLs; returns how many there were.
+    /// Deletes the descriptions of URLs; returns the number of deleted descriptions.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then withdraws none.
+    /// Returns an error if the query fails; nothing is deleted then.
     pub async fn delete(self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
         let mut transaction = self.db.begin("remove resource descriptions").await?;
         let deleted = delete(&mut transaction, site, urls).await?;
@@ -70,11 +70,11 @@ impl Descriptions<'_> {
         Ok(deleted)
     }
 
-    /// Withdraws all descriptions of a site; returns how many there were.
+    /// Deletes all descriptions of a site; returns the number of deleted descriptions.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then withdraws none.
+    /// Returns an error if the query fails; nothing is deleted then.
     pub async fn clear(self, site: &str) -> Result<u64, StoreError> {
         let mut transaction = self.db.begin(sql::CLEAR_DESCRIPTIONS.what).await?;
         let cleared = clear(&mut transaction, site).await?;
@@ -83,8 +83,8 @@ impl Descriptions<'_> {
     }
 }
 
-/// Writes descriptions by a statement within a transaction, and carries out other steps behind
-/// that; returns how each differs from what is in force.
+/// Writes descriptions with the statements `into`, then runs the steps `others`; returns the
+/// difference between each description and its published version.
 pub(in crate::store) async fn write_to<'v>(
     into: &ByRows,
     transaction: &mut Transaction<'_>,
@@ -104,7 +104,7 @@ pub(in crate::store) async fn write_to<'v>(
         }
     }
     let urls: Vec<&str> = rows.iter().map(|row| row.url).collect();
-    // What was there before is read before anything is written.
+    // The previous fingerprints are read before anything is written.
     let known = sql::FINGERPRINTS.padded(&urls);
     let mut steps: Vec<Step<'_>> = known
         .map(|(statement, list)| (statement, of_urls(site, &list)))
@@ -132,7 +132,7 @@ pub(in crate::store) async fn write_to<'v>(
     Ok(all.collect())
 }
 
-/// Withdraws all descriptions of a site within a transaction.
+/// Deletes all descriptions of a site in a transaction.
 pub(in crate::store) async fn clear(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -145,7 +145,7 @@ pub(in crate::store) async fn clear(
     Ok(cleared)
 }
 
-/// Withdraws descriptions within a transaction.
+/// Deletes descriptions in a transaction.
 async fn delete(
     transaction: &mut Transaction<'_>,
     site: &str,

@@ -1,4 +1,4 @@
-//! What was noted is added, and what is too much or too old goes.
+//! Adds evidence, and removes old or excess evidence.
 
 use super::EvidenceRows;
 use super::{
@@ -6,28 +6,28 @@ use super::{
     BrokenRule, Evidence, sql,
 };
 
-/// Rows of one event that are kept, and of one robot or, of people, one User-Agent among them: who
-/// is noisy pushes out nobody else.
+/// Maximum number of rows per event, and per robot (or per User-Agent of human visitors): noisy
+/// clients do not displace the evidence of others.
 const MAX_OF_EVENT: i64 = 3_000;
 const MAX_OF_ROBOT: i64 = 500;
 
-/// What a writer adds in one transaction.
+/// Evidence that is added in one transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceBatch<'b> {
-    /// Who writes: another name for each start of a process, and another one than of traffic.
+    /// ID of the writer; unique per start of a process, and different from the traffic writer's ID.
     pub writer: &'b str,
-    /// Number of the batch: each is higher than the one before.
+    /// Number of the batch, which increases with each batch.
     pub number: i64,
-    /// What was noted.
+    /// Evidence to add.
     pub noted: &'b [Evidence],
 }
 
 impl EvidenceRows<'_> {
-    /// Adds a batch of evidence; of a batch that was added already, nothing.
+    /// Adds a batch of evidence; does nothing if the batch was already added.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; then nothing was added, or all of it.
+    /// Returns an error if the query fails; the batch is then added completely or not at all.
     pub async fn add(self, batch: &EvidenceBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
         let mut transaction = self.db.begin(sql::ADD_WHAT).await?;
         if !traffic::is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
@@ -39,18 +39,18 @@ impl EvidenceRows<'_> {
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
-    /// Removes evidence of before a time, and the oldest of what there is too much of.
+    /// Removes evidence from before a time, and the oldest evidence above the limits.
     ///
-    /// Kept are 3,000 requests of each event, 500 of one robot, or of one User-Agent of people, among
-    /// them.
+    /// The limits are 3,000 requests per event, and 500 per robot or per User-Agent of human
+    /// visitors.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn prune(self, before_ms: i64) -> Result<(), StoreError> {
         let old = [before_ms.into()];
         self.db.execute(&sql::PRUNE_OLD, &old).await?;
-        // First by robot: what one has too much of must not count against the others.
+        // Robots first, so that one robot's excess does not count against the others.
         for (statement, most) in [
             (&sql::PRUNE_OF_ROBOT, MAX_OF_ROBOT),
             (&sql::PRUNE_OF_EVENT, MAX_OF_EVENT),

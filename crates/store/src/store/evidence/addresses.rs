@@ -1,41 +1,41 @@
-//! How much of an address is kept, and which addresses are meant.
+//! Anonymisation of stored addresses, and matching of addresses with stored networks.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-/// Bits of an address that are kept where it is not kept whole.
+/// Prefix lengths of anonymised addresses.
 ///
-/// A household or an office has at most these: a /24 stands for 256 lines, and a /48 is what a
-/// provider gives to one site (RFC 6177 §2).
+/// These are at least as wide as a household or an office: a /24 covers 256 lines, and a /48 is
+/// what providers assign to a site (RFC 6177 §2).
 const V4_BITS: u8 = 24;
 const V6_BITS: u8 = 48;
 
 robot_detection_layer::words! {
-    /// How much is kept of the addresses of visitors.
+    /// Part of visitors' addresses that is stored.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum KeptAddresses {
-        /// Whole ones of who says that he is a listed robot, networks of everybody else.
+        /// Complete addresses of clients that claim to be listed robots, networks of all others.
         #[default]
         Robots = "robots",
-        /// Whole ones of everybody.
+        /// Complete addresses of all clients.
         Whole = "whole",
-        /// Networks alone: /24 of IPv4, /48 of IPv6.
+        /// Only networks: /24 for IPv4, /48 for IPv6.
         Networks = "networks",
-        /// None.
+        /// No addresses at all.
         None = "none",
     }
 }
 
-/// Address, or a network of addresses, such as `203.0.113.7` or `2001:db8::/48`.
+/// Address or network, such as `203.0.113.7` or `2001:db8::/48`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AddressNetwork {
     net: IpNet,
 }
 
 impl KeptAddresses {
-    /// Returns `true` if addresses of such visitors are kept whole.
+    /// Returns `true` if complete addresses are stored for this kind of client.
     pub fn is_whole(self, is_listed_robot: bool) -> bool {
         match self {
             Self::Robots => is_listed_robot,
@@ -44,7 +44,7 @@ impl KeptAddresses {
         }
     }
 
-    /// Returns what is kept of an address.
+    /// Returns the stored form of an address.
     pub fn kept(self, address: IpAddr, is_listed_robot: bool) -> String {
         let address = address.to_canonical();
         if self == Self::None {
@@ -58,14 +58,14 @@ impl KeptAddresses {
 }
 
 impl AddressNetwork {
-    /// Returns the network that is kept of an address that is not kept whole.
+    /// Returns the network that is stored for an anonymised address.
     pub fn around(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let bits = if address.is_ipv4() { V4_BITS } else { V6_BITS };
         Self::of(IpNet::from(address), bits)
     }
 
-    /// Returns the network that may be told where the address may not.
+    /// Returns the surrounding network that may be disclosed.
     #[must_use]
     pub fn coarse(self) -> Self {
         let bits = if self.net.addr().is_ipv4() {
@@ -76,10 +76,10 @@ impl AddressNetwork {
         Self::of(self.net, bits.min(self.net.prefix_len()))
     }
 
-    /// Returns `true` if something kept may be of an address that is meant.
+    /// Returns `true` if a stored address or network overlaps with this network.
     ///
-    /// Of a network that is kept nobody knows which of its addresses asked: it counts where any
-    /// may have.
+    /// A stored network does not reveal which of its addresses sent the request, so any overlap
+    /// counts.
     pub fn concerns(self, kept: &str) -> bool {
         let kept = kept.parse::<Self>();
         kept.is_ok_and(|kept| self.net.contains(&kept.net) || kept.net.contains(&self.net))
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_is_kept_as_the_word_says() {
+    fn setting_determines_stored_part_of_address() {
         use KeptAddresses::{Networks, None, Robots, Whole};
         for (word, listed, other) in [
             (Robots, "203.0.113.7", "203.0.113.0/24"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_concerns_its_network_and_a_network_its_addresses() {
+    fn addresses_and_networks_concern_each_other() {
         let concerns = |meant: &str, kept: &str| {
             let meant = meant.parse::<AddressNetwork>().unwrap();
             meant.concerns(kept)
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_an_address_is_its_network() {
+    fn coarse_widens_addresses_to_networks() {
         for (meant, told) in [
             ("203.0.113.7", "203.0.113.0/24"),
             ("203.0.112.0/20", "203.0.112.0/20"),

@@ -1,12 +1,12 @@
-//! One request that is kept.
+//! Stored evidence of a single request.
 
 use super::sql;
 
-/// Words for what a request is kept as.
+/// Event words of evidence.
 ///
-/// A violation of robots.txt is one whatever was done; an impostor whatever was done, if he
-/// broke no rule; a trap that was asked for where no rule that is held against the visitor closes it;
-/// a suspect whose request passed.
+/// A robots.txt violation is a `violation` regardless of the decision. An `impostor` broke no rule,
+/// a `trap` was requested without breaking a rule that applies to the visitor, and the request of a
+/// `suspect` was passed.
 pub const EVIDENCE_EVENTS: [&str; 8] = [
     "redirect",
     "serve",
@@ -18,78 +18,78 @@ pub const EVIDENCE_EVENTS: [&str; 8] = [
     "suspect",
 ];
 
-/// Word for any reason that makes a suspect.
+/// Word that matches any reason for suspicion.
 pub const ANY_REASON: &str = "any";
 
 columns! {
-    /// Request of which more is kept than its place in a sum.
+    /// Request stored as evidence.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct Evidence {
-        /// When it came, in milliseconds since 1970.
+        /// Time of the request, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// What it is kept as, one of [`EVIDENCE_EVENTS`].
+        /// Event, one of [`EVIDENCE_EVENTS`].
         pub event: String,
         /// Name of the site.
         pub site: String,
-        /// Word for the kind of visitor.
+        /// Kind of the visitor.
         pub kind: String,
-        /// Id of the robot; empty for people.
+        /// ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Word for the verdict; `none` where nothing is claimed, or nobody proves claims.
+        /// Verdict on the request's claim; `none` without a claim or verification.
         pub verdict: String,
-        /// Word for what was done, or would have been done in a dry run.
+        /// Decision for the request, or the decision that a dry run would have enforced.
         pub decision: String,
-        /// What decided: a rule's label, or a word.
+        /// Cause of the decision: the rule's label, or a word.
         pub cause: String,
-        /// Status of the response.
+        /// HTTP status of the response.
         pub status: u16,
-        /// Method.
+        /// HTTP method of the request.
         pub method: String,
-        /// Host that was asked for.
+        /// Requested host.
         pub host: String,
-        /// Path without its query; of people a pattern.
+        /// Path without the query; for human visitors, the path's pattern.
         pub path: String,
-        /// Address or network of the client; empty where none is kept.
+        /// Address or network of the client; empty if addresses are not stored.
         pub address: String,
-        /// User-Agent.
+        /// User-Agent header of the request.
         pub user_agent: String,
-        /// Host of the page that led there.
+        /// Host of the referring page.
         pub referrer: String,
-        /// What contradicts the claim, of an impostor.
+        /// Evidence that contradicts an impostor's claim.
         pub proof: String,
-        /// What was broken of robots.txt.
+        /// Violated rule or delay of robots.txt, if any.
         pub broken: Option<BrokenRule>,
-        /// Codes of the reasons why the visitor was suspect, with commas between them; empty where it
-        /// was not.
+        /// Comma-separated codes of the reasons for suspicion; empty if the visitor was not
+        /// suspect.
         pub suspect: String,
     }
 }
 
-/// Rule of robots.txt that a request broke, as it stood at that moment.
+/// Robots.txt rule that a request violated, as of the time of the request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BrokenRule {
-    /// Something disallowed.
+    /// Disallowed path.
     Rule {
-        /// Its line, counted from 1; 0 for a setting that refuses the robot.
+        /// Line number of the rule, starting at 1; 0 for a setting that refuses the robot.
         line: u64,
-        /// The rule as its line says it.
+        /// Text of the rule.
         rule: String,
-        /// Line of the first `User-agent` of its group.
+        /// Line number of the group's first `User-agent`.
         group_line: u64,
-        /// Names of the group.
+        /// User-agent names of the group.
         group: String,
     },
-    /// A `Crawl-delay`.
+    /// `Crawl-delay` that was not observed.
     Delay {
-        /// Milliseconds that are asked for.
+        /// Required delay, in milliseconds.
         delay_ms: u64,
-        /// Milliseconds that passed.
+        /// Actual delay, in milliseconds.
         gap_ms: u64,
     },
 }
 
 columns! {
-    /// Columns of [`BrokenRule`].
+    /// Columns of [`BrokenRule`], as stored.
     struct BrokenColumns {
         broken: String,
         line: u64,

@@ -1,4 +1,4 @@
-//! What is kept of a visitor is forgotten.
+//! Deletion of stored data about visitors.
 
 use super::EvidenceRows;
 use super::{
@@ -6,35 +6,35 @@ use super::{
     AddressNetwork, sql,
 };
 
-/// What is to be forgotten: all that fits each of the conditions that are set.
+/// Selection of data to delete: rows that match all conditions that are set.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Forgetting {
-    /// Address, or network of addresses.
+    /// Address or network of the visitors.
     pub address: Option<AddressNetwork>,
-    /// Id of a robot.
+    /// ID of the robot.
     pub robot: Option<String>,
-    /// Time in milliseconds since 1970: what came before.
+    /// Only data from before this time, in milliseconds since the Unix epoch.
     pub before_ms: Option<i64>,
 }
 
-/// What was forgotten, or would be.
+/// Numbers of deleted rows, or of rows that would be deleted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ForgottenRows {
-    /// Requests of the evidence.
+    /// Number of evidence requests.
     pub evidence: u64,
-    /// Those among them of which only a network was kept, so that they may be somebody else's.
+    /// Number of evidence requests stored with a network only; may include other visitors.
     pub of_networks: u64,
-    /// Rows of paths: what of a robot, or of people, was asked for most in an hour or a day.
+    /// Number of path count rows, which count requested paths per hour or day.
     pub paths: u64,
 }
 
 impl EvidenceRows<'_> {
-    /// Counts what [`forget`](Self::forget) would forget.
+    /// Counts the rows that [`forget`](Self::forget) would delete.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn count_forgettable(
         self,
         forgetting: &Forgetting,
@@ -54,15 +54,15 @@ impl EvidenceRows<'_> {
         Ok(rows)
     }
 
-    /// Forgets what is kept of visitors, and records that with who did it; sums have nobody's name.
+    /// Deletes stored data about visitors, except traffic sums, and records that in the audit log.
     ///
-    /// All of it happens in one transaction. Of paths whole hours and days go that began before
-    /// the time; where an address is named they stay, as they have none. The record tells the network of an address, not
-    /// the address.
+    /// Everything is deleted in one transaction. Path counts are deleted for whole hours and days
+    /// that began before the given time; they are kept if an address is given, as they contain
+    /// none. The audit log entry contains the address's network, not the address.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; then nothing was forgotten.
+    /// Returns an error if the query fails; nothing is deleted then.
     pub async fn forget(
         self,
         forgetting: &Forgetting,
@@ -88,7 +88,7 @@ impl EvidenceRows<'_> {
             event: "visitors-forgotten".to_owned(),
             subject: forgetting.subject(),
             detail: format!(
-                "{} requests of the evidence, {} rows of paths",
+                "{} evidence requests, {} rows of path counts",
                 forgotten.evidence, forgotten.paths
             ),
         };
@@ -99,7 +99,7 @@ impl EvidenceRows<'_> {
 }
 
 impl Forgetting {
-    /// Returns what says which paths are meant; `None` for an address, as paths have none.
+    /// Returns the values that select path counts; `None` for an address, as paths contain none.
     fn path_values(&self) -> Option<[Value<'_>; 2]> {
         let before = self.before_ms.map(|before_ms| before_ms.div_euclid(60_000));
         let values = [Value::Text(self.robot.as_deref()), Value::Int(before)];
@@ -111,7 +111,7 @@ impl Forgetting {
         [robot.into(), self.before_ms.unwrap_or(i64::MAX).into()]
     }
 
-    /// Returns the addresses that are meant, and how many rows they have.
+    /// Returns the stored addresses that match, and the number of their rows.
     fn chosen(&self, rows: Vec<(String, i64)>) -> (Vec<String>, ForgottenRows) {
         let mut rows_of_all = ForgottenRows::default();
         let is_meant = |kept: &str| self.address.is_none_or(|meant| meant.concerns(kept));
@@ -126,7 +126,7 @@ impl Forgetting {
         (addresses.collect(), rows_of_all)
     }
 
-    /// Returns what is meant, for the log of changes, which keeps no address.
+    /// Returns the audit log subject, which contains no complete address.
     fn subject(&self) -> String {
         let address = self
             .address

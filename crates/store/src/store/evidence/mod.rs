@@ -1,4 +1,4 @@
-//! What was not simply passed, request by request, of bounded number and age.
+//! Evidence: individual requests that were not simply passed, limited in number and age.
 
 mod add;
 mod addresses;
@@ -14,6 +14,6 @@ pub use forget::{Forgetting, ForgottenRows};
 pub use read::{EvidenceQuery, KeptViolation, StoredEvidence, ViolationDay};
 
 handle! {
-    /// Evidence of single requests.
+    /// Access to the evidence of individual requests.
     EvidenceRows, evidence
 }

@@ -1,73 +1,73 @@
-//! Evidence is read.
+//! Reads evidence.
 
 use super::EvidenceRows;
 use std::ops::Range;
 
 use super::{super::StoreError, Evidence, sql};
 
-/// What evidence is asked for; an empty text stands for all.
+/// Query for evidence; an empty text matches everything.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EvidenceQuery {
-    /// Times, in milliseconds since 1970.
+    /// Time range, in milliseconds since the Unix epoch.
     pub times_ms: Range<i64>,
-    /// Name of a site.
+    /// Name of the site.
     pub site: String,
-    /// Id of a robot.
+    /// ID of the robot.
     pub robot: String,
-    /// Word for what was done.
+    /// Decision for the requests.
     pub decision: String,
-    /// Word for a verdict.
+    /// Verdict on the requests' claims.
     pub verdict: String,
-    /// One of [`EVIDENCE_EVENTS`](super::EVIDENCE_EVENTS).
+    /// Event, one of [`EVIDENCE_EVENTS`](super::EVIDENCE_EVENTS).
     pub event: String,
-    /// Code of a reason why the visitor was suspect, or [`ANY_REASON`](super::ANY_REASON).
+    /// Code of a reason for suspicion, or [`ANY_REASON`](super::ANY_REASON).
     pub suspect: String,
-    /// Id of the last one that was read before.
+    /// ID of the last row of the previous page; `None` for the first page.
     pub before: Option<i64>,
-    /// Most that are wanted.
+    /// Maximum number of returned rows.
     pub limit: u64,
 }
 
 columns! {
-    /// Evidence with its id: a later one has a higher one.
+    /// Evidence with its ID; newer evidence has a higher ID.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredEvidence {
-        /// Id, from 1.
+        /// ID of the evidence, starting at 1.
         pub id: i64,
-        /// What is kept.
+        /// Stored data of the request.
         pub evidence: Evidence,
     }
 }
 
 columns! {
-    /// What one robot broke of robots.txt on one host, as far as it is kept.
+    /// Stored violations of a robots.txt rule by one robot on one host.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct KeptViolation {
-        /// The last request.
+        /// Most recent violation.
         pub last: Evidence,
-        /// Requests.
+        /// Number of violations.
         pub hits: u64,
-        /// Those of the requests that were answered for it.
+        /// Number of requests that were refused or slowed because of the violation.
         pub refused: u64,
-        /// When the first came, in milliseconds since 1970.
+        /// Time of the first violation, in milliseconds since the Unix epoch.
         pub first_ms: i64,
-        /// Shortest time between two requests, in milliseconds, where that is what is broken.
+        /// Shortest time between two requests, in milliseconds; only for a violated `Crawl-delay`.
         pub shortest_gap_ms: u64,
     }
 }
 
 columns! {
-    /// Violations of a day, as far as they are kept.
+    /// Number of stored violations on a day.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ViolationDay {
-        /// Day in UTC, since 1970.
+        /// Day in UTC, in days since the Unix epoch.
         pub day: i64,
-        /// Requests.
+        /// Number of violations.
         pub hits: u64,
-        /// Those of the requests that were answered for it.
+        /// Number of requests that were refused or slowed because of the violation.
         pub refused: u64,
     }
 }
@@ -89,11 +89,11 @@ impl Default for EvidenceQuery {
 }
 
 impl EvidenceRows<'_> {
-    /// Returns evidence, the last first.
+    /// Returns evidence that matches a query, newest first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn list(self, query: &EvidenceQuery) -> Result<Vec<StoredEvidence>, StoreError> {
         let values = [
             query.times_ms.start.into(),
@@ -110,11 +110,11 @@ impl EvidenceRows<'_> {
         self.db.rows(&sql::FIND, &values).await
     }
 
-    /// Returns the violations of a site's robots.txt by robot, host and rule, the last first.
+    /// Returns the violations of a site's robots.txt by robot, host and rule, most recent first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn violations(
         self,
         site: &str,
@@ -124,13 +124,13 @@ impl EvidenceRows<'_> {
         self.db.rows(&sql::VIOLATIONS, &values).await
     }
 
-    /// Returns how many violations of a site's robots.txt each day has had since a time.
+    /// Returns the number of violations of a site's robots.txt per day since `since_ms`.
     ///
-    /// Days without any are left out.
+    /// Days without violations are omitted.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn violation_days(
         self,
         site: &str,

@@ -1,4 +1,4 @@
-//! Statements about evidence.
+//! SQL statements for evidence.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use super::super::{
     traffic,
 };
 
-/// Words for what is broken of robots.txt.
+/// Words for the kind of violation of robots.txt.
 pub(super) const RULE: &str = "rule";
 pub(super) const DELAY: &str = "delay";
 
-/// Columns that are written.
+/// Number of columns written.
 pub(super) const COLUMNS: usize = 24;
 
-pub(super) const ADD_WHAT: &str = "keep evidence";
+pub(super) const ADD_WHAT: &str = "add evidence";
 
 macro_rules! evidence_columns {
     () => {
@@ -24,23 +24,23 @@ macro_rules! evidence_columns {
     };
 }
 
-/// Add evidence.
+/// Statement that adds evidence.
 ///
-/// `SQLite` looks for each parameter among all of a statement: many rows take long.
+/// Statements with many rows are slow, as `SQLite` searches all parameters for each parameter.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[4, 2, 1], add));
 
 statements! {
     PRUNE_OLD = "remove old evidence",
         "DELETE FROM evidence WHERE at_ms < $1";
-    PRUNE_OF_ROBOT = "remove what there is too much of a robot",
+    PRUNE_OF_ROBOT = "remove excess evidence of a robot",
         "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
          (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event, robot, \
          CASE WHEN robot = '' THEN user_agent ELSE '' END ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
-    PRUNE_OF_EVENT = "remove what there is too much of an event",
+    PRUNE_OF_EVENT = "remove excess evidence of an event",
         "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
          (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event \
          ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
-    // An impostor that broke a rule is kept as a violation, and is an impostor nevertheless.
+    // An impostor's rule violation is stored as a violation, but also matches `impostor`.
     FIND = "read the evidence",
         concat!(
             "SELECT evidence_id AS id, ", evidence_columns!(), " FROM evidence \
@@ -66,14 +66,14 @@ statements! {
         "SELECT at_ms / 86400000 AS day, CAST(SUM(CASE WHEN cause IN ('robots.txt', 'crawl-delay') \
          AND decision NOT LIKE 'would-%' THEN 1 ELSE 0 END) AS BIGINT) AS refused, COUNT(*) AS hits \
          FROM evidence WHERE broken <> '' AND site = $1 AND at_ms >= $2 GROUP BY 1 ORDER BY 1";
-    ADDRESSES = "look for what is to be forgotten",
+    ADDRESSES = "look for evidence to delete",
         "SELECT address, COUNT(*) FROM evidence WHERE ($1 = '' OR robot = $1) AND at_ms < $2 \
          GROUP BY address";
-    FORGET = "forget evidence",
+    FORGET = "delete evidence",
         "DELETE FROM evidence WHERE address = $1 AND ($2 = '' OR robot = $2) AND at_ms < $3";
 }
 
-/// Returns every statement that can be asked for.
+/// Returns all assembled statements.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     ADD.all().cloned().collect()
 }

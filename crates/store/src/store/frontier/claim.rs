@@ -1,4 +1,4 @@
-//! URLs are entered, claimed and released.
+//! Queues, claims and releases URLs.
 
 use super::Frontier;
 use std::collections::BTreeMap;
@@ -17,32 +17,32 @@ use super::{
     url::ClaimedRow,
 };
 
-/// Longest that a holder counts as alive without a heartbeat.
+/// Time without a heartbeat after which a holder no longer counts as alive, in milliseconds.
 const LEASE_MS: i64 = 20_000;
 
-/// Hosts that are asked for at once.
+/// Maximum number of hosts returned.
 const MAX_HOSTS: i64 = 256;
 
-/// URLs that are left to visit in a run.
+/// URLs that a run still has to visit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OpenUrls {
-    /// `true` if some wait.
+    /// Whether URLs are waiting.
     pub has_waiting: bool,
-    /// `true` if some are taken, by any instance.
+    /// Whether URLs are claimed by any instance.
     pub has_taken: bool,
-    /// When the first of those that failed is due again.
+    /// Time when the first failed URL is due for a retry.
     pub next_due_ms: Option<i64>,
 }
 
 impl Frontier<'_> {
-    /// Enters URLs that were found; returns how many are new in this run.
+    /// Adds found URLs to the queue; returns the number of URLs that are new in this run.
     ///
-    /// `position` orders those of the same depth.
+    /// `position` orders URLs of the same depth.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then enters none.
+    /// Returns an error if the query fails; no URL is added then.
     pub async fn enter_urls(
         self,
         site: &str,
@@ -50,7 +50,7 @@ impl Frontier<'_> {
         position: i64,
         urls: &[FoundUrl],
     ) -> Result<u64, StoreError> {
-        let mut transaction = self.db.begin("enter URLs that were found").await?;
+        let mut transaction = self.db.begin("add found URLs").await?;
         let urls: Vec<&FoundUrl> = urls.iter().collect();
         let queue = Queue {
             site,
@@ -62,24 +62,24 @@ impl Frontier<'_> {
         Ok(entered)
     }
 
-    /// Returns hosts that have waiting URLs, in order, at most 256.
+    /// Returns up to 256 hosts with waiting URLs, sorted.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn waiting_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into(), "".into(), MAX_HOSTS.into()];
         self.db.column(&sql::WAITING_HOSTS, &values).await
     }
 
-    /// Claims waiting URLs, so many of each host, the nearest to a starting point first.
+    /// Claims up to the given number of waiting URLs per host, those with the lowest depth first.
     ///
-    /// They are the holder's until it records or releases them, or shows no
-    /// sign for 20 seconds: see [`heartbeat`](Self::heartbeat).
+    /// The URLs belong to the holder until it records or releases them, or sends no
+    /// [`heartbeat`](Self::heartbeat) for 20 seconds.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then takes none.
+    /// Returns an error if the query fails; no URL is claimed then.
     pub async fn claim_urls(
         self,
         site: &str,
@@ -88,7 +88,7 @@ impl Frontier<'_> {
         hosts: &[(String, u32)],
     ) -> Result<Vec<ClaimedUrl>, StoreError> {
         let statement = sql::claim(self.db.place.engine);
-        let mut transaction = self.db.begin("take URLs to visit").await?;
+        let mut transaction = self.db.begin("claim URLs").await?;
         let mut claimed = Vec::new();
         for (host, count) in hosts {
             let count = i64::from(*count);
@@ -100,7 +100,7 @@ impl Frontier<'_> {
                 holder.into(),
             ];
             let mut rows: Vec<ClaimedRow> = transaction.rows(&statement, &values).await?;
-            // `RETURNING` promises no order.
+            // The order of `RETURNING` is unspecified.
             rows.sort_by_key(|row| (row.claimed.depth, row.position));
             claimed.extend(rows.into_iter().map(|row| row.claimed));
         }
@@ -108,14 +108,14 @@ impl Frontier<'_> {
         Ok(claimed)
     }
 
-    /// Keeps a holder alive, and releases the URLs of holders that are not.
+    /// Marks a holder as alive, and releases the URLs of holders that are not alive.
     ///
-    /// URLs that are due again wait from then on. To be called every few
-    /// seconds, and before the first claim.
+    /// URLs due for a retry become waiting again. Call this every few seconds, and before the first
+    /// claim.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn heartbeat(
         self,
         site: &str,
@@ -125,8 +125,7 @@ impl Frontier<'_> {
     ) -> Result<(), StoreError> {
         let lease = lease_name(holder);
         let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
-        // Itself first, so that the next statement does not count its own URLs among those of the
-        // dead.
+        // The holder's own mark first, so that the next statement does not release its own URLs.
         self.db.execute(&MARK_ALIVE, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
         let [site, run_id, _] = values;
@@ -134,11 +133,11 @@ impl Frontier<'_> {
         self.db.run(&sql::DUE_URLS, &values).await
     }
 
-    /// Returns who else has taken URLs of a run, in order, at most 256.
+    /// Returns up to 256 other holders that have claimed URLs of a run, sorted.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn other_holders(
         self,
         site: &str,
@@ -149,11 +148,11 @@ impl Frontier<'_> {
         self.db.column(&sql::OTHER_HOLDERS, &values).await
     }
 
-    /// Releases URLs that a holder has taken and not recorded.
+    /// Releases URLs that a holder has claimed but not recorded.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn release_urls(
         self,
         site: &str,
@@ -167,11 +166,11 @@ impl Frontier<'_> {
             .await
     }
 
-    /// Returns what is left to visit.
+    /// Returns which kinds of URLs a run still has to visit.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn open_urls(self, site: &str, run_id: i64) -> Result<OpenUrls, StoreError> {
         let values = [site.into(), run_id.into()];
         let row: Option<(Option<i64>, Option<i64>, Option<i64>)> =
@@ -184,21 +183,21 @@ impl Frontier<'_> {
         })
     }
 
-    /// Returns what is known of a URL.
+    /// Returns the state of a URL; `None` if the URL is unknown.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn known_url(self, site: &str, url: &str) -> Result<Option<KnownUrl>, StoreError> {
         let values = [site.into(), url.into()];
         self.db.first(&sql::KNOWN_URL, &values).await
     }
 
-    /// Returns by when pages are due of which so many come first; nothing where less are due.
+    /// Returns the due time of the `count`th due page; `None` if fewer pages are due.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn last_due(
         self,
         site: &str,
@@ -210,11 +209,11 @@ impl Frontier<'_> {
         self.db.value(&sql::LAST_DUE, &values).await
     }
 
-    /// Returns the links that a page had when it was last fetched.
+    /// Returns the links of a page as of its last fetch.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn links(self, site: &str, url: &str) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), url.into()];
         let links: Option<String> = self.db.value(&sql::LINKS, &values).await?;
@@ -223,7 +222,7 @@ impl Frontier<'_> {
     }
 }
 
-/// Queue of a run: site, run, and the order among URLs of the same depth.
+/// Queue of a run: site, run, and position among URLs of the same depth.
 pub(super) struct Queue<'r> {
     pub(super) site: &'r str,
     pub(super) run_id: i64,
@@ -231,8 +230,8 @@ pub(super) struct Queue<'r> {
 }
 
 impl Queue<'_> {
-    /// Enters URLs, counts them in their run together with `counts`, and ends the transaction;
-    /// returns how many.
+    /// Adds URLs, adds `counts` and the number of new URLs to the run, and commits the transaction;
+    /// returns the number of new URLs.
     pub(super) async fn enter_and_commit(
         &self,
         mut transaction: Transaction<'_>,
@@ -245,7 +244,7 @@ impl Queue<'_> {
                 found: counts.found + entered,
                 ..*counts
             };
-            // Last, since it is the row that all instances want.
+            // Last, because all instances compete for this row.
             let values = counts.values(self.run_id);
             transaction.execute(&sql::COUNT_RUN, &values).await?;
             transaction.commit().await?;
@@ -262,7 +261,7 @@ impl Queue<'_> {
         Ok(u64::try_from(entered).unwrap_or(0))
     }
 
-    /// Enters URLs; returns how many are new in their run.
+    /// Adds URLs to the queue; returns the number of URLs that are new in the run.
     async fn enter(
         &self,
         transaction: &mut Transaction<'_>,
@@ -303,7 +302,7 @@ impl Queue<'_> {
     }
 }
 
-/// Returns each URL once, as near as it is, in their order: others enter the same ones.
+/// Removes duplicates, keeps the lowest depth, and sorts by URL to avoid deadlocks.
 fn nearest<'u>(urls: &[&'u FoundUrl]) -> Vec<&'u FoundUrl> {
     let mut nearest: BTreeMap<&str, &FoundUrl> = BTreeMap::new();
     for found in urls {
@@ -315,7 +314,7 @@ fn nearest<'u>(urls: &[&'u FoundUrl]) -> Vec<&'u FoundUrl> {
     nearest.into_values().collect()
 }
 
-/// Returns URLs as a JSON array of arrays.
+/// Formats URLs as a JSON array of arrays.
 fn listed(urls: &[&FoundUrl]) -> String {
     let row = |it: &&FoundUrl| json!([it.url, it.host, it.depth, it.max_depth, it.found_on]);
     Json::Array(urls.iter().map(row).collect()).to_string()

@@ -1,4 +1,4 @@
-//! Resources of the same content that are described more than once.
+//! Detection of resources with the same content that are described more than once.
 
 use super::Frontier;
 use super::{
@@ -7,46 +7,45 @@ use super::{
 };
 
 columns! {
-    /// Resource whose content another described resource of the site has too.
+    /// Described resource with the same content as another described resource of the site.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DuplicateDescription {
-        /// MD5 of the content.
+        /// MD5 digest of the content.
         pub md5: String,
         /// URL of the resource.
         pub url: String,
-        /// `true` if a description of it is in force.
+        /// Whether the resource has a published description.
         pub is_published: bool,
-        /// Rank that its visit gave it, lower first.
+        /// Rank that the visit assigned to the URL; lower ranks are preferred.
         pub preference: u8,
     }
 }
 
 columns! {
-    /// Resource that is described by another URL too, which is to stand for it.
+    /// Resource that is also described under its canonical URL.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct AliasDescription {
         /// URL of the resource.
         pub url: String,
-        /// URL that stands for it.
+        /// Canonical URL.
         pub alias_of: String,
-        /// `true` if a description of it is in force.
+        /// Whether the resource has a published description.
         pub is_published: bool,
     }
 }
 
-/// Returns a rank as it is kept; what was visited before there were any comes last.
+/// Converts a stored rank; URLs without a rank come last.
 pub(super) fn rank(preference: Option<i64>) -> u8 {
     let rank = preference.and_then(|preference| u8::try_from(preference).ok());
     rank.unwrap_or(u8::MAX)
 }
 
 impl Frontier<'_> {
-    /// Returns resources that a run has described and that have the same content, those of one
-    /// MD5 beside each other.
+    /// Returns resources with the same content that a run has described, grouped by MD5 digest.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn duplicates(
         self,
         run: &StoredRun,
@@ -60,11 +59,11 @@ impl Frontier<'_> {
         self.db.rows(&sql::DESCRIBED_TWICE, &values).await
     }
 
-    /// Returns resources that a run has described, and their canonical URLs too.
+    /// Returns resources that a run has described under both their own and their canonical URL.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn not_canonical(
         self,
         run: &StoredRun,
@@ -78,11 +77,11 @@ impl Frontier<'_> {
         self.db.rows(&sql::NOT_CANONICAL, &values).await
     }
 
-    /// Returns URLs of a site that stand for others, and these, behind a URL.
+    /// Returns pairs of a URL and its canonical URL, ordered by URL, starting after `after`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn aliases(
         self,
         site: &str,
@@ -93,13 +92,13 @@ impl Frontier<'_> {
         self.db.rows(&sql::ALIASES, &values).await
     }
 
-    /// Discards descriptions of duplicates; those that the run added count as rejected.
+    /// Discards descriptions of duplicates; those that the run added are counted as rejected.
     ///
-    /// Those in force are withdrawn when the run is published.
+    /// Published descriptions of duplicates are withdrawn when the run is published.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then gives up none.
+    /// Returns an error if the query fails; nothing is discarded then.
     pub async fn withdraw_duplicates(
         self,
         run: &StoredRun,

@@ -1,4 +1,4 @@
-//! A run ends: what it has not met is forgotten, unless its results wait.
+//! Ends runs: removes URLs that the run did not find, unless the results are held.
 
 use super::Frontier;
 use super::{
@@ -9,14 +9,14 @@ use super::{
 };
 
 impl Frontier<'_> {
-    /// Ends a run whose results are in force: forgets URLs that it has not met.
+    /// Ends a run whose results are published, and removes URLs that the run did not find.
     ///
-    /// `withdrawn` is how many descriptions are not shown any more. Returns the run as it is
-    /// then. It does no harm to call it twice, nor while another instance does.
+    /// `withdrawn` is the number of descriptions that are no longer shown. Returns the updated run.
+    /// Calling this twice or on several instances is harmless.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; the run can be ended later then.
+    /// Returns an error if the query fails; call this again later to end the run.
     pub async fn finish_run(
         self,
         site: &str,
@@ -25,18 +25,18 @@ impl Frontier<'_> {
         now_ms: i64,
     ) -> Result<StoredRun, StoreError> {
         self.count_withdrawn(run_id, withdrawn).await?;
-        // Of instances that end the run at once, the one whose statement counts settles it.
+        // If several instances end the run at the same time, only one of them settles it.
         if self.end_run(run_id, RunState::Finished, now_ms).await? {
             self.settle(site, run_id).await?;
         }
         self.run(run_id).await
     }
 
-    /// Ends a run whose results are not in force, and says why.
+    /// Ends a run whose results are held for review, and stores the reason.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; the run can be ended later then.
+    /// Returns an error if the query fails; call this again later to end the run.
     pub async fn hold_run(
         self,
         run_id: i64,
@@ -51,11 +51,11 @@ impl Frontier<'_> {
         self.run(run_id).await
     }
 
-    /// Notes that the results of a run that was held back are in force.
+    /// Records that the held results of a run were published.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn accept_run(
         self,
         site: &str,
@@ -70,14 +70,14 @@ impl Frontier<'_> {
         self.run(run_id).await
     }
 
-    /// Forgets runs, URLs, robots.txt files and descriptions of a site; returns how many descriptions.
+    /// Deletes a site's runs, URLs, robots.txt files and descriptions; counts the descriptions.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then forgets nothing.
+    /// Returns an error if the query fails; nothing is deleted then.
     pub async fn clear_site(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
-        let mut transaction = self.db.begin("forget a site").await?;
+        let mut transaction = self.db.begin("delete the data of a site").await?;
         for statement in [&sql::CLEAR_URLS, &sql::CLEAR_RUNS, &sql::CLEAR_ROBOTS_TXT] {
             transaction.execute(statement, &values).await?;
         }
@@ -86,11 +86,11 @@ impl Frontier<'_> {
         Ok(cleared)
     }
 
-    /// Returns URLs that a run has described or kept, each with its MD5 and rank, behind a URL.
+    /// Returns URLs described by a run, each with MD5 digest and rank, starting after `after`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn described_md5(
         self,
         site: &str,
@@ -106,11 +106,11 @@ impl Frontier<'_> {
         Ok(rows.into_iter().map(ranked).collect())
     }
 
-    /// Returns the MD5 in the description of a URL, and its rank among those with the same.
+    /// Returns the MD5 digest in the description of a URL, and the URL's rank.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn md5(self, site: &str, url: &str) -> Result<Option<(String, u8)>, StoreError> {
         let values = [site.into(), url.into()];
         let row: Option<(Option<String>, Option<i64>)> = self.db.first(&sql::MD5, &values).await?;
@@ -129,7 +129,7 @@ impl Frontier<'_> {
     async fn settle(self, site: &str, run_id: i64) -> Result<(), StoreError> {
         let counts = self.run(run_id).await?.counts;
         if counts.changed + counts.withdrawn > 0 {
-            // What they were duplicates of may be another page now.
+            // The pages that they duplicated may have changed.
             let doubt = &sql::DOUBT_DUPLICATES;
             self.db.execute(doubt, &[site.into()]).await?;
         }

@@ -1,8 +1,8 @@
-//! The site robot's runs, and the URLs that it knows: its frontier.
+//! Frontier of the site robot: its runs and the URLs that it knows.
 //!
-//! A URL waits, is taken by a holder, and is done; the rows of a run that was
-//! cut off are its state. Each statement of the loop costs as much on the last
-//! page as on the first: none counts, none sorts more than it returns.
+//! A URL is waiting, claimed by a holder, or done; these rows are the entire state of an
+//! interrupted run. The cost of each statement does not grow with the number of visited pages: no
+//! statement counts rows or sorts more rows than it returns.
 
 mod claim;
 mod duplicates;
@@ -20,6 +20,6 @@ pub use url::RobotsTxtCopy;
 pub use url::{ClaimedUrl, FoundUrl, KnownUrl};
 
 handle! {
-    /// Runs of site robots, and the URLs that they know.
+    /// Access to the site robot's runs and known URLs.
     Frontier, frontier
 }

@@ -1,4 +1,4 @@
-//! Recording of visits, many at a time.
+//! Records visits in batches.
 
 use super::Frontier;
 use super::{
@@ -15,84 +15,83 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-/// Times that a transaction is tried which another instance got in the way of.
+/// Maximum number of attempts for a transaction that conflicts with other instances.
 const ATTEMPTS: u32 = 5;
 
-/// Pages that `SQLite` is handed at once: so many rows have a statement of their own.
+/// Number of pages written together on `SQLite`, which matches the largest statement.
 const PIECE: usize = 8;
 
-/// Outcome of a visit to a page.
+/// Result of visiting a page.
 #[derive(Clone, Debug)]
 pub struct PageRecord {
-    /// The page as it was claimed.
+    /// Claimed URL of the page.
     pub claimed: ClaimedUrl,
-    /// When it shall be tried again; nothing when it is done.
+    /// Time of the next retry; `None` if the page is done.
     pub retry_ms: Option<i64>,
-    /// Status of the answer, if there was one.
+    /// HTTP status of the response, if any.
     pub status: Option<u16>,
-    /// Outcome, in words.
+    /// Outcome of the visit, as text.
     pub outcome: String,
-    /// `ETag`, for the next visit.
+    /// `ETag` for the next visit.
     pub etag: Option<String>,
-    /// `Last-Modified`, for the next visit.
+    /// `Last-Modified` for the next visit.
     pub last_modified: Option<String>,
-    /// Hash of the body.
+    /// Hash of the response body.
     pub content_hash: Option<String>,
-    /// Change of its resource description.
+    /// Change of the page's resource description.
     pub description: DescriptionChange,
-    /// Reason why it has none.
+    /// Reason why the page has no description, if known.
     pub loss: Option<Loss>,
-    /// Whether it asks for a password; `None` where it was not read.
+    /// Whether the page requests a password; `None` if the page was not read.
     pub asks_password: Option<bool>,
-    /// URL of the page that it is another URL of.
+    /// Canonical URL, if the page is known under another URL.
     pub alias_of: Option<String>,
-    /// Rank among URLs with the same content, lower first; nothing leaves what is known.
+    /// Rank among URLs with the same content, lower is preferred; `None` keeps the stored rank.
     pub preference: Option<u8>,
-    /// When it is to be asked for again; nothing leaves what is known.
+    /// Time of the next regular visit; `None` keeps the stored time.
     pub next: Option<NextVisit>,
-    /// Links to follow at another visit that brings none; nothing leaves those that are known.
+    /// Links, stored for visits without a body; `None` keeps the stored links.
     pub links: Option<Vec<String>>,
-    /// URLs found on it.
+    /// URLs found on the page.
     pub found: Vec<FoundUrl>,
 }
 
-/// When a page is to be asked for again.
+/// Next regular visit to a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NextVisit {
-    /// Times in a row that it was as before.
+    /// Number of consecutive visits without a change.
     pub steady: u32,
-    /// When.
+    /// Time of the visit.
     pub at_ms: i64,
 }
 
 /// Change of a resource description.
 #[derive(Clone, Debug)]
 pub enum DescriptionChange {
-    /// It stays, if there is one.
+    /// Keep the description, if any.
     Keep,
-    /// It is saved, and in force when the run is published.
+    /// Save the description; it becomes visible when the run is published.
     Save(ResourceDescription),
-    /// It is withdrawn when the run is published, if there is one.
+    /// Withdraw the description, if any, when the run is published.
     Withdraw,
 }
 
-/// Summary of what was recorded.
+/// Summary of recorded visits.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RecordSummary {
-    /// URLs that are new in the run, descriptions added, changed, the same.
+    /// Numbers of new URLs and of added, changed and unchanged descriptions.
     pub counts: RunCounts,
 }
 
 impl Frontier<'_> {
-    /// Records visits, and counts them in their run: all or nothing.
+    /// Records visits and adds their counts to the run, in one transaction.
     ///
-    /// `counts` is what the caller has counted itself; descriptions and found
-    /// URLs are counted here.
+    /// `counts` contains the caller's own counts; descriptions and found URLs are counted here.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn record_pages(
         self,
         run: &RunKey<'_>,
@@ -101,13 +100,13 @@ impl Frontier<'_> {
         now_ms: i64,
     ) -> Result<RecordSummary, StoreError> {
         let mut pages: Vec<&PageRecord> = pages.iter().collect();
-        // Those who record at once must lock rows in the same order.
+        // Sorted, so that concurrent calls lock rows in the same order.
         pages.sort_by(|one, other| one.claimed.url.cmp(&other.claimed.url));
         let mut attempt = 1;
         loop {
             match self.try_recording(run, &pages, counts, now_ms).await {
-                // Deadlocks and busy databases pass, and a lost record would cost all visits of
-                // the batch.
+                // Deadlocks and busy databases are temporary, and a failed record would lose all
+                // visits of the batch.
                 Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
                 done => return done.inspect(|_| self.db.note_written(pages.len())),
             }
@@ -125,10 +124,10 @@ impl Frontier<'_> {
         let mut counts = *counts;
         let most = match transaction.engine() {
             Engine::Sqlite => PIECE,
-            // Locked in the same order by all: descriptions first, then visits.
+            // Everyone locks in the same order: descriptions first, then visits.
             Engine::Postgres => pages.len().max(1),
         };
-        // `PostgreSQL` takes all pages at once, as the order of locks has to hold over all of
+        // On `PostgreSQL` all pages are written together, since the lock order applies to all of
         // them.
         for piece in pages.chunks(most) {
             write_pages(&mut transaction, run, piece, &mut counts, now_ms).await?;
@@ -145,16 +144,16 @@ impl Frontier<'_> {
     }
 }
 
-/// Run that pages are recorded in.
+/// Run in which pages are recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct RunKey<'r> {
     /// Name of the site.
     pub site: &'r str,
-    /// Number of the run.
+    /// ID of the run.
     pub run_id: i64,
-    /// Settings that its decisions depend on.
+    /// Settings that affect the run's decisions.
     pub settings: &'r str,
-    /// Orders URLs of the same depth that are found; it grows.
+    /// Position of found URLs among those of the same depth; increases during the run.
     pub position: i64,
 }
 
@@ -201,10 +200,10 @@ fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [VisitRow<'v>], now_ms: i64) -
     again.chain(visited).collect()
 }
 
-/// A page as its row is written.
+/// Row of a page, as written.
 struct VisitRow<'p> {
     page: &'p PageRecord,
-    /// A line each.
+    /// Links, one per line.
     links: Option<String>,
 }
 
@@ -214,11 +213,11 @@ impl<'p> VisitRow<'p> {
         Self { page, links }
     }
 
-    /// Returns the values in the order of the statement that records.
+    /// Returns the values in the column order of the `INSERT` statement.
     fn values(&self, now_ms: i64) -> [Value<'_>; 21] {
         let Self { page, links } = self;
         let claimed = &page.claimed;
-        // 3 is done, 2 waits for its time: see the states in `sql.rs`.
+        // 3: done, 2: waiting for a retry; see the states in `sql.rs`.
         let (state, attempts) = match page.retry_ms {
             None => (3, claimed.attempts),
             Some(_) => (2, claimed.attempts.saturating_add(1)),
@@ -250,7 +249,7 @@ impl<'p> VisitRow<'p> {
 }
 
 impl PageRecord {
-    /// Creates a record of a page that is done, of which nothing else is known.
+    /// Creates a record of a finished visit without further data.
     pub fn new(claimed: ClaimedUrl, outcome: impl Into<String>) -> Self {
         Self {
             claimed,

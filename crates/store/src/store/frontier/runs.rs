@@ -1,4 +1,4 @@
-//! Runs of the site robot: begun, resumed, told what to do, counted, ended.
+//! Runs of the site robot: starting, resuming, commanding, counting and ending them.
 
 use super::Frontier;
 use serde::{Deserialize, Serialize};
@@ -13,41 +13,41 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredRun {
-        /// Its number, which grows.
+        /// ID of the run, which increases with each run.
         pub run_id: i64,
         /// Name of the site.
         pub site: String,
-        /// State.
+        /// State of the run.
         pub state: RunState,
-        /// Command to the instances that work on it.
+        /// Command to the instances that work on the run.
         pub wanted: RunCommand,
-        /// Settings that its decisions depend on.
+        /// Settings that affect the run's decisions.
         pub settings: String,
-        /// When it began.
+        /// Start time of the run.
         pub started_ms: i64,
-        /// When it ended.
+        /// End time of the run; `None` while the run has not ended.
         pub finished_ms: Option<i64>,
-        /// Counts so far.
+        /// Counts of pages and descriptions so far.
         pub counts: RunCounts,
-        /// Why its results are held back, where they are.
+        /// Reason why the results are held for review, if they are.
         pub held: Option<String>,
     }
 }
 
 robot_detection_layer::words! {
-    /// State of a run.
+    /// State of a site robot run.
     #[derive(Deserialize, Serialize)]
-    // An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
-    // changes once more: to `Finished`, when somebody accepts its results.
+    // An index allows one `Running` run per site. It ends in one of the other states; only `Held`
+    // changes later, to `Finished`, when its results are accepted.
     #[non_exhaustive]
     pub enum RunState {
-        /// It goes on, or was cut off and can be resumed.
+        /// The run is in progress, or was interrupted and can be resumed.
         Running = "running",
-        /// It came to its end.
+        /// The run is complete.
         Finished = "finished",
-        /// It came to its end, and its results wait until somebody accepts them.
+        /// The run is complete, and its results are held until they are accepted.
         Held = "held",
-        /// It was given up for another one.
+        /// The run was abandoned in favour of another one.
         Abandoned = "abandoned",
     }
 }
@@ -56,52 +56,52 @@ robot_detection_layer::words! {
     /// Command to the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {
-        /// Work.
+        /// Start or continue the run.
         #[default]
         Run = "run",
-        /// Wait until they shall work.
+        /// Pause until told to continue.
         Pause = "pause",
-        /// Finish what they have begun, and leave the rest for later.
+        /// Finish pages in progress, and leave the rest for later.
         Stop = "stop",
     }
 }
 
 columns! {
-    /// Counts of a run.
+    /// Counts of a site robot run.
     #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
     pub struct RunCounts {
         /// URLs that were found and accepted.
         pub found: u64,
-        /// Answers received, those without a body included.
+        /// Received responses, including those without a body.
         pub fetched: u64,
-        /// Pages that are as they were (304, or the same content).
+        /// Unchanged pages (status 304, or the same content).
         pub unmodified: u64,
-        /// Bytes of bodies.
+        /// Total size of response bodies, in bytes.
         pub bytes: u64,
-        /// Resource descriptions that are new.
+        /// Added resource descriptions.
         pub added: u64,
-        /// Resource descriptions that changed.
+        /// Changed resource descriptions.
         pub changed: u64,
-        /// Resource descriptions that were made again and say the same.
+        /// Regenerated resource descriptions without changes.
         pub same: u64,
-        /// Resource descriptions that were withdrawn.
+        /// Withdrawn resource descriptions.
         pub withdrawn: u64,
-        /// Pages that were fetched and are not described: filters, META tags, statuses.
+        /// Fetched pages that are not described because of filters, META tags or their status.
         pub rejected: u64,
-        /// URLs that could not be fetched in the end.
+        /// URLs that could not be fetched after all retries.
         pub failed: u64,
     }
 }
 
 impl Frontier<'_> {
-    /// Resumes a site's run that was cut off, or begins one.
+    /// Resumes a site's interrupted run, or starts a new one.
     ///
-    /// A run with other settings is given up, and another one begun, as are the results of one
-    /// that were held back. The second value tells whether it is resumed.
+    /// A run with other settings is abandoned, as are held results, and a new run is started. The
+    /// second value is `true` if a run was resumed.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn begin_run(
         self,
         site: &str,
@@ -120,13 +120,13 @@ impl Frontier<'_> {
                 transaction.commit().await?;
                 return Ok((StoredRun { wanted, ..open }, true));
             }
-            // Half of the site was judged by other settings; the other half would not fit to it.
+            // Half of the site was processed with other settings; mixing them gives wrong results.
             let abandoned = RunState::Abandoned.as_str();
             let values = [open.run_id.into(), abandoned.into(), now_ms.into()];
             transaction.execute(&sql::END_RUN, &values).await?;
         }
         let added = [site.into(), settings.into(), now_ms.into()];
-        // Of two that begin at once, the second resumes the run of the first.
+        // If two instances start at the same time, the second resumes the run of the first.
         let added = transaction.execute(&sql::ADD_RUN, &added).await?;
         if added > 0 {
             forget_staged(&mut transaction, site).await?;
@@ -137,22 +137,22 @@ impl Frontier<'_> {
         Ok((run, added == 0))
     }
 
-    /// Sets the command to the instances that work on a site's run; returns `true` if there is one.
+    /// Sets the command for a site's current run; returns `false` if there is no run.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn set_run_command(self, site: &str, wanted: RunCommand) -> Result<bool, StoreError> {
         let values = [site.into(), wanted.as_str().into()];
         let told = self.db.execute(&sql::WANT_RUN, &values).await?;
         Ok(told > 0)
     }
 
-    /// Abandons a site's run, if there is one: the next one begins anew.
+    /// Abandons a site's current run, if any, so that the next one starts from the beginning.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn abandon_run(self, site: &str, now_ms: i64) -> Result<bool, StoreError> {
         let Some(run) = self.open_run(site).await? else {
             return Ok(false);
@@ -160,50 +160,50 @@ impl Frontier<'_> {
         self.end_run(run.run_id, RunState::Abandoned, now_ms).await
     }
 
-    /// Returns a site's run that has not ended.
+    /// Returns a site's current run, if any.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn open_run(self, site: &str) -> Result<Option<StoredRun>, StoreError> {
         self.db.first(&sql::OPEN_RUN, &[site.into()]).await
     }
 
-    /// Returns a run.
+    /// Returns a run by ID.
     ///
     /// # Errors
     ///
-    /// `NotFound` when it is not there any more; else as the database fails.
+    /// Returns `NotFound` if the run no longer exists, or an error if the query fails.
     pub async fn run(self, run_id: i64) -> Result<StoredRun, StoreError> {
         let row: Option<StoredRun> = self.db.first(&sql::RUN, &[run_id.into()]).await?;
         row.ok_or_else(|| {
             StoreError::new(
                 StoreErrorKind::NotFound,
-                format!("run {run_id} of the site robot is not in the database any more"),
+                format!("site robot run {run_id} no longer exists"),
             )
         })
     }
 
-    /// Returns the last runs of a site, the newest first; the last 100 are kept.
+    /// Returns the last runs of a site, newest first; the last 100 are kept.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn runs(self, site: &str, limit: u32) -> Result<Vec<StoredRun>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
         self.db.rows(&sql::RUNS, &values).await
     }
 
-    /// Returns the sites whose robots have run, in order; nothing need be described yet.
+    /// Returns the names of sites with runs, sorted, even if they have no descriptions yet.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn run_sites(self) -> Result<Vec<String>, StoreError> {
         self.db.column(&sql::RUN_SITES, &[]).await
     }
 
-    /// Ends a run; returns whether this call did it.
+    /// Ends a run; returns `true` if this call ended it.
     pub(super) async fn end_run(
         self,
         run_id: i64,
@@ -239,7 +239,7 @@ impl RunCounts {
         self.failed += other.failed;
     }
 
-    /// Returns the values in the order of the statement that counts.
+    /// Returns the values in the order of the statement that updates the counts.
     pub(super) fn values(&self, run_id: i64) -> [Value<'static>; 11] {
         values![
             self; found, fetched, unmodified, bytes, added, changed, same, withdrawn, rejected,

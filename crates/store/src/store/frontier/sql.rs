@@ -1,4 +1,4 @@
-//! Statements about runs and the frontier.
+//! SQL statements for runs and the frontier.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -8,19 +8,19 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Enter found URLs: `$1` site, `$2` run, `$3` position.
+/// Statement that adds found URLs: `$1` site, `$2` run, `$3` position.
 ///
-/// `SQLite` takes them as a list: see [`ENTER_LIST`].
+/// `PostgreSQL` only; `SQLite` uses [`ENTER_LIST`].
 pub(super) static ENTER: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 8, 4, 2, 1], enter));
 
-/// Enter found URLs on `SQLite`: `$1` site, `$2` run, `$3` position, `$4` a JSON array of arrays.
+/// `SQLite` statement that adds found URLs: `$1` site, `$2` run, `$3` position, `$4` JSON arrays.
 ///
-/// It is one statement for any number of them, to be handed over with others.
+/// A single statement for any number of URLs, so that it can be sent together with others.
 pub(super) static ENTER_LIST: LazyLock<Statement> = LazyLock::new(enter_list);
 
-/// Record visits: `$1` site, `$2` run, `$3` settings.
+/// Statement that records visits: `$1` site, `$2` run, `$3` settings.
 ///
-/// `SQLite` looks for each parameter among all of a statement: many rows take long.
+/// Statements with many rows are slow, as `SQLite` searches all parameters for each parameter.
 pub(super) static RECORD: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], record));
 
@@ -40,10 +40,10 @@ macro_rules! counted {
     };
 }
 
-/// What a run has described with content that stands elsewhere too, as it would be in force:
+/// Descriptions of a run whose content also exists elsewhere, as they would be after publication:
 /// `$1` site, `$2` run.
 ///
-/// Contents are counted first: of the few that may stand twice it is asked whether they do.
+/// Contents are counted first, so that only the few repeated ones are examined further.
 macro_rules! described_now {
     () => {
         "WITH repeated AS (SELECT md5 FROM (SELECT md5 FROM staged_descriptions \
@@ -68,14 +68,14 @@ macro_rules! described_now {
     };
 }
 
-// `state` of a URL: 0 waits, 1 is taken, 2 failed and waits for `due_ms`, 3 is done. A claim turns
-// 0 into 1, a record turns 1 into 2 or 3. It is 0 again when its holder releases it or dies, when
-// `due_ms` has come, and when a page that is done is found nearer to a starting point.
+// `state` of a URL: 0 waiting, 1 claimed, 2 failed and waiting for `due_ms`, 3 done. A claim turns
+// 0 into 1, a record turns 1 into 2 or 3. The state returns to 0 when the holder releases the URL
+// or dies, when `due_ms` is reached, and when a page that is done is found at a lower depth.
 statements! {
-    OPEN_RUN = "look for the site robot's run",
+    OPEN_RUN = "read the current run of the site robot",
         concat!("SELECT ", run_columns!(),
             " FROM site_robot_runs WHERE site = $1 AND finished_ms IS NULL");
-    // The unique index of unfinished runs lets one of two instances begin; the other resumes.
+    // The unique index on unfinished runs lets one of two instances begin; the other resumes.
     ADD_RUN = "begin a run of the site robot",
         "INSERT INTO site_robot_runs (site, state, wanted, settings, started_ms, found, fetched, \
          unmodified, bytes, added, changed, same, withdrawn, rejected, failed) \
@@ -84,15 +84,15 @@ statements! {
     END_RUN = "end a run of the site robot",
         "UPDATE site_robot_runs SET state = $2, finished_ms = $3 \
          WHERE run_id = $1 AND finished_ms IS NULL";
-    HOLD_RUN = "hold the results of a run back",
+    HOLD_RUN = "hold the results of a run",
         "UPDATE site_robot_runs SET state = $2, held = $4, finished_ms = $3 \
          WHERE run_id = $1 AND finished_ms IS NULL";
     ACCEPT_RUN = "accept the results of a run",
         "UPDATE site_robot_runs SET state = $2, held = NULL \
          WHERE run_id = $1 AND state = 'held'";
-    COUNT_RUN = "count what a run of the site robot did",
+    COUNT_RUN = "update the counts of a site robot run",
         concat!("UPDATE site_robot_runs SET found = found + $1, ", counted!());
-    WANT_RUN = "tell the site robot what to do",
+    WANT_RUN = "send a command to the site robot",
         "UPDATE site_robot_runs SET wanted = $2 WHERE site = $1 AND finished_ms IS NULL";
     RUN = "read a run of the site robot",
         concat!("SELECT ", run_columns!(), " FROM site_robot_runs WHERE run_id = $1");
@@ -105,9 +105,8 @@ statements! {
         "DELETE FROM site_robot_runs WHERE site = $1 AND run_id NOT IN \
          (SELECT run_id FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT 100)";
 
-    // `state < 3` names the partial index of open URLs, as its condition has to stand in
-    // the statement. The recursion jumps from host to host
-    // along the index: DISTINCT would read every waiting URL.
+    // `state < 3` is required to use the partial index of open URLs. The recursion jumps from host
+    // to host in the index; DISTINCT would read every waiting URL.
     WAITING_HOSTS = "look for hosts to visit",
         "WITH RECURSIVE hosts (host) AS ( \
          SELECT first.host FROM (SELECT host FROM site_robot_urls WHERE site = $1 \
@@ -123,32 +122,32 @@ statements! {
          AND state = 1 AND state < 3 LIMIT 1), \
          (SELECT MIN(due_ms) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 2 AND state < 3)";
-    DUE_URLS = "try URLs again",
+    DUE_URLS = "retry failed URLs",
         "UPDATE site_robot_urls SET state = 0 WHERE site = $1 AND run_id = $2 \
          AND state = 2 AND state < 3 AND due_ms <= $3";
-    RELEASE_URLS = "give URLs back",
+    RELEASE_URLS = "release URLs",
         "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder = $3";
-    OTHER_HOLDERS = "look for those who took URLs",
+    OTHER_HOLDERS = "look for other holders of URLs",
         "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
-    KNOWN_URL = "read what is known of a URL",
+    KNOWN_URL = "read the state of a URL",
         "SELECT run_id, depth, found_on, CASE state WHEN 0 THEN 'waiting' WHEN 1 THEN 'taken' \
         WHEN 2 THEN 'deferred' ELSE 'done' END AS state, described AS is_described, status, \
         outcome, fetched_ms, loss, COALESCE(asks_password, 0) AS asks_password, content_hash \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
-    // The page whose turn it is as the last of so many, by when they are to be asked for again.
-    LAST_DUE = "look for pages to ask for again",
+    // Due time of the page at the given position, ordered by due time.
+    LAST_DUE = "look for pages to revisit",
         "SELECT next_ms FROM site_robot_urls WHERE site = $1 AND next_ms <= $2 \
          ORDER BY next_ms LIMIT 1 OFFSET $3 + 0";
     LINKS = "read the links of a page",
         "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";
-    // `$3` is the depth at which it was taken: one that was found nearer still waits once more.
+    // `$3` is the depth when claimed: a URL found at a lower depth since then waits again.
     RELINKED = "record links followed again",
         "UPDATE site_robot_urls SET holder = NULL, \
          relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \
          state = CASE WHEN depth < $3 THEN 0 ELSE 3 END WHERE site = $1 AND url = $2";
-    DESCRIBED_MD5 = "read what resources are described by",
+    DESCRIBED_MD5 = "read the digests of described resources",
         "SELECT seen.url, COALESCE(staged.md5, known.md5), seen.preference \
          FROM site_robot_urls AS seen \
          LEFT JOIN staged_descriptions AS staged ON staged.site = seen.site \
@@ -158,7 +157,7 @@ statements! {
          WHERE seen.site = $1 AND seen.url > $2 AND seen.run_id = $3 AND seen.state = 3 \
          AND seen.described = 1 AND seen.loss IS NULL AND (staged.url IS NOT NULL \
          OR known.url IS NOT NULL) ORDER BY seen.url LIMIT $4 + 0";
-    MD5 = "read what a resource is described by",
+    MD5 = "read the digest of a described resource",
         "SELECT COALESCE((SELECT md5 FROM staged_descriptions WHERE site = $1 AND url = $2 \
          AND change = 'save'), (SELECT md5 FROM resource_descriptions WHERE site = $1 \
          AND url = $2 AND hidden_ms IS NULL)), \
@@ -170,7 +169,7 @@ statements! {
         AS preference \
          FROM described WHERE md5 IN \
          (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
-    // Two that name each other, and one whose page says that another stands for it, stay.
+    // URLs that name each other, and URLs whose canonical URL names another one, are kept.
     NOT_CANONICAL = "look for resources that are described by their canonical URL too",
         "SELECT seen.url, seen.alias_of, \
          CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \
@@ -181,8 +180,8 @@ statements! {
          WHERE seen.site = $1 AND seen.run_id = $2 AND seen.described = 1 AND seen.loss IS NULL \
          AND page.run_id = $2 AND page.described = 1 AND page.loss IS NULL \
          AND page.alias_of IS NULL ORDER BY seen.url LIMIT $3 + 0";
-    // Behind a form for a password is not the page that was asked for.
-    ALIASES = "read which URLs stand for others",
+    // A page behind a password form is not the page that was requested.
+    ALIASES = "read the canonical URLs of pages",
         "SELECT seen.url, seen.alias_of FROM site_robot_urls AS seen \
          WHERE seen.site = $1 AND seen.url > $2 AND seen.described = 0 \
          AND seen.alias_of IS NOT NULL AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS page \
@@ -191,62 +190,61 @@ statements! {
     NOT_DESCRIBED = "record that a page is not described",
         "UPDATE site_robot_urls SET described = 0, loss = 'duplicate', outcome = $3, alias_of = $4 \
          WHERE site = $1 AND url = $2 AND described = 1";
-    UNCOUNT_ADDED = "count descriptions that did not stay",
+    UNCOUNT_ADDED = "update the counts of discarded descriptions",
         "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2 \
          WHERE run_id = $1";
-    // Without validators and hash the next visit reads the page anew, as if it had changed.
-    DOUBT_DUPLICATES = "look at duplicates again",
+    // Without validators and hash, the next visit reads the page as if it had changed.
+    DOUBT_DUPLICATES = "check duplicates again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
          WHERE site = $1 AND described = 0 AND loss = 'duplicate'";
-    // URLs with a description stay known: their loss is judged by what the last visit found.
-    FORGET_URLS = "forget URLs that are no longer found",
+    // URLs with a description are kept: the last visit determines whether they are lost.
+    FORGET_URLS = "remove URLs that are no longer found",
         "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2 AND NOT EXISTS (SELECT 1 \
          FROM resource_descriptions AS known WHERE known.site = $1 \
          AND known.url = site_robot_urls.url)";
-    CLEAR_URLS = "forget all URLs",
+    CLEAR_URLS = "remove all URLs",
         "DELETE FROM site_robot_urls WHERE site = $1";
-    CLEAR_RUNS = "forget all runs",
+    CLEAR_RUNS = "remove all runs",
         "DELETE FROM site_robot_runs WHERE site = $1";
-    CLEAR_ROBOTS_TXT = "forget all robots.txt files",
+    CLEAR_ROBOTS_TXT = "remove all robots.txt files",
         "DELETE FROM site_robot_robots_txt WHERE site = $1";
 
     ROBOTS_TXT_COPY = "read the copy of a robots.txt",
         "SELECT url, etag, last_modified, body FROM site_robot_robots_txt \
          WHERE site = $1 AND url = $2";
-    KEEP_ROBOTS_TXT = "keep a copy of a robots.txt",
+    KEEP_ROBOTS_TXT = "save a copy of a robots.txt",
         "INSERT INTO site_robot_robots_txt (site, url, etag, last_modified, body) \
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (site, url) DO UPDATE SET \
          etag = excluded.etag, last_modified = excluded.last_modified, body = excluded.body";
-    FORGET_ROBOTS_TXT = "forget the copy of a robots.txt",
+    FORGET_ROBOTS_TXT = "remove the copy of a robots.txt",
         "DELETE FROM site_robot_robots_txt WHERE site = $1 AND url = $2";
-    RELEASE_DEAD = "take the URLs of those who are gone",
+    RELEASE_DEAD = "release the URLs of stopped instances",
         "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
         AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > {now})";
 }
 
-/// On `SQLite`: returns how many rows the statement before has changed.
-pub(super) static FOUND: Statement =
-    Statement::new("count URLs that were found", "SELECT changes()");
+/// `SQLite` statement that returns the number of rows changed by the previous statement.
+pub(super) static FOUND: Statement = Statement::new("count found URLs", "SELECT changes()");
 
-/// On `SQLite`: `COUNT_RUN`, where what the statement before has changed was found.
+/// `SQLite` statement like `COUNT_RUN` that also adds the rows changed by the previous statement.
 pub(super) static COUNT_FOUND: Statement = Statement::new(
-    "count what a run of the site robot did",
+    "update the counts of a site robot run",
     concat!(
         "UPDATE site_robot_runs SET found = found + changes() + $1,  ",
         counted!()
     ),
 );
 
-/// Returns the statement that takes URLs of a host: `$1` site, `$2` run, `$3` host, `$4` how
-/// many, `$5` holder.
+/// Returns the statement that claims URLs of a host: `$1` site, `$2` run, `$3` host, `$4` number of
+/// URLs, `$5` holder.
 pub(super) fn claim(engine: Engine) -> Statement {
-    // SQLite has one writer: who updates has skipped nobody.
+    // SQLite has a single writer, so rows need not be locked.
     let (place, lock) = match engine {
         Engine::Sqlite => ("rowid", ""),
         Engine::Postgres => ("url", " FOR UPDATE SKIP LOCKED"),
     };
-    // A subquery may be carried out more than once, and take more; this is not.
+    // A subquery may be evaluated more than once and claim more; a materialized CTE is not.
     let sql = format!(
         "WITH next AS MATERIALIZED (SELECT {place} AS place FROM site_robot_urls WHERE site = $1 \
          AND run_id = $2 AND state = 0 AND state < 3 AND host = $3 \
@@ -257,11 +255,11 @@ pub(super) fn claim(engine: Engine) -> Statement {
          described AS is_described, etag, last_modified, content_hash, settings, \
          COALESCE(asks_password, 0) AS asks_password, COALESCE(steady, 0) AS steady, next_ms"
     );
-    Statement::assembled("take URLs to visit", sql)
+    Statement::assembled("claim URLs", sql)
 }
 
-/// One that this run knows stays, unless it was found nearer to a starting
-/// point: if it was fetched by then, its links are followed once more.
+/// `ON CONFLICT` clause: a URL that the run already knows is kept, unless it was found at a lower
+/// depth; if it was already fetched, its links are followed again.
 const NEAREST_STAYS: &str = " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
     state = CASE WHEN site_robot_urls.run_id = excluded.run_id \
     AND site_robot_urls.state <> 3 THEN site_robot_urls.state ELSE 0 END, \
@@ -283,7 +281,7 @@ fn enter_list() -> Statement {
          SELECT $1, $2, $3, 0, 0, 0, 0, value ->> 0, value ->> 1, value ->> 2, value ->> 3, \
          value ->> 4 FROM json_each($4) WHERE true{NEAREST_STAYS}"
     );
-    Statement::lasting("enter URLs that were found", sql)
+    Statement::lasting("add found URLs", sql)
 }
 
 fn enter(rows: usize) -> Statement {
@@ -296,12 +294,12 @@ fn enter(rows: usize) -> Statement {
         let _ = write!(sql, "{comma}($1, $2, $3, 0, 0, 0, 0, {values})");
     }
     sql.push_str(NEAREST_STAYS);
-    Statement::assembled("enter URLs that were found", sql)
+    Statement::assembled("add found URLs", sql)
 }
 
-/// One that was found nearer to a starting point meanwhile waits once more. Why a page
-/// is not described stays on record when the page is as it was; so do links of which
-/// nothing new is known.
+/// Returns the statement that records visits. A URL found at a lower depth meanwhile waits again.
+/// If a page is unchanged, the reason why it is not described is kept; links are kept if the visit
+/// has no new ones.
 fn record(rows: usize) -> Statement {
     const COLUMNS: usize = 21;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
@@ -339,7 +337,7 @@ fn record(rows: usize) -> Statement {
     Statement::assembled("record visits", sql)
 }
 
-/// Returns every statement that can be asked for.
+/// Returns all assembled statements.
 pub(in crate::store) fn assembled_statements(engine: Engine) -> Vec<Statement> {
     let mut all = vec![claim(engine)];
     all.extend(RECORD.all().cloned());

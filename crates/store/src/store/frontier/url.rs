@@ -1,59 +1,59 @@
-//! URLs as the frontier holds them.
+//! URLs in the frontier.
 
 use super::{
     super::{Loss, StoreError},
     Frontier, sql,
 };
 
-/// URL that was found and shall be visited.
+/// Found URL to be visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FoundUrl {
-    /// The URL, at most 2,000 bytes.
+    /// Absolute URL of the page, at most 2,000 bytes.
     pub url: String,
-    /// Host and port whose connections it shares.
+    /// Host and port, which determine the connections used.
     pub host: String,
-    /// Links from a starting point.
+    /// Number of links from a starting point.
     pub depth: u32,
-    /// Depth that its links may reach; nothing: any.
+    /// Maximum depth of links from this URL; `None` for no limit.
     pub max_depth: Option<u32>,
-    /// URL that it was found on; empty for a starting point.
+    /// URL of the page with the link; empty for a starting point.
     pub found_on: String,
 }
 
 columns! {
-    /// URL that a holder has taken.
+    /// URL that a holder has claimed.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ClaimedUrl {
-        /// The URL.
+        /// Absolute URL of the page.
         pub url: String,
-        /// Host and port whose connections it shares.
+        /// Host and port, which determine the connections used.
         pub host: String,
-        /// Links from a starting point.
+        /// Number of links from a starting point.
         pub depth: u32,
-        /// Depth that its links may reach; nothing: any.
+        /// Maximum depth of links from this URL; `None` for no limit.
         pub max_depth: Option<u32>,
-        /// URL that it was found on; empty for a starting point.
+        /// URL of the page with the link; empty for a starting point.
         pub found_on: String,
-        /// Times that it failed in this run.
+        /// Number of failed attempts in this run.
         pub attempts: u32,
-        /// Whether only its stored links shall be followed again.
+        /// Whether only the stored links of the page are to be followed again.
         pub is_relink: bool,
-        /// Whether it has a resource description.
+        /// Whether the page has a resource description.
         pub is_described: bool,
-        /// `ETag` of the last visit.
+        /// `ETag` from the last visit.
         pub etag: Option<String>,
-        /// `Last-Modified` of the last visit.
+        /// `Last-Modified` from the last visit.
         pub last_modified: Option<String>,
-        /// Hash of the body at the last visit.
+        /// Hash of the response body at the last visit.
         pub content_hash: Option<String>,
-        /// Settings that the last visit was judged by.
+        /// Settings that applied to the last visit.
         pub settings: Option<String>,
-        /// Whether the page asked for a password when it was read last.
+        /// Whether the page requested a password when it was last read.
         pub asks_password: bool,
-        /// Times in a row that it was as before.
+        /// Number of consecutive visits without a change.
         pub steady: u32,
-        /// When it is to be asked for again; nothing: it never was, or not by this program.
+        /// Time of the next regular visit; `None` if none was ever scheduled.
         pub next_ms: Option<i64>,
     }
 }
@@ -86,33 +86,33 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct KnownUrl {
-        /// Run that found it last.
+        /// ID of the last run that found the URL.
         pub run_id: i64,
-        /// Links from a starting point.
+        /// Number of links from a starting point.
         pub depth: u32,
-        /// URL that it was found on; empty for a starting point.
+        /// URL of the page with the link; empty for a starting point.
         pub found_on: String,
-        /// `waiting`, `taken`, `deferred` or `done`.
+        /// State: `waiting`, `taken`, `deferred` or `done`.
         pub state: String,
-        /// Whether it has a resource description.
+        /// Whether the page has a resource description.
         pub is_described: bool,
-        /// Status of the last answer.
+        /// HTTP status of the last response.
         pub status: Option<u16>,
-        /// Outcome of the last visit, in words.
+        /// Outcome of the last visit, as text.
         pub outcome: Option<String>,
-        /// When it was last fetched.
+        /// Time of the last fetch.
         pub fetched_ms: Option<i64>,
-        /// Reason why it has no description.
+        /// Reason why the page has no description.
         pub loss: Option<Loss>,
-        /// Whether it asked for a password when it was read last.
+        /// Whether the page requested a password when it was last read.
         pub asks_password: bool,
-        /// Hash of the body at the last visit.
+        /// Hash of the response body at the last visit.
         pub content_hash: Option<String>,
     }
 }
 
 columns! {
-    /// Row of a URL that was claimed.
+    /// Row of a claimed URL.
     #[derive(Debug)]
     pub(super) struct ClaimedRow {
         pub(super) position: i64,
@@ -121,26 +121,26 @@ columns! {
 }
 
 columns! {
-    /// A host's robots.txt as it came last, and what tells its version.
+    /// Last copy of a host's robots.txt, with its validators.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct RobotsTxtCopy {
-        /// URL of the file.
+        /// URL of the robots.txt.
         pub url: String,
-        /// `ETag` of it.
+        /// `ETag` of the robots.txt.
         pub etag: Option<String>,
-        /// `Last-Modified` of it, as the server wrote it.
+        /// `Last-Modified` value of the robots.txt, unparsed.
         pub last_modified: Option<String>,
-        /// The file itself.
+        /// Content of the robots.txt.
         pub body: String,
     }
 }
 
 impl Frontier<'_> {
-    /// Returns a site's copy of a robots.txt.
+    /// Returns the stored copy of a robots.txt.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn robots_txt_copy(
         self,
         site: &str,
@@ -150,11 +150,11 @@ impl Frontier<'_> {
         self.db.first(&sql::ROBOTS_TXT_COPY, &values).await
     }
 
-    /// Saves a copy of a robots.txt in place of the one before.
+    /// Saves a copy of a robots.txt, replacing the previous one.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, as `PostgreSQL` with a NUL in a text.
+    /// Returns an error if the query fails, for example on `PostgreSQL` if a text contains NUL.
     pub async fn keep_robots_txt(self, site: &str, copy: &RobotsTxtCopy) -> Result<(), StoreError> {
         let values = [
             site.into(),
@@ -166,11 +166,11 @@ impl Frontier<'_> {
         self.db.run(&sql::KEEP_ROBOTS_TXT, &values).await
     }
 
-    /// Forgets the copy of a robots.txt; does nothing where there is none.
+    /// Removes the copy of a robots.txt; does nothing if there is no copy.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn forget_robots_txt(self, site: &str, url: &str) -> Result<(), StoreError> {
         let values = [site.into(), url.into()];
         self.db.run(&sql::FORGET_ROBOTS_TXT, &values).await

@@ -1,4 +1,4 @@
-//! The address of a site: its pages move with it.
+//! Addresses of a site, and moving the site's pages to a new address.
 
 use super::Publications;
 use super::{
@@ -7,18 +7,18 @@ use super::{
     sql,
 };
 
-/// Addresses that are kept of a site.
+/// Maximum number of stored addresses per site.
 const MAX_ADDRESSES: usize = 32;
 
 impl Publications<'_> {
-    /// Moves the pages of a site to its address, from all others that it had; returns how many moved.
+    /// Moves a site's pages from all previous addresses to `address`; returns their number.
     ///
-    /// An address is an origin, such as `https://www.example.com`. `others` are further ones that
-    /// stand for the site. A page that is stored at the address already stays where it is.
+    /// An address is an origin, such as `https://www.example.com`. `others` are further addresses
+    /// of the site. Pages that already exist at `address` are kept.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then moves nothing.
+    /// Returns an error if the query fails; no page is moved then.
     pub async fn move_site(
         self,
         site: &str,
@@ -60,11 +60,11 @@ impl Publications<'_> {
         Ok(moved)
     }
 
-    /// Returns the addresses of a site: the one that it has, and behind it those that it had.
+    /// Returns the addresses of a site, the current one first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn site_addresses(self, site: &str) -> Result<Vec<String>, StoreError> {
         let all: Option<String> = self.db.value(&sql::ADDRESSES, &[site.into()]).await?;
         let all = all.unwrap_or_default();

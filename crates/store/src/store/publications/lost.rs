@@ -1,4 +1,4 @@
-//! Descriptions whose pages a run has not described, and the reasons.
+//! Descriptions of pages that a run has not described, and the reasons.
 
 use super::Publications;
 use super::{
@@ -7,47 +7,47 @@ use super::{
 };
 
 columns! {
-    /// Description whose page a run has not described.
+    /// Description of a page that a run has not described.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct LostDescription {
         /// URL of the page.
         pub url: String,
-        /// `true` if it is shown.
+        /// Whether the description is shown.
         pub is_shown: bool,
-        /// Run that met it last.
+        /// ID of the last run that found the page.
         pub run_id: Option<i64>,
-        /// Links from a starting point.
+        /// Number of links from a starting point.
         pub depth: Option<u32>,
-        /// Status of the last answer.
+        /// HTTP status of the last response.
         pub status: Option<u16>,
-        /// Reason why it has no description.
+        /// Reason why the page has no description.
         pub loss: Option<Loss>,
-        /// Outcome of the visit, in words.
+        /// Outcome of the visit, as text.
         pub outcome: String,
-        /// Hash of the body.
+        /// Hash of the response body.
         pub content_hash: Option<String>,
     }
 }
 
 columns! {
-    /// Description of a page that a run has not met.
+    /// Description of a page that a run has not found.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct UnreachedDescription {
         /// URL of the page.
         pub url: String,
-        /// Links from a starting point, when it was met.
+        /// Number of links from a starting point when the page was last found.
         pub depth: Option<u32>,
     }
 }
 
 impl Publications<'_> {
-    /// Returns descriptions of pages that a run has not met, behind a URL.
+    /// Returns descriptions of pages that a run has not found, by URL, starting after `after`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn unreached_descriptions(
         self,
         site: &str,
@@ -64,11 +64,11 @@ impl Publications<'_> {
         self.db.rows(&sql::UNMET, &values).await
     }
 
-    /// Returns descriptions whose pages a run has not described, or not as they were, behind a URL.
+    /// Returns descriptions of pages that a run has not or differently described, after a URL.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn lost_descriptions(
         self,
         site: &str,
@@ -85,22 +85,22 @@ impl Publications<'_> {
         self.db.rows(&sql::LOST, &values).await
     }
 
-    /// Returns the hosts that answered a run with pages.
+    /// Returns the hosts that responded to a run with pages.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn answering_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into()];
         self.db.column(&sql::ANSWERING_HOSTS, &values).await
     }
 
-    /// Returns the hashes of contents that a run met at so many URLs or more, each of which said
-    /// something else before; with the number of these URLs, the most first, at most 100.
+    /// Returns content hashes that a run found at `count` or more URLs with previously different
+    /// descriptions, each with the number of URLs; the most frequent first, at most 100.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn identical_contents(
         self,
         site: &str,
@@ -113,11 +113,11 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(alike).collect())
     }
 
-    /// Returns the URLs of a run whose outcome begins so, with that, at most 1,000.
+    /// Returns up to 1,000 URLs and outcomes of a run, for outcomes that start with `beginning`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn urls_by_outcome(
         self,
         site: &str,
@@ -129,12 +129,12 @@ impl Publications<'_> {
         self.db.rows(&sql::WITHOUT_WORDS, &values).await
     }
 
-    /// Returns why URLs of a run are not described, behind an outcome: at most 1,000 outcomes, each
-    /// with the number of its URLs and the first of them.
+    /// Returns up to 1,000 outcomes of undescribed URLs of a run, starting after the outcome
+    /// `after`, each with the number of URLs and the first URL.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn undescribed_outcomes(
         self,
         site: &str,
@@ -147,12 +147,12 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(count).collect())
     }
 
-    /// Discards what a run staged of pages that a login, or one page for many, stands in place
-    /// of: they stay as they are, and are asked for as wholes by the next run.
+    /// Discards staged changes of pages that were replaced by a login page, or by one page at many
+    /// URLs. Their descriptions are kept, and the next run fetches the pages in full.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then gives up nothing.
+    /// Returns an error if the query fails; nothing is discarded then.
     pub async fn discard_doubtful_pages(
         self,
         site: &str,
@@ -161,7 +161,7 @@ impl Publications<'_> {
     ) -> Result<(), StoreError> {
         let mut transaction = self.db.begin(sql::DISCARD_LOGINS.what).await?;
         let values = [site.into(), run_id.into()];
-        // In this order: the statements that keep clear the marks that those before them go by.
+        // Order matters: the `KEEP` statements clear the marks that the `DISCARD` statements use.
         transaction.execute(&sql::DISCARD_LOGINS, &values).await?;
         transaction.execute(&sql::KEEP_LOGINS, &values).await?;
         for hash in alike {
@@ -172,22 +172,22 @@ impl Publications<'_> {
         transaction.commit().await
     }
 
-    /// Returns `true` if a run has staged pages that ask for a password and did not before.
+    /// Returns `true` if a run has staged pages that newly request a password.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn has_staged_logins(self, site: &str, run_id: i64) -> Result<bool, StoreError> {
         let values = [site.into(), run_id.into()];
         let login: Option<i64> = self.db.value(&sql::STAGED_LOGIN, &values).await?;
         Ok(login.is_some())
     }
 
-    /// Accepts that pages ask for a password.
+    /// Accepts that pages of a run request a password.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn accept_logins(self, site: &str, run_id: i64) -> Result<(), StoreError> {
         let values = [site.into(), run_id.into()];
         self.db.run(&sql::ACCEPT_LOGINS, &values).await
@@ -195,7 +195,7 @@ impl Publications<'_> {
 }
 
 impl LostDescription {
-    /// Creates one that is shown, of a page that a run has met.
+    /// Creates the record of a shown description, for a page that a run has found.
     pub fn new(url: impl Into<String>, run_id: i64, loss: Option<Loss>) -> Self {
         Self {
             url: url.into(),

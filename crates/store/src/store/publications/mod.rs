@@ -1,7 +1,7 @@
-//! Which descriptions are in force: staged by a run, published, put back, withdrawn.
+//! Publication of descriptions: staging by a run, publishing, undoing and withdrawing.
 //!
-//! A run writes what it describes beside what is in force. When it has ended and was found good,
-//! that takes the place of what was there, which is kept until the next publication.
+//! A run writes its descriptions to a staging table. If the run succeeds, they replace the
+//! published descriptions, which are kept until the next publication.
 
 mod addresses;
 mod lost;
@@ -23,6 +23,6 @@ pub(super) use stage::{forget_staged, stage, unstage};
 pub(super) use withdraw::hide_withdrawn;
 
 handle! {
-    /// The pages of robot heaven that are in force.
+    /// Access to the published pages of robot heaven.
     Publications, publications
 }

@@ -1,4 +1,4 @@
-//! Pages of heaven that say more than their originals: when each was compared, and what came of it.
+//! Parity: comparison of heaven pages with their originals, and the results.
 
 use super::Publications;
 use super::{
@@ -6,18 +6,18 @@ use super::{
     publish::{increment_heaven_version, lock},
 };
 
-/// Why a page is not shown that says more than its original.
+/// Stored reason for hiding a heaven page with text that is missing from its original.
 pub const SAYS_MORE: &str = "it says what its original does not";
 
 statements! {
-    SAID_MORE = "look for pages to compare that said more",
+    SAID_MORE = "look for differing pages to compare",
         "SELECT seen.url, seen.withdrawn FROM heaven_parity AS seen \
          JOIN resource_descriptions AS known ON known.site = seen.site AND known.url = seen.url \
          WHERE seen.site = $1 AND seen.since_ms IS NOT NULL \
          AND (known.hidden_ms IS NULL OR seen.withdrawn = 1) \
          ORDER BY seen.compared_ms, seen.url LIMIT $2 + 0";
-    // What was fetched as a whole since `$3` is as its page is. Few are hidden: they are looked for in
-    // an index of their own, and no text is read.
+    // Pages fetched in full since `$3` match their description. Few pages are hidden: their own
+    // index is used, and no text is read.
     TO_COMPARE = "look for pages to compare",
         "SELECT known.url, COALESCE(seen.withdrawn, 0) FROM resource_descriptions AS known \
          LEFT JOIN heaven_parity AS seen ON seen.site = known.site AND seen.url = known.url \
@@ -27,7 +27,7 @@ statements! {
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS visited WHERE visited.site = $1 \
          AND visited.url = known.url AND visited.fetched_ms >= $3 AND visited.status IN (200, 203)) \
          ORDER BY COALESCE(seen.compared_ms, 0), known.url LIMIT $2 + 0";
-    COMPARED = "note what came of comparing a page",
+    COMPARED = "record the comparison of a page",
         "INSERT INTO heaven_parity (site, url, compared_ms, since_ms, sentence, withdrawn) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (site, url) DO UPDATE SET \
          compared_ms = excluded.compared_ms, sentence = excluded.sentence, \
@@ -35,24 +35,24 @@ statements! {
          ELSE COALESCE(heaven_parity.since_ms, excluded.since_ms) END, \
          withdrawn = CASE WHEN excluded.since_ms IS NULL THEN 0 \
          WHEN excluded.withdrawn = 1 THEN 1 ELSE heaven_parity.withdrawn END";
-    NOT_COMPARED = "note that a page could not be compared",
+    NOT_COMPARED = "record that a page could not be compared",
         "INSERT INTO heaven_parity (site, url, compared_ms, withdrawn) VALUES ($1, $2, $3, 0) \
          ON CONFLICT (site, url) DO UPDATE SET compared_ms = excluded.compared_ms";
-    FORGET_GONE = "forget comparisons of pages that are gone",
+    FORGET_GONE = "remove comparisons of removed pages",
         "DELETE FROM heaven_parity WHERE site = $1 AND NOT EXISTS (SELECT 1 \
          FROM resource_descriptions AS known WHERE known.site = $1 \
          AND known.url = heaven_parity.url)";
-    FORGET_PARITY = "forget comparisons of pages",
+    FORGET_PARITY = "remove the comparisons of pages",
         "DELETE FROM heaven_parity WHERE site = $1";
-    WITHDRAW_NONE = "show pages again that say more",
+    WITHDRAW_NONE = "show differing pages again",
         "UPDATE heaven_parity SET withdrawn = 0 \
          WHERE site = $1 AND since_ms IS NOT NULL AND withdrawn = 1";
-    HIDE_DIFFERING = "hide pages that say more",
+    HIDE_DIFFERING = "hide differing pages",
         "UPDATE resource_descriptions SET hidden_ms = $2, hidden_reason = $3 \
          WHERE site = $1 AND hidden_ms IS NULL AND url IN (SELECT url FROM heaven_parity \
          WHERE site = $1 AND since_ms IS NOT NULL AND withdrawn = 1)";
-    // A page that the run has lost for a reason of its own stays hidden.
-    SHOW_AGREEING = "show pages again that say the same",
+    // A page that the run has lost for another reason stays hidden.
+    SHOW_AGREEING = "show matching pages again",
         "UPDATE resource_descriptions SET hidden_ms = NULL, hidden_reason = NULL \
          WHERE site = $1 AND hidden_ms IS NOT NULL AND hidden_reason = $2 \
          AND url NOT IN (SELECT url FROM heaven_parity \
@@ -60,78 +60,78 @@ statements! {
          FROM site_robot_urls AS seen WHERE seen.site = $1 \
          AND seen.url = resource_descriptions.url \
          AND seen.loss IS NOT NULL AND seen.loss <> 'withdrawn')";
-    PARITY_STATE = "count the pages that say more",
+    PARITY_STATE = "count the differing pages",
         "SELECT (SELECT COUNT(*) FROM heaven_parity WHERE site = $1) AS compared, \
         COUNT(*) AS differing, COALESCE(CAST(SUM(withdrawn) AS BIGINT), 0) AS withdrawn FROM heaven_parity \
          WHERE site = $1 AND since_ms IS NOT NULL";
-    DIFFERING = "list the pages that say more",
+    DIFFERING = "list the differing pages",
         "SELECT url, since_ms, COALESCE(sentence, '') AS sentence, withdrawn AS is_withdrawn \
         FROM heaven_parity \
          WHERE site = $1 AND since_ms IS NOT NULL ORDER BY since_ms, url LIMIT $2 + 0";
 }
 
-/// Result of comparing a page of heaven with its original.
+/// Result of comparing a heaven page with its original.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ParityResult {
-    /// All that it says stands there.
+    /// The original contains all text of the heaven page.
     Agrees,
-    /// It says this sentence, which does not.
+    /// The heaven page contains this sentence, but the original does not.
     SaysMore(String),
-    /// The original could not be had, or is of a type that is not compared.
+    /// The original could not be fetched, or its type cannot be compared.
     Unknown,
 }
 
-/// What becomes of pages that say more than their originals.
+/// Treatment of differing heaven pages, which contain text missing from their originals.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParityTerms {
-    /// They are shown, those of before too.
+    /// Show all pages, including those withdrawn earlier.
     Report,
-    /// They are not shown until they agree again.
+    /// Withdraw differing pages until they match again.
     Withdraw,
-    /// Those of before stay as they are, and no other is withdrawn.
+    /// Keep earlier withdrawals, but withdraw no further pages.
     WithdrawNoMore,
 }
 
 columns! {
-    /// Pages that were compared, and those of them that say more.
+    /// Numbers of compared and of differing heaven pages.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ParityState {
-        /// Pages that were compared.
+        /// Number of compared pages.
         pub compared: u64,
-        /// Those that say more.
+        /// Number of pages with text that is missing from their originals.
         pub differing: u64,
-        /// Those of them that are not shown for that.
+        /// Number of differing pages that are withdrawn.
         pub withdrawn: u64,
     }
 }
 
 columns! {
-    /// Page that says more than its original.
+    /// Heaven page with text that is missing from its original.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DifferingPage {
         /// URL of the original.
         pub url: String,
-        /// When that was seen first.
+        /// Time when the difference was first found.
         pub since_ms: i64,
-        /// Sentence that does not stand there.
+        /// First sentence that the original does not contain.
         pub sentence: String,
-        /// Whether it is not shown for that.
+        /// Whether the page is withdrawn because of the difference.
         pub is_withdrawn: bool,
     }
 }
 
 impl Publications<'_> {
-    /// Returns the pages that were compared longest ago, so many, and whether each is withdrawn for
-    /// what came of it.
+    /// Returns `count` pages that were compared longest ago, and whether each of them is withdrawn
+    /// because of a difference.
     ///
-    /// Up to half of them are such that said more then. Of the others those are left out that the
-    /// site robot has fetched as wholes since `since_ms`: they were described by what they say.
+    /// Up to half of them are pages that differed before. The others exclude pages that the site
+    /// robot has fetched in full since `since_ms`, as their descriptions are up to date.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn pages_to_compare(
         self,
         site: &str,
@@ -147,14 +147,14 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(is_withdrawn).collect())
     }
 
-    /// Notes what came of comparing pages, and withdraws those that say more, or shows all again.
+    /// Records comparisons, and depending on `terms` withdraws differing pages or shows them again.
     ///
-    /// Those that agree come back in any case. Returns how many were withdrawn, and how many are
-    /// shown again.
+    /// Matching pages are always shown again. Returns the numbers of pages that were withdrawn and
+    /// that are shown again.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then changes nothing.
+    /// Returns an error if the query fails; nothing is changed then.
     pub async fn record_parity(
         self,
         site: &str,
@@ -193,20 +193,20 @@ impl Publications<'_> {
         Ok((withdrawn, shown))
     }
 
-    /// Counts the pages that were compared, and those of them that say more.
+    /// Counts the compared pages and the differing ones.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn parity_state(self, site: &str) -> Result<ParityState, StoreError> {
         self.db.one(&PARITY_STATE, &[site.into()]).await
     }
 
-    /// Returns the same with the page that says more for the longest time, if any does.
+    /// Returns the parity state and the page that has differed longest; `None` if no page differs.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn first_differing(
         self,
         site: &str,
@@ -217,11 +217,11 @@ impl Publications<'_> {
         Ok(Some((self.parity_state(site).await?, first)))
     }
 
-    /// Returns pages that say more than their originals, those first that do so longest.
+    /// Returns heaven pages that differ from their originals, longest differing first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn differing_pages(
         self,
         site: &str,
@@ -232,7 +232,7 @@ impl Publications<'_> {
     }
 }
 
-/// Hides pages that came into force and say more than their originals.
+/// Hides newly published pages that differ from their originals.
 pub(super) async fn hide_differing(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -242,7 +242,7 @@ pub(super) async fn hide_differing(
     transaction.execute(&HIDE_DIFFERING, &values).await
 }
 
-/// Forgets what was compared of a site.
+/// Removes all comparisons of a site.
 pub(super) async fn forget(
     transaction: &mut Transaction<'_>,
     site: &str,

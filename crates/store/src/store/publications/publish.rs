@@ -1,4 +1,4 @@
-//! Publication of what is staged, a piece at a time: new pages first, then removals.
+//! Publishes staged changes in batches: new pages first, then removals.
 
 use super::Publications;
 use super::{
@@ -8,20 +8,20 @@ use super::{
     sql,
 };
 
-/// Descriptions that change in one transaction: nobody waits for long.
+/// Number of descriptions changed per transaction, so that other writers do not wait long.
 const PIECE: usize = 500;
 
-/// Behind every URL there is.
+/// String that sorts after every URL.
 const LAST: &str = "\u{10ffff}";
 
-/// Part of the staged changes that comes into force.
+/// Part of the staged changes to publish.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StagedSelection {
-    /// New and changed pages, while a run goes on.
+    /// New and changed pages, while the run is in progress.
     Saved,
-    /// Pages that are not to be shown, which wait for nobody.
+    /// Pages to be hidden, which is not delayed.
     Hidden,
-    /// Everything.
+    /// All staged changes.
     All,
 }
 
@@ -30,17 +30,17 @@ columns! {
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct Publication {
-        /// Run that it is of.
+        /// ID of the published run.
         pub run_id: i64,
-        /// When it was.
+        /// Time of the publication.
         pub published_ms: i64,
-        /// When it was put back; nothing: it is in force.
+        /// Time when the publication was undone; `None` if it is in effect.
         pub undone_ms: Option<i64>,
     }
 }
 
 impl StagedSelection {
-    /// Returns the kinds of changes in the order in which they come into force.
+    /// Returns the kinds of changes in the order of their publication.
     fn changes(self) -> &'static [&'static str] {
         match self {
             Self::Saved => &["save"],
@@ -51,15 +51,15 @@ impl StagedSelection {
 }
 
 impl Publications<'_> {
-    /// Publishes what a run has staged; returns how many pages are not shown any more.
+    /// Publishes the staged changes of a run; returns the number of pages that are no longer shown.
     ///
-    /// What it replaces is kept until another run is published: see
-    /// [`undo`](Self::undo). Pages come before what goes, in pieces: who reads meanwhile
-    /// misses nothing. It does no harm to call it again, or while another instance does.
+    /// The replaced descriptions are kept until another run is published, see [`undo`](Self::undo).
+    /// New pages are published before removals, in batches, so that readers miss nothing. Calling
+    /// this again, or on several instances, is harmless.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; the rest can be published later then.
+    /// Returns an error if the query fails; call this again later to publish the rest.
     pub async fn publish(
         self,
         site: &str,
@@ -74,8 +74,8 @@ impl Publications<'_> {
             .copied()
             .filter(|change| counts.iter().any(|(staged, _)| staged == change))
             .collect();
-        // Pages that only did not answer change nothing that is shown: what could be put back
-        // stays.
+        // Pages that merely did not respond change nothing visible; the previous publication is
+        // kept.
         if changes.iter().any(|change| *change != "miss") {
             self.begin_publication(site, run_id, now_ms).await?;
         }
@@ -84,7 +84,7 @@ impl Publications<'_> {
             gone += self.publish_change(site, change, now_ms).await?;
         }
         let mut transaction = self.db.begin("end a publication").await?;
-        // Before its end a run has not asked for all pages.
+        // Before its end, a run has not requested all pages.
         if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
             transaction.execute(&sql::FOUND_AGAIN, &values).await?;
@@ -97,24 +97,24 @@ impl Publications<'_> {
         Ok(gone)
     }
 
-    /// Returns the last publication of a site, if its run was one that changed anything.
+    /// Returns the last publication of a site that changed anything, if any.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn publication(self, site: &str) -> Result<Option<Publication>, StoreError> {
         self.db.first(&sql::PUBLICATION, &[site.into()]).await
     }
 
-    /// Restores what was in force before the last publication; called again, undoes that.
+    /// Undoes the last publication; calling this again publishes it again.
     ///
-    /// Returns the publication as it is then, and how many pages are in force; nothing where
-    /// there is no publication, or nothing was in force before it. Pages are asked for as wholes
-    /// by the next run, which publishes what they say then.
+    /// Returns the publication and the number of shown pages; `None` if there is no publication, or
+    /// nothing was published before it. The next run fetches the pages in full and publishes their
+    /// current content.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then changes nothing.
+    /// Returns an error if the query fails; nothing is changed then.
     pub async fn undo(
         self,
         site: &str,
@@ -126,14 +126,13 @@ impl Publications<'_> {
         let known: Vec<(i64, Option<i64>, Option<i64>)> =
             transaction.rows(&sql::PUBLICATION, &of_site).await?;
         let (shown,): (i64,) = transaction.one(&sql::SHOWN_AFTER_UNDO, &of_site).await?;
-        // What was there before the first publication is nothing: heaven is not to be emptied by
-        // this.
+        // Nothing existed before the first publication: undoing it would empty heaven.
         if known.is_empty() || shown == 0 {
-            // Dropped, the transaction has done nothing.
+            // Dropping the transaction rolls it back.
             return Ok(None);
         }
-        // What is taken back is kept under the other turn, which then becomes this one: the same
-        // call puts it into force again.
+        // The undone descriptions are stored with the other turn number, which then becomes the
+        // current one, so that the same call restores them.
         for statement in [
             &*sql::UNDO_KEEP,
             &sql::UNDO_REMOVE,
@@ -224,21 +223,21 @@ impl Publications<'_> {
         if change == "miss" {
             transaction.execute(&sql::STILL_DESCRIBED, &piece).await?;
         }
-        // In the same transaction: who is cut off goes on behind the last piece that is in force.
+        // In the same transaction, so that an interrupted publication resumes after the last batch.
         transaction.execute(&sql::DROP_STAGED, &piece).await?;
         transaction.commit().await?;
         Ok(gone)
     }
 }
 
-/// Makes others that change what is in force wait until the transaction ends.
+/// Blocks other changes of the site's publication until the transaction ends.
 pub(super) async fn lock(transaction: &mut Transaction<'_>, site: &str) -> Result<(), StoreError> {
     let values = [site.into()];
     transaction.execute(&sql::LOCK_PUBLICATION, &values).await?;
     Ok(())
 }
 
-/// Increments the version of a site's heaven, so that its servers read it again.
+/// Increments the version of a site's heaven, so that servers reload it.
 pub(in crate::store) async fn increment_heaven_version(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -248,7 +247,7 @@ pub(in crate::store) async fn increment_heaven_version(
     Ok(())
 }
 
-/// Forgets what is staged, what could be put back, and what was compared.
+/// Deletes a site's staged changes, previous descriptions and comparisons.
 pub(in crate::store) async fn clear_publications(
     transaction: &mut Transaction<'_>,
     site: &str,

@@ -1,4 +1,4 @@
-//! Statements about what is in force.
+//! SQL statements for publications.
 
 use std::sync::LazyLock;
 
@@ -7,13 +7,13 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Stage descriptions: `$1` site, `$2` run, `$3` now.
+/// Statement that stages descriptions: `$1` site, `$2` run, `$3` now.
 ///
-/// A description in force that says the same at the same depth is not written again.
+/// A published description with the same content and depth is not written again.
 pub(super) static STAGE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], stage));
 
-/// Columns of a description that are kept when another one takes its place.
+/// Columns kept when a description is replaced by another one.
 const KEPT: [&str; 16] = [
     "fingerprint",
     "title",
@@ -50,7 +50,7 @@ macro_rules! ask_again {
     };
 }
 
-/// Moves rows of a table: `$1` site, `$2` former address, `$3` address.
+/// Changes the address in rows of a table: `$1` site, `$2` previous address, `$3` new address.
 macro_rules! moved {
     ($table:literal, $more:literal, $key:literal) => {
         concat!(
@@ -86,18 +86,18 @@ statements! {
          VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, '') \
          ON CONFLICT (site, url) DO UPDATE SET change = excluded.change, \
          reason = excluded.reason, run_id = excluded.run_id";
-    ASK_STAGED_AGAIN = "ask for pages again whose descriptions are given up",
+    ASK_STAGED_AGAIN = "request pages with discarded descriptions again",
         concat!(ask_again!(), "(SELECT url FROM staged_descriptions WHERE site = $1)");
-    CLEAR_STAGED = "give up staged descriptions",
+    CLEAR_STAGED = "discard staged descriptions",
         "DELETE FROM staged_descriptions WHERE site = $1";
-    UNSTAGE = "give up a staged description",
+    UNSTAGE = "discard a staged description",
         "DELETE FROM staged_descriptions WHERE site = $1 AND url = $2";
-    STAGED_COUNTS = "count what is staged",
+    STAGED_COUNTS = "count staged changes",
         "SELECT change, COUNT(*) FROM staged_descriptions WHERE site = $1 \
          GROUP BY change ORDER BY change";
 
-    // Whatever change they are of: so the key alone tells, and no row with its texts is read.
-    LAST_STAGED_OF_PIECE = "look for what is staged",
+    // Counts all kinds of changes, so that the key suffices and no row with texts is read.
+    LAST_STAGED_OF_PIECE = "look for staged changes",
         "SELECT url FROM staged_descriptions WHERE site = $1 AND url > $2 \
          ORDER BY url LIMIT 1 OFFSET $3";
     PUBLISH_HIDDEN = "hide resource descriptions",
@@ -108,17 +108,17 @@ statements! {
     PUBLISH_REMOVED = "remove resource descriptions",
         concat!("DELETE FROM resource_descriptions \
          WHERE site = $1 AND url > $3 AND url <= $4 AND ", is_staged!());
-    PUBLISH_MISSED = "note pages that do not answer",
+    PUBLISH_MISSED = "record pages that do not respond",
         concat!("UPDATE resource_descriptions SET missing_ms = COALESCE(missing_ms, $5) \
          WHERE site = $1 AND url > $3 AND url <= $4 AND hidden_ms IS NULL AND ", is_staged!());
-    STILL_DESCRIBED = "note that pages are described still",
+    STILL_DESCRIBED = "record that pages are still described",
         "UPDATE site_robot_urls SET described = 1 WHERE site = $1 AND described = 0 \
          AND url IN (SELECT url FROM staged_descriptions WHERE site = $1 AND change = $2 \
          AND url > $3 AND url <= $4)";
-    DROP_STAGED = "forget what was staged",
+    DROP_STAGED = "remove published changes from the staging table",
         "DELETE FROM staged_descriptions WHERE site = $1 AND change = $2 \
          AND url > $3 AND url <= $4";
-    FOUND_AGAIN = "note pages that answer again",
+    FOUND_AGAIN = "record pages that respond again",
         "UPDATE resource_descriptions SET missing_ms = NULL \
          WHERE site = $1 AND missing_ms IS NOT NULL AND EXISTS (SELECT 1 \
          FROM site_robot_urls AS seen WHERE seen.site = $1 \
@@ -131,15 +131,15 @@ statements! {
 
     ADDRESSES = "read the addresses of a site",
         "SELECT addresses FROM heaven_publications WHERE site = $1";
-    SET_ADDRESSES = "write the addresses of a site",
+    SET_ADDRESSES = "save the addresses of a site",
         "UPDATE heaven_publications SET addresses = $2 WHERE site = $1";
     MOVE_DESCRIPTIONS = "move the resource descriptions of a site",
         moved!("resource_descriptions", "");
     MOVE_STAGED = "move staged descriptions",
         moved!("staged_descriptions", "");
-    MOVE_PREVIOUS = "move what could be put back",
+    MOVE_PREVIOUS = "move previous descriptions",
         moved!("previous_descriptions", " AND there.turn = previous_descriptions.turn");
-    MOVE_WITHDRAWN = "move pages that are kept out",
+    MOVE_WITHDRAWN = "move withdrawn pages",
         moved!("withdrawn_urls", "", "");
     // The stored links have the former address, so the next run requests every page in full.
     MOVE_URLS = "move the URLs of the site robot",
@@ -147,15 +147,15 @@ statements! {
          content_hash = NULL, steady = NULL, next_ms = NULL, \
          alias_of = REPLACE(alias_of, CAST($2 AS TEXT) || '/', CAST($3 AS TEXT) || '/')", "");
 
-    // An update that changes nothing locks the row until the transaction ends, on both engines.
+    // This update changes nothing but locks the row until the transaction ends, on both engines.
     LOCK_PUBLICATION = "lock the publication",
         "INSERT INTO heaven_publications (site, version) VALUES ($1, 0) \
          ON CONFLICT (site) DO UPDATE SET version = heaven_publications.version";
-    BUMP_PUBLICATION = "change the version of heaven",
+    BUMP_PUBLICATION = "increment the version of heaven",
         "INSERT INTO heaven_publications (site, version) VALUES ($1, 1) \
          ON CONFLICT (site) DO UPDATE SET version = heaven_publications.version + 1";
-    // A run may publish more than once: what was in force before its first time is kept.
-    FORGET_PREVIOUS = "forget what was published before",
+    // A run may publish several times: the state before its first publication is kept.
+    FORGET_PREVIOUS = "remove previous descriptions",
         "DELETE FROM previous_descriptions WHERE site = $1 AND NOT EXISTS (SELECT 1 \
          FROM heaven_publications AS known WHERE known.site = $1 AND known.run_id = $2 \
          AND known.undone_ms IS NULL)";
@@ -165,28 +165,28 @@ statements! {
     PUBLICATION = "read the last publication",
         "SELECT run_id, COALESCE(published_ms, 0) AS published_ms, undone_ms FROM heaven_publications \
          WHERE site = $1 AND run_id IS NOT NULL";
-    CLEAR_PUBLICATION = "forget the last publication",
+    CLEAR_PUBLICATION = "remove the last publication",
         "UPDATE heaven_publications SET run_id = NULL, published_ms = NULL, undone_ms = NULL, \
          version = version + 1 WHERE site = $1";
-    CLEAR_PREVIOUS = "forget what was published before",
+    CLEAR_PREVIOUS = "remove previous descriptions",
         "DELETE FROM previous_descriptions WHERE site = $1";
 
-    SHOWN_AFTER_UNDO = "count what would be in force",
+    SHOWN_AFTER_UNDO = "count the pages shown after undoing a publication",
         "SELECT (SELECT COUNT(*) FROM previous_descriptions WHERE site = $1 AND turn = 0 \
          AND was_there = 1 AND hidden_ms IS NULL) + (SELECT COUNT(*) \
          FROM resource_descriptions AS known WHERE known.site = $1 AND known.hidden_ms IS NULL \
          AND NOT EXISTS (SELECT 1 FROM previous_descriptions AS before WHERE before.site = $1 \
          AND before.turn = 0 AND before.url = known.url))";
-    UNDO_REMOVE = "take back what was published",
+    UNDO_REMOVE = "remove the descriptions of an undone publication",
         "DELETE FROM resource_descriptions WHERE site = $1 AND url IN (SELECT url \
          FROM previous_descriptions WHERE site = $1 AND turn = 0)";
-    UNDO_DROP = "put back what was published before",
+    UNDO_DROP = "remove restored descriptions",
         "DELETE FROM previous_descriptions WHERE site = $1 AND turn = 0";
-    UNDO_TURN = "keep what was taken back",
+    UNDO_TURN = "keep the undone descriptions",
         "UPDATE previous_descriptions SET turn = 0 WHERE site = $1 AND turn = 1";
-    ASK_UNDONE_AGAIN = "ask for pages again that were put back",
+    ASK_UNDONE_AGAIN = "request restored pages again",
         concat!(ask_again!(), "(SELECT url FROM previous_descriptions WHERE site = $1)");
-    UNDO_MARK = "note that a publication was put back",
+    UNDO_MARK = "record that a publication was undone",
         "UPDATE heaven_publications SET version = version + 1, \
          undone_ms = CASE WHEN undone_ms IS NULL THEN CAST($2 AS BIGINT) ELSE NULL END \
          WHERE site = $1";
@@ -197,36 +197,36 @@ statements! {
     WITHDRAW_PREVIOUS = "withdraw a page that was published before",
         "UPDATE previous_descriptions SET hidden_ms = COALESCE(hidden_ms, $3), \
          hidden_reason = $4 WHERE site = $1 AND url = $2 AND was_there = 1";
-    ASK_URL_AGAIN = "ask for a page again",
+    ASK_URL_AGAIN = "request a page again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL, \
          described = 0 WHERE site = $1 AND url = $2";
-    KEEP_OUT = "keep a page out",
+    KEEP_OUT = "withdraw a page permanently",
         "INSERT INTO withdrawn_urls (site, url, withdrawn_ms) VALUES ($1, $2, $3) \
          ON CONFLICT (site, url) DO NOTHING";
-    ADMIT = "let a page in again",
+    ADMIT = "readmit a page",
         "DELETE FROM withdrawn_urls WHERE site = $1 AND url = $2";
-    // A page that the run has lost for a reason of its own stays hidden.
+    // A page that the run has lost for another reason stays hidden.
     SHOW_URL = "show a page again",
         "UPDATE resource_descriptions SET hidden_ms = NULL, hidden_reason = NULL \
          WHERE site = $1 AND url = $2 AND hidden_reason = $3 AND NOT EXISTS (SELECT 1 \
          FROM site_robot_urls AS seen WHERE seen.site = $1 AND seen.url = $2 \
          AND seen.loss IS NOT NULL AND seen.loss <> 'withdrawn')";
-    HIDE_WITHDRAWN = "keep withdrawn pages out",
+    HIDE_WITHDRAWN = "hide withdrawn pages",
         "UPDATE resource_descriptions SET hidden_ms = $2, hidden_reason = $3 \
          WHERE site = $1 AND hidden_ms IS NULL \
          AND url IN (SELECT url FROM withdrawn_urls WHERE site = $1)";
-    WITHDRAWN_URLS = "list the pages that are kept out",
+    WITHDRAWN_URLS = "list the withdrawn pages",
         "SELECT url FROM withdrawn_urls WHERE site = $1 ORDER BY url";
-    STATES = "count what is not shown",
+    STATES = "count the hidden pages",
         "SELECT (SELECT COUNT(*) FROM resource_descriptions WHERE site = $1 \
          AND hidden_ms IS NOT NULL) AS hidden, (SELECT COUNT(*) FROM resource_descriptions \
          WHERE site = $1 AND missing_ms IS NOT NULL AND hidden_ms IS NULL) AS missing, \
          (SELECT COUNT(*) FROM withdrawn_urls WHERE site = $1) AS kept_out";
-    HIDDEN_REASON = "read why a page is not shown",
+    HIDDEN_REASON = "read why a page is hidden",
         "SELECT COALESCE(hidden_reason, '') FROM resource_descriptions \
          WHERE site = $1 AND url = $2 AND hidden_ms IS NOT NULL";
 
-    UNMET = "look for pages that a run has not met",
+    UNMET = "look for pages that a run has not found",
         "SELECT known.url, seen.depth FROM resource_descriptions AS known \
          LEFT JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND known.url > $2 \
@@ -239,11 +239,11 @@ statements! {
          LEFT JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND known.url > $2 AND (seen.url IS NULL OR seen.run_id <> $3 \
          OR seen.described = 0 OR seen.loss IS NOT NULL) ORDER BY known.url LIMIT $4 + 0";
-    ANSWERING_HOSTS = "look for hosts that answer",
+    ANSWERING_HOSTS = "look for hosts that respond",
         "SELECT DISTINCT host FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 3 AND status IN (200, 203, 304) AND (loss IS NULL \
          OR loss IN ('told', 'excluded', 'duplicate', 'withdrawn')) ORDER BY host";
-    ALIKE = "look for one page at many URLs",
+    ALIKE = "look for identical pages",
         "SELECT seen.content_hash, COUNT(*) FROM site_robot_urls AS seen \
          JOIN resource_descriptions AS known ON known.site = seen.site AND known.url = seen.url \
          WHERE seen.site = $1 AND seen.run_id = $2 AND seen.status IN (200, 203) \
@@ -253,46 +253,46 @@ statements! {
     WITHOUT_WORDS = "look for pages without words",
         "SELECT url, outcome FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND outcome LIKE $3 ORDER BY url LIMIT 1000";
-    OUTCOMES = "count pages that are not described",
+    OUTCOMES = "count undescribed pages",
         "SELECT outcome, COUNT(*), MIN(url) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND (outcome LIKE 'not described: %' OR outcome LIKE 'failed: %') AND outcome > $3 \
          GROUP BY outcome ORDER BY outcome LIMIT 1000";
-    DISCARD_LOGINS = "give up what asks for a password",
+    DISCARD_LOGINS = "discard staged login pages",
         "DELETE FROM staged_descriptions WHERE site = $1 AND change = 'save' AND url IN \
          (SELECT url FROM site_robot_urls WHERE site = $1 AND run_id = $2 AND loss = 'login')";
-    KEEP_LOGINS = "keep what a login stands in place of",
+    KEEP_LOGINS = "keep pages replaced by a login page",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL, \
          asks_password = NULL, loss = 'missing', described = 1 \
          WHERE site = $1 AND run_id = $2 AND loss = 'login'";
-    DISCARD_ALIKE = "give up one page at many URLs",
+    DISCARD_ALIKE = "discard identical staged pages",
         "DELETE FROM staged_descriptions WHERE site = $1 AND change = 'save' AND url IN \
          (SELECT seen.url FROM site_robot_urls AS seen JOIN resource_descriptions AS known \
          ON known.site = seen.site AND known.url = seen.url WHERE seen.site = $1 \
          AND seen.run_id = $2 AND seen.content_hash = $3 AND known.hidden_ms IS NULL)";
-    KEEP_ALIKE = "keep what one page stands in place of",
+    KEEP_ALIKE = "keep pages replaced by identical ones",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL, \
          loss = 'missing', described = 1 WHERE site = $1 AND run_id = $2 AND content_hash = $3 \
          AND EXISTS (SELECT 1 FROM resource_descriptions AS known WHERE known.site = $1 \
          AND known.url = site_robot_urls.url AND known.hidden_ms IS NULL)";
-    STAGED_LOGIN = "look for staged pages that ask for a password",
+    STAGED_LOGIN = "look for staged login pages",
         "SELECT CAST(1 AS BIGINT) FROM staged_descriptions AS staged JOIN site_robot_urls AS seen \
          ON seen.site = staged.site AND seen.url = staged.url WHERE staged.site = $1 \
          AND seen.run_id = $2 AND seen.loss = 'login' LIMIT 1";
-    ACCEPT_LOGINS = "accept what asks for a password",
+    ACCEPT_LOGINS = "accept login pages",
         "UPDATE site_robot_urls SET loss = NULL \
          WHERE site = $1 AND run_id = $2 AND loss = 'login'";
 }
 
-/// Read the version of a heaven: `$1` site.
+/// Statement that reads the version of a site's heaven: `$1` site.
 pub(in crate::store) static HEAVEN_VERSION: Statement = Statement::new(
     "read the version of heaven",
     "SELECT version FROM heaven_publications WHERE site = $1",
 );
 
-/// Keep what is to be replaced: `$1` site, `$2` change, `$3` and `$4` URLs between which it stands.
+/// Statement that saves descriptions to be replaced: `$1` site, `$2` change, `$3`, `$4` URL range.
 pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
     keep(
-        "keep what is replaced",
+        "save previous descriptions",
         0,
         "staged_descriptions AS newer",
         "newer.change = $2 AND newer.url > $3 AND newer.url <= $4 \
@@ -300,28 +300,27 @@ pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-/// Keep what is to be taken back: `$1` site.
+/// Statement that saves the descriptions to be undone: `$1` site.
 pub(super) static UNDO_KEEP: LazyLock<Statement> = LazyLock::new(|| {
     keep(
-        "keep what is taken back",
+        "save the undone descriptions",
         1,
         "previous_descriptions AS newer",
         "newer.turn = 0",
     )
 });
 
-/// Put back what was in force: `$1` site.
+/// Statement that restores the previous descriptions: `$1` site.
 pub(super) static UNDO_RESTORE: LazyLock<Statement> = LazyLock::new(|| {
     let columns = KEPT.join(", ");
     let sql = format!(
         "INSERT INTO resource_descriptions (site, url, {columns}) SELECT site, url, {columns} \
          FROM previous_descriptions WHERE site = $1 AND turn = 0 AND was_there = 1"
     );
-    Statement::lasting("put back what was published before", sql)
+    Statement::lasting("restore previous descriptions", sql)
 });
 
-/// Put staged descriptions in force: `$1` site, `$2` change, `$3` and `$4` URLs between which
-/// they stand.
+/// Statement that publishes staged descriptions: `$1` site, `$2` change, `$3`, `$4` URL range.
 pub(super) static PUBLISH_SAVED: LazyLock<Statement> = LazyLock::new(|| {
     let columns = "site, url, run_id, fingerprint, title, title_key, depth_key, md5, attributes, \
          partial_text, full_text, contents, marks";
@@ -371,12 +370,12 @@ fn stage(rows: usize) -> Statement {
     Statement::assembled("stage resource descriptions", sql)
 }
 
-/// Returns the names that both engines give to the columns of `VALUES`.
+/// Returns the column names that both engines assign to `VALUES`.
 fn parameters_of_columns(count: usize) -> String {
     parameters(1, count).replace('$', "made.column")
 }
 
-/// Returns every statement that can be asked for.
+/// Returns all assembled statements.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     let mut all = vec![HEAVEN_VERSION.clone()];
     all.extend(STAGE.all().cloned());

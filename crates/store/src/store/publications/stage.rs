@@ -1,4 +1,4 @@
-//! Staging: a run's results are written beside what is in force.
+//! Staging: stores a run's results separately from the published descriptions.
 
 use super::Publications;
 use super::{
@@ -11,67 +11,67 @@ use super::{
 use crate::description::ResourceDescription;
 
 robot_detection_layer::words! {
-    /// Reason why a page has no description of its own.
+    /// Reason why a page has no separate description.
     #[derive(Hash)]
     pub enum Loss {
-        /// The page says so: robots.txt, `noindex`, 410.
+        /// Excluded by the page or site itself: robots.txt, `noindex`, status 410.
         Told = "told",
-        /// It is refused (403), which counts while others still answer.
+        /// Refused (403); only counts while other pages still respond.
         Forbidden = "forbidden",
-        /// It is not there (404 and its like), which counts while others still answer.
+        /// Not found (404 and similar); only counts while other pages still respond.
         Gone = "gone",
-        /// It is elsewhere.
+        /// Moved to another URL.
         Moved = "moved",
-        /// Our own settings leave it out: scope, depth, filters.
+        /// Excluded by our settings: scope, depth, filters.
         Excluded = "excluded",
-        /// Another URL has the same content.
+        /// Same content as another URL.
         Duplicate = "duplicate",
-        /// It is a sitemap or a feed.
+        /// Sitemap or feed.
         List = "list",
-        /// An administrator took it out for good.
+        /// Permanently withdrawn by an administrator.
         Withdrawn = "withdrawn",
-        /// It could not be had: server down, 5xx.
+        /// Unavailable: server down, 5xx.
         Missing = "missing",
-        /// It asks for a login by its status (401).
+        /// Login required, indicated by the status (401).
         Locked = "locked",
-        /// A page with a password field stands in its place.
+        /// Replaced by a page with a password field.
         Login = "login",
     }
 }
 
-/// New and changed pages that a run has staged.
+/// New and changed pages staged by a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StagedPages {
-    /// How many there are.
+    /// Number of pages.
     pub pages: u64,
-    /// Words of their texts.
+    /// Total number of words in the pages' texts.
     pub words: usize,
-    /// URL and title of the first.
+    /// URL and title of the first page.
     pub first: (String, String),
 }
 
-/// Texts that are read together.
+/// Number of texts read per query.
 const TEXTS: u32 = 50;
 
 robot_detection_layer::words! {
-    /// Change of a description when a run is published, other than being saved.
+    /// Change of a description at publication, other than saving a new version.
     pub enum StagedChange {
-        /// It is not shown, and kept.
+        /// Hide the description, but keep it.
         Hide = "hide",
-        /// It is removed.
+        /// Remove the description.
         Remove = "remove",
-        /// It stays, though its page does not answer.
+        /// Keep the description, although its page does not respond.
         Miss = "miss",
     }
 }
 
 impl Publications<'_> {
-    /// Stages changes of descriptions, each with its reason: all or none.
+    /// Stages changes of descriptions with their reasons, in one transaction.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn stage(
         self,
         site: &str,
@@ -94,22 +94,22 @@ impl Publications<'_> {
         transaction.commit().await
     }
 
-    /// Returns how many changes of each kind are staged: `hide`, `miss`, `remove`, `save`.
+    /// Returns the number of staged changes per kind: `hide`, `miss`, `remove`, `save`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn staged_counts(self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let rows: Vec<(String, i64)> = self.db.rows(&sql::STAGED_COUNTS, &[site.into()]).await?;
         let count = |(change, count)| (change, from_sql(count));
         Ok(rows.into_iter().map(count).collect())
     }
 
-    /// Returns the new and changed pages that are staged, with the number of their words.
+    /// Returns the number of staged new and changed pages, and of their words.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn staged_pages(self, site: &str) -> Result<StagedPages, StoreError> {
         let (mut staged, mut after) = (StagedPages::default(), String::new());
         loop {
@@ -131,7 +131,7 @@ impl Publications<'_> {
     }
 }
 
-/// Stages descriptions within a transaction, and carries out other steps behind that.
+/// Stages descriptions in a transaction, then runs further steps.
 pub(in crate::store) async fn stage<'v>(
     transaction: &mut Transaction<'_>,
     of: (&'v str, i64),
@@ -142,19 +142,19 @@ pub(in crate::store) async fn stage<'v>(
     write_to(&sql::STAGE, transaction, of, descriptions, others, now_ms).await
 }
 
-/// Discards what an earlier run has staged: its pages are fetched unconditionally again.
+/// Discards the staged changes of an earlier run, so that their pages are fetched in full again.
 pub(in crate::store) async fn forget_staged(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {
-    // Asked for again first: once they are cleared, nothing tells which they were.
+    // In this order: after clearing, the affected pages are unknown.
     for statement in [&sql::ASK_STAGED_AGAIN, &sql::CLEAR_STAGED] {
         transaction.execute(statement, &[site.into()]).await?;
     }
     Ok(())
 }
 
-/// Discards the staged description of a URL within a transaction.
+/// Discards the staged description of a URL in a transaction.
 pub(in crate::store) async fn unstage(
     transaction: &mut Transaction<'_>,
     site: &str,

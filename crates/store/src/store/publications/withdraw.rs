@@ -1,4 +1,4 @@
-//! Withdrawal of one page, and its return.
+//! Withdraws and readmits single pages.
 
 use super::Publications;
 use super::{
@@ -8,32 +8,32 @@ use super::{
     sql,
 };
 
-/// Why a page is not shown that an administrator took out.
+/// Stored reason for hiding a page that an administrator withdrew.
 pub const WITHDRAWN: &str = "withdrawn by the administrator";
 
 columns! {
-    /// Descriptions that are not shown, and pages that do not answer.
+    /// Numbers of hidden descriptions and of pages that do not respond.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DescriptionStates {
-        /// Kept and not shown.
+        /// Number of descriptions that are stored but not shown.
         pub hidden: u64,
-        /// Shown, though their pages did not answer the last run.
+        /// Number of shown descriptions of pages that did not respond to the last run.
         pub missing: u64,
-        /// Pages that are kept out for good.
+        /// Number of permanently withdrawn pages.
         pub kept_out: u64,
     }
 }
 
 impl Publications<'_> {
-    /// Withdraws a page from what is in force, staged, or could be put back; returns whether it
-    /// was described.
+    /// Withdraws a page from published, staged and previous descriptions; returns `true` if the
+    /// page was described.
     ///
-    /// The next run brings it back, unless `for_good`.
+    /// The next run may describe the page again, unless `for_good` is set.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then changes nothing.
+    /// Returns an error if the query fails; nothing is changed then.
     pub async fn withdraw_url(
         self,
         site: &str,
@@ -50,7 +50,7 @@ impl Publications<'_> {
             .await?;
         let of_url = [site.into(), url.into()];
         let staged = transaction.execute(&sql::UNSTAGE, &of_url).await?;
-        // With its validators the page would answer "not modified", and never come back.
+        // With validators the server would respond "not modified", and the page would never return.
         transaction.execute(&sql::ASK_URL_AGAIN, &of_url).await?;
         if for_good {
             let values = [site.into(), url.into(), now_ms.into()];
@@ -61,11 +61,11 @@ impl Publications<'_> {
         Ok(described + before + staged > 0)
     }
 
-    /// Readmits a page that was withdrawn; returns `true` if it was.
+    /// Readmits a withdrawn page; returns `true` if the page was withdrawn.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then changes nothing.
+    /// Returns an error if the query fails; nothing is changed then.
     pub async fn admit_url(self, site: &str, url: &str) -> Result<bool, StoreError> {
         let mut transaction = self.db.begin(sql::ADMIT.what).await?;
         lock(&mut transaction, site).await?;
@@ -79,36 +79,36 @@ impl Publications<'_> {
         Ok(admitted + shown > 0)
     }
 
-    /// Returns the pages that are kept out for good, in order.
+    /// Returns the permanently withdrawn pages, sorted.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn withdrawn_urls(self, site: &str) -> Result<Vec<String>, StoreError> {
         self.db.column(&sql::WITHDRAWN_URLS, &[site.into()]).await
     }
 
-    /// Counts descriptions that are not shown, and pages that do not answer.
+    /// Counts hidden descriptions and pages that do not respond.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn description_states(self, site: &str) -> Result<DescriptionStates, StoreError> {
         self.db.one(&sql::STATES, &[site.into()]).await
     }
 
-    /// Returns why a description is not shown; nothing where it is, or there is none.
+    /// Returns why a description is hidden; `None` if it is shown or does not exist.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn hidden_reason(self, site: &str, url: &str) -> Result<Option<String>, StoreError> {
         let values = [site.into(), url.into()];
         self.db.value(&sql::HIDDEN_REASON, &values).await
     }
 }
 
-/// Hides what came into force and is kept out: for good, or as it says more than its original.
+/// Hides newly published pages that are withdrawn or differ from their originals.
 pub(in crate::store) async fn hide_withdrawn(
     transaction: &mut Transaction<'_>,
     site: &str,

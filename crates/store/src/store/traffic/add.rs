@@ -1,4 +1,4 @@
-//! What was counted is added to the sums.
+//! Adds counted requests to the traffic sums.
 
 use super::TrafficSums;
 use std::{collections::BTreeMap, ops::RangeInclusive};
@@ -12,45 +12,44 @@ use super::{
     CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
 };
 
-/// Milliseconds for which a writer that is silent is remembered.
+/// Time for which a silent writer is remembered, in milliseconds.
 const WRITER_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// Milliseconds for which an import can be undone.
+/// Time for which an import can be undone, in milliseconds.
 const UNDOABLE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// What a writer adds in one transaction.
+/// Traffic counts that are added in one transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct TrafficBatch<'b> {
-    /// Who writes: another name for each start of a process.
+    /// ID of the writer; unique per start of a process.
     pub writer: &'b str,
-    /// Number of the batch: each is higher than the one before.
+    /// Number of the batch, which increases with each batch.
     pub number: i64,
-    /// What was counted.
+    /// Counted requests.
     pub counted: &'b [CountedMinute],
-    /// Paths that were asked for.
+    /// Counts of requested paths.
     pub paths: &'b [CountedPaths],
-    /// Minutes in which requests were counted, or would have been if there had been any.
+    /// Minutes in which counting was active, with or without requests.
     pub live: &'b [LiveMinutes],
 }
 
-/// Minutes in which the requests of a site were counted as they came.
+/// Minutes in which a site's requests were counted live.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveMinutes {
     /// Name of the site.
     pub site: String,
-    /// First and last minute since 1970.
+    /// First and last minute, in minutes since the Unix epoch.
     pub minutes: RangeInclusive<i64>,
 }
 
 impl TrafficSums<'_> {
-    /// Adds a batch to the sums; of a batch that is in them already, nothing.
+    /// Adds a batch to the sums; does nothing if the batch was already added.
     ///
-    /// A commit whose answer is lost may have happened or not: the same batch is simply
-    /// added once more.
+    /// If the response to a commit was lost, the same batch can safely be added again.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; then nothing was added, or all of it.
+    /// Returns an error if the query fails; the batch is then added completely or not at all.
     pub async fn add(self, batch: &TrafficBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
         let mut transaction = self.db.begin("add traffic").await?;
         if !is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
@@ -60,18 +59,18 @@ impl TrafficSums<'_> {
         transaction.commit_as_made(steps).await
     }
 
-    /// Removes sums that are kept no longer, and writers that have long been silent.
+    /// Removes expired sums and writers that have long been silent.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn prune(self, now_ms: i64) -> Result<(), StoreError> {
         let now = now_ms.div_euclid(60_000);
         for span in TrafficSpan::ALL {
             let Some(kept) = span.kept_minutes() else {
                 continue;
             };
-            // The span that has only begun to be old is still whole.
+            // A span that is partly expired is kept as a whole.
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_PACKED] {
                 self.db.execute(statement, &values).await?;
@@ -87,7 +86,7 @@ impl TrafficSums<'_> {
     }
 }
 
-/// Notes the batch of a writer; returns `false` where it was added before.
+/// Records the batch of a writer; returns `false` if the batch was already added.
 pub(in crate::store) async fn is_next_batch(
     transaction: &mut Transaction<'_>,
     writer: &str,
@@ -99,8 +98,8 @@ pub(in crate::store) async fn is_next_batch(
     Ok(noted > 0)
 }
 
-/// Returns what is done in the transaction, in an order that is the same for every instance:
-/// two that add to the same sums would otherwise wait for each other for ever.
+/// Returns the steps of the transaction in an order that is the same on all instances, to avoid
+/// deadlocks on shared sums.
 pub(super) fn steps<'b>(
     counted: &'b [CountedMinute],
     asked: &'b [CountedPaths],

@@ -1,4 +1,4 @@
-//! Sums are put together of rows and of what is packed.
+//! Combines traffic sums from rows and packed data.
 
 use std::ops::Range;
 
@@ -12,32 +12,32 @@ use super::{
     sql,
 };
 
-/// Packed spans that are held in memory at a time.
+/// Number of packed spans held in memory at a time.
 const PACKED_AT_ONCE: i64 = 32;
 
-/// Id of a key, what it is made of, and its status.
+/// Key ID, dimensions of the key, and status class.
 type KeyRow = (i64, String, String, String, String, String, String, i64);
 
-/// All that is counted apart, in the order of the ids.
+/// All traffic keys, ordered by ID.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     ids: Vec<i64>,
     pub(super) keys: Vec<TrafficKey>,
 }
 
-/// Sums of some time.
+/// Traffic sums of a period.
 #[derive(Debug)]
 pub(super) struct Gathering<'k> {
     keys: &'k Keys,
-    /// Robot that alone is wanted, and whether each key is one of its.
+    /// Robot to filter by, and for each key whether it belongs to the robot.
     robot: Option<(&'k str, Vec<bool>)>,
-    /// The sum of each key.
+    /// Sum of each key.
     pub(super) sums: Vec<TrafficCount>,
-    /// What was counted when, where that is asked for.
+    /// Counts over time, if requested.
     pub(super) steps: Option<Vec<TrafficStep>>,
 }
 
-/// Id of a key, requests, bytes and microseconds.
+/// Key ID, requests, bytes and microseconds.
 type SumRow = (i64, i64, i64, i64);
 
 impl Keys {
@@ -46,7 +46,7 @@ impl Keys {
         let (text,): (Option<String>,) = transaction.one(&statement, &[]).await?;
         let mut rows: Vec<KeyRow> =
             serde_json::from_str(text.as_deref().unwrap_or("[]")).map_err(|error| {
-                let what = "cannot read what traffic is counted of in";
+                let what = "cannot read the traffic keys in";
                 let text = format!("{what} {}: {error}; restore a backup", transaction.place());
                 StoreError::new(StoreErrorKind::Corrupt, text)
             })?;
@@ -61,7 +61,7 @@ impl Keys {
 }
 
 impl<'k> Gathering<'k> {
-    /// Begins with nothing.
+    /// Creates empty sums.
     pub(super) fn new(keys: &'k Keys, robot: Option<&'k str>, has_steps: bool) -> Self {
         let of_robot = |robot: &str| keys.keys.iter().map(|key| key.robot == robot).collect();
         Self {
@@ -72,7 +72,7 @@ impl<'k> Gathering<'k> {
         }
     }
 
-    /// Adds what was counted in some spans.
+    /// Adds the sums of a range of spans.
     pub(super) async fn add(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -153,7 +153,7 @@ impl<'k> Gathering<'k> {
         let sums = PackedSums::open(packed)?;
         let has_cells = self.steps.is_some() && self.robot.is_none();
         let mut cells = Vec::with_capacity(if has_cells { sums.left() } else { 0 });
-        // Sums and keys lie in the same order: looking each up would take as long as all the rest.
+        // Sums and keys have the same order, which is much faster than looking up each key.
         let (keys, mut place) = (self.keys, 0);
         for sum in sums {
             let (id, count) = sum?;
@@ -197,7 +197,7 @@ impl<'k> Gathering<'k> {
     }
 }
 
-/// Error of packed sums that cannot be read.
+/// Creates the error for unreadable packed sums.
 pub(super) fn unreadable(
     place: &DatabaseLocation,
     span: TrafficSpan,
@@ -216,11 +216,11 @@ pub(super) fn unreadable(
         ),
     };
     let why = match why {
-        Unreadable::Version(version) => format!(
-            "it is packed in version {version}, which this program does not know; upgrade the program"
-        ),
+        Unreadable::Version(version) => {
+            format!("it is packed in unknown format version {version}; upgrade the program")
+        }
         Unreadable::Damaged => format!(
-            "what is packed of it is damaged; restore a backup, or give it up: \
+            "the packed data is damaged; restore a backup, or discard the data with \
              DELETE FROM traffic_packed WHERE span = {} AND began = {began}",
             span.number()
         ),

@@ -1,4 +1,4 @@
-//! Logs that were written before, or by others, are counted once.
+//! Imports access logs so that each request is counted once.
 
 use super::TrafficSums;
 use super::{
@@ -12,68 +12,68 @@ use super::{
 };
 
 columns! {
-    /// Log that was counted, or is about to be.
+    /// Imported access log, or one about to be imported.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct TrafficImport {
-        /// Its id, made from its first lines.
+        /// ID of the import, derived from the first lines of the log.
         pub import_id: String,
-        /// Hash of its first line.
+        /// Hash of the first line.
         pub first_line: String,
-        /// Length of its beginning that is known, in bytes.
+        /// Length of the hashed beginning of the log, in bytes.
         pub head_bytes: u64,
-        /// Hash of that beginning.
+        /// Hash of the beginning of the log.
         pub head: String,
         /// Name of the file.
         pub name: String,
-        /// Bytes, unpacked, that have been counted.
+        /// Number of uncompressed bytes already counted.
         pub counted: u64,
-        /// Requests among them.
+        /// Number of requests already counted.
         pub requests: u64,
     }
 }
 
-/// What was counted of a log since the last time.
+/// Progress of an import since the previous call.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportProgress<'p> {
-    /// The log, with how much of it has been counted before.
+    /// Import that progressed, with its previous state.
     pub import: &'p TrafficImport,
-    /// Length and hash of its beginning, as they are now.
+    /// New length and hash of the log's beginning.
     pub head: (u64, &'p str),
-    /// Bytes, unpacked, that have been counted now.
+    /// Number of uncompressed bytes counted so far.
     pub counted_to: u64,
-    /// What was counted.
+    /// Newly counted requests.
     pub counted: &'p [CountedMinute],
-    /// Paths that were asked for.
+    /// Newly counted paths.
     pub paths: &'p [CountedPaths],
 }
 
 impl TrafficSums<'_> {
-    /// Returns the logs that begin with a line, those of which most is known first.
+    /// Returns the imports with this first line, longest known beginning first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn imports(self, first_line: &str) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [first_line.into()];
         self.db.rows(&sql::IMPORTS, &values).await
     }
 
-    /// Notes a log of which nothing has been counted, unless it is there already.
+    /// Records the start of an import, unless the import already exists.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn begin_import(self, import: &TrafficImport, now_ms: i64) -> Result<(), StoreError> {
         let values = values![import; import_id, first_line, head_bytes, head, name; now_ms];
         self.db.run(&sql::BEGIN_IMPORT, &values).await
     }
 
-    /// Adds what was counted of a log; returns `false` where somebody else has counted it
-    /// meanwhile, and nothing was added.
+    /// Adds newly counted requests of a log; returns `false` and adds nothing if another process
+    /// has counted them meanwhile.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; then nothing was added, or all of it.
+    /// Returns an error if the query fails; the counts are then added completely or not at all.
     pub async fn import(
         self,
         progress: &ImportProgress<'_>,
@@ -92,7 +92,7 @@ impl TrafficSums<'_> {
             requests.into(),
             now_ms.into(),
         ];
-        let mut transaction = self.db.begin("count a log").await?;
+        let mut transaction = self.db.begin("add the counts of a log").await?;
         if transaction.execute(&sql::IMPORT, &values).await? == 0 {
             return Ok(false);
         }
@@ -115,36 +115,36 @@ impl TrafficSums<'_> {
         Ok(true)
     }
 
-    /// Returns the logs that were counted last.
+    /// Returns the most recently updated imports.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn last_imports(self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [limit.into()];
         self.db.rows(&sql::LAST_IMPORTS, &values).await
     }
 
-    /// Subtracts what was counted of a log, which can be counted again then; returns the requests.
+    /// Undoes an import, so that the log can be counted again; returns the number of requests.
     ///
-    /// Paths stay, as their numbers are approximate.
+    /// Path counts are kept, since they are approximate.
     ///
     /// # Errors
     ///
-    /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week; else as
-    /// the database fails. Nothing has changed then.
+    /// Returns `NotFound` for an unknown import, `Conflict` for one with counts older than a week,
+    /// or an error if the query fails; nothing is changed then.
     pub async fn undo_import(self, import_id: &str) -> Result<u64, StoreError> {
         let mut transaction = self.db.begin("undo an import").await?;
         let id = [import_id.into()];
         let rows: Vec<(i64,)> = transaction.rows(&sql::FORGET_IMPORT, &id).await?;
         let Some((requests,)) = rows.first().copied() else {
-            let text = format!("no log with the id {import_id:?} was imported");
+            let text = format!("there is no import with the id {import_id:?}");
             return Err(StoreError::new(StoreErrorKind::NotFound, text));
         };
         let (noted,): (i64,) = transaction.one(&sql::IMPORTED_REQUESTS, &id).await?;
         if noted != requests {
             let text = format!(
-                "the import {import_id} cannot be undone: \
+                "cannot undo the import {import_id}: \
                  {} of its {requests} requests were counted more than a week ago",
                 requests - noted
             );
@@ -167,7 +167,7 @@ impl TrafficSums<'_> {
         Ok(from_sql(requests))
     }
 
-    /// Makes rows of the packed sums that an import has added to.
+    /// Converts the packed sums that an import has added to back into rows.
     async fn unpack_imported(
         self,
         transaction: &mut Transaction<'_>,

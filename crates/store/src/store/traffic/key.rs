@@ -1,68 +1,68 @@
-//! What is counted apart, and what is counted of it.
+//! Keys, counts and spans of traffic sums.
 
 use std::ops::{AddAssign, Range};
 
 use sha2::{Digest as _, Sha256};
 
-/// Bits of an id: as many as `SQLite` keeps in six bytes, of which there are millions.
+/// Length of a key's ID in bits; `SQLite` stores integers of this length in six bytes.
 ///
-/// With ten thousand keys two of them meet once in three million databases.
+/// With ten thousand keys, IDs collide in one of three million databases.
 const ID_BITS: u32 = 47;
 
-/// Visitors and decisions whose requests are counted together.
+/// Dimensions by which requests are counted: visitor and decision.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TrafficKey {
     /// Name of the site.
     pub site: String,
-    /// Word for the kind of visitor.
+    /// Kind of visitor.
     pub kind: String,
-    /// Id of the robot; empty for people.
+    /// ID of the robot; empty for human visitors.
     pub robot: String,
-    /// Word for the verdict; `none` where nothing is claimed, or nobody proves claims.
+    /// Verdict on the requests' claims; `none` without a claim or verification.
     pub verdict: String,
-    /// Word for what was done, or would have been done in a dry run.
+    /// Decision for the requests, or the decision that a dry run would have enforced.
     pub decision: String,
-    /// What decided: a rule's label, or a word.
+    /// Cause of the decision: a rule's label, or a word.
     pub cause: String,
-    /// Class of the status: 2 for 200 to 299; 0 for none of the five.
+    /// Class of the HTTP status, such as 2 for 200 to 299; 0 for other statuses.
     pub status: u8,
 }
 
-/// What is counted of requests.
+/// Count of requests, with their total size and duration.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TrafficCount {
-    /// Requests.
+    /// Number of counted requests.
     pub requests: u64,
-    /// Bytes of the responses' bodies that were sent.
+    /// Total size of the sent response bodies, in bytes.
     pub bytes: u64,
-    /// Microseconds from the requests' heads to the ends of their responses.
+    /// Total time from request heads to ends of responses, in microseconds.
     pub micros: u64,
 }
 
-/// What was counted of a key in one minute.
+/// Count of a key's requests in one minute.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CountedMinute {
-    /// Minutes since 1970.
+    /// Minute, in minutes since the Unix epoch.
     pub minute: i64,
-    /// What it was counted of.
+    /// Key of the requests.
     pub key: TrafficKey,
-    /// The count.
+    /// Count of the requests.
     pub count: TrafficCount,
 }
 
-/// Length of time for which sums are kept.
+/// Length of the time spans for which sums are stored.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum TrafficSpan {
-    /// A minute; kept for 48 hours.
+    /// Minutes, stored for 48 hours.
     Minute,
-    /// An hour; kept for 35 days.
+    /// Hours, stored for 35 days.
     Hour,
-    /// A day in UTC; kept for ever.
+    /// Days in UTC, stored forever.
     Day,
 }
 
 impl TrafficKey {
-    /// Returns the id, which is made from the rest: instances need not agree on one.
+    /// Returns the key's ID, a hash of its fields, so that all instances compute the same ID.
     pub(super) fn id(&self) -> i64 {
         let mut hash = Sha256::new();
         for text in [
@@ -73,7 +73,7 @@ impl TrafficKey {
             &self.decision,
             &self.cause,
         ] {
-            // The length keeps `ab`, `c` apart from `a`, `bc`.
+            // The length is hashed too, so that `ab`, `c` and `a`, `bc` differ.
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text);
         }
@@ -92,7 +92,7 @@ impl TrafficCount {
 }
 
 impl AddAssign for TrafficCount {
-    // A forged line of a log must not overflow a sum.
+    // Saturating, as a forged log line must not overflow a sum.
     fn add_assign(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -101,10 +101,10 @@ impl AddAssign for TrafficCount {
 }
 
 impl TrafficSpan {
-    /// Every span, the shortest first.
+    /// All spans, shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
-    /// Returns its minutes.
+    /// Returns the length of the span in minutes.
     pub fn minutes(self) -> i64 {
         match self {
             Self::Minute => 1,
@@ -113,7 +113,7 @@ impl TrafficSpan {
         }
     }
 
-    /// Returns the minutes after which its sums are removed; `None`: never.
+    /// Returns the storage time of the span's sums, in minutes; `None` for unlimited.
     pub fn kept_minutes(self) -> Option<i64> {
         match self {
             Self::Minute => Some(48 * 60),
@@ -122,12 +122,12 @@ impl TrafficSpan {
         }
     }
 
-    /// Returns the beginning of the span that a minute is in.
+    /// Returns the start of the span that contains a minute.
     pub fn start(self, minute: i64) -> i64 {
         minute - minute.rem_euclid(self.minutes())
     }
 
-    /// Returns `true` if sums of long ago are packed; those of minutes are gone before.
+    /// Returns `true` if old sums are packed; sums of minutes are removed earlier.
     pub(super) fn is_packed(self) -> bool {
         self != Self::Minute
     }
@@ -140,10 +140,10 @@ impl TrafficSpan {
         }
     }
 
-    /// Splits minutes into pieces that sums of `now` can answer: the longest spans in the
-    /// middle, shorter ones at the ends as far as they are kept.
+    /// Splits a range of minutes into pieces for which sums exist at `now`: the longest spans in
+    /// the middle, shorter spans at the ends where they are still stored.
     ///
-    /// Where they are not kept any more, the piece grows to whole spans.
+    /// Where shorter spans are no longer stored, the piece grows to whole longer spans.
     ///
     /// # Example
     ///
@@ -164,17 +164,17 @@ impl TrafficSpan {
         Self::cover_by(minutes, now, Self::Day)
     }
 
-    /// Splits minutes in the same way, into spans of at most a given length.
+    /// Splits a range of minutes like [`cover`](Self::cover), into spans of at most a given length.
     ///
-    /// Longer ones stand where no shorter ones are kept. The pieces begin and end where those of
-    /// [`cover`](Self::cover) do.
+    /// Longer spans are only used where no shorter ones are stored. The covered range is the same
+    /// as that of [`cover`](Self::cover).
     pub fn cover_by(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
         let kept = |span: Self| (span, span.kept_minutes().unwrap_or(i64::MAX));
         Self::cover_of(&Self::ALL.map(kept), minutes, now, most)
     }
 
-    /// Splits minutes into pieces of some spans, the shortest first, each with the minutes for
-    /// which its sums are kept.
+    /// Splits a range of minutes into pieces of the given spans, sorted by length, each with its
+    /// storage time in minutes.
     pub(super) fn cover_of(
         kept: &[(Self, i64)],
         minutes: Range<i64>,
@@ -195,14 +195,14 @@ impl TrafficSpan {
         pieces
     }
 
-    /// Returns the minutes of pieces that follow each other; `None` of no piece.
+    /// Returns the range covered by consecutive pieces; `None` without pieces.
     pub fn covered(pieces: &[(Self, Range<i64>)]) -> Option<Range<i64>> {
         let (first, last) = (pieces.first()?, pieces.last()?);
         Some(first.1.start..last.1.end)
     }
 
-    /// Returns the longest span that begins at a minute and is over by the end, or else the
-    /// shortest that is still kept of it.
+    /// Returns the longest span that starts at a minute and ends within the range, or else the
+    /// shortest one still stored.
     fn longest(kept: &[(Self, i64)], minutes: Range<i64>, now: i64, most: Self) -> Self {
         let (at, end) = (minutes.start, minutes.end);
         let is_kept = |(span, kept): &&(Self, i64)| span.start(at) >= now.saturating_sub(*kept);
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_differ_have_other_ids() {
+    fn different_keys_have_different_ids() {
         let key = |site: &str, kind: &str, status| TrafficKey {
             site: site.to_owned(),
             kind: kind.to_owned(),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_any_more_is_told_by_whole_spans() {
+    fn expired_spans_are_covered_by_longer_ones() {
         let day = TrafficSpan::Day.minutes();
         let now = 100 * day;
         let old = TrafficSpan::cover(day + 1..day + 2, now);
@@ -254,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_follow_each_other_and_cover_every_minute(
+        fn pieces_are_consecutive_and_cover_every_minute(
             start in 0_i64..100_000,
             length in 1_i64..100_000,
             later in 0_i64..100_000,
@@ -274,7 +274,7 @@ mod tests {
                 let by = TrafficSpan::cover_by(start..start + length, now, most);
                 prop_assert_eq!(TrafficSpan::covered(&by), TrafficSpan::covered(&pieces));
             }
-            // Whatever is still kept by the minute is told to the minute.
+            // Ranges still stored by the minute are covered exactly.
             if start >= now - 48 * 60 {
                 prop_assert_eq!((first.1.start, last.1.end), (start, start + length));
             }

@@ -1,4 +1,4 @@
-//! What is counted of visitors: sums by minute, hour and day.
+//! Traffic sums: requests counted by minute, hour and day.
 
 mod add;
 mod gather;
@@ -24,6 +24,6 @@ pub use read::TrafficSum;
 pub use series::{TrafficCell, TrafficPart, TrafficSeries, TrafficStep};
 
 handle! {
-    /// Sums of requests.
+    /// Access to the traffic sums.
     TrafficSums, traffic
 }

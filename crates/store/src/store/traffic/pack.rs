@@ -1,4 +1,4 @@
-//! Sums of hours and days that have long ended are packed.
+//! Packs the sums of hours and days that ended long ago.
 
 use super::TrafficSums;
 use super::{
@@ -12,22 +12,22 @@ use super::{
 };
 use crate::store::columns::from_sql;
 
-/// Minutes after its end from which a span is packed: what comes late is mostly in by then.
+/// Time from the end of a span until packing, in minutes; most late counts have arrived then.
 const PACKED_AFTER: i64 = 48 * 60;
 
-/// Spans that are packed at a time: each takes up to a tenth of a second, for which nobody else
-/// writes to a file.
+/// Number of spans packed per call; each blocks other writers of an `SQLite` file for up to a tenth
+/// of a second.
 const PACKED_AT_ONCE: usize = 4;
 
 impl TrafficSums<'_> {
-    /// Packs sums of hours and days that ended two days ago, some at a time.
+    /// Packs some of the sums of hours and days that ended at least two days ago.
     ///
-    /// Returns `true` once none is left. What is read is the same before and after.
+    /// Returns `true` when none are left. Packing does not change the results of reading.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; `Corrupt` where what is packed already of a span cannot be
-    /// read: that span stays as it is, the others are packed.
+    /// Returns an error if the query fails, and `Corrupt` if already packed sums of a span cannot
+    /// be read; that span is left unchanged, and the others are packed.
     pub async fn pack(self, now_ms: i64) -> Result<bool, StoreError> {
         let now = now_ms.div_euclid(60_000);
         let (mut packed, mut failed) = (0, None);
@@ -66,11 +66,11 @@ impl TrafficSums<'_> {
         Ok(first.await?.and_then(|began| began))
     }
 
-    /// Moves the rows of a span into what is packed of it.
+    /// Moves the rows of a span into its packed sums.
     async fn pack_span(self, span: TrafficSpan, began: i64) -> Result<(), StoreError> {
         let mut transaction = self.db.begin("pack the traffic").await?;
         let [number, start]: [Value<'_>; 2] = [span.number().into(), began.into()];
-        // The other instances that pack this span wait here.
+        // Other instances that pack the same span wait here.
         let values = [number, start, Value::Bytes(&[])];
         let (before,): (Vec<u8>,) = transaction.one(&sql::TAKE_PACKED, &values).await?;
         let mut sums = unpacked(&transaction, span, began, &before)?;
@@ -79,7 +79,7 @@ impl TrafficSums<'_> {
                 .execute(&sql::LOCK_ROWS, &[number, start])
                 .await?;
         }
-        // Whoever adds to one of these rows meanwhile is in it, or waits and then enters a new one.
+        // Concurrent additions are either included, or wait and then create a new row.
         let rows: Vec<(i64, i64, i64, i64)> =
             transaction.rows(&sql::TAKE_ROWS, &[number, start]).await?;
         if rows.is_empty() {

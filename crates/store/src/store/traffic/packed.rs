@@ -1,8 +1,8 @@
-//! Sums of one span as bytes: a twentieth of a row each, and read a hundred times sooner.
+//! Packed sums of one span: a twentieth of the size of rows, and a hundred times faster to read.
 //!
-//! A byte says the version and four the CRC-32 of what follows: how many sums there are, and of
-//! each the distance of its key's id from the one before, requests, bytes and microseconds. All of
-//! these are numbers of seven bits a byte, the lowest first; the eighth bit says that more follow.
+//! Format: a version byte, the CRC-32 of the rest, the number of sums, and per sum the difference
+//! of its key's ID from the previous ID, requests, bytes and microseconds. Numbers are in LEB128:
+//! seven bits per byte, lowest first; a set eighth bit means that more bytes follow.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use super::TrafficCount;
 
 const VERSION: u8 = 1;
 
-/// Version and CRC-32.
+/// Length of version and CRC-32, in bytes.
 const HEAD_BYTES: usize = 5;
 
-/// Fewest bytes of a sum.
+/// Minimum size of a sum, in bytes.
 const MIN_SUM_BYTES: usize = 4;
 
-/// Sums by the ids of their keys.
+/// Sums by key ID.
 pub(super) type Sums = BTreeMap<i64, TrafficCount>;
 
 /// Reason why packed sums cannot be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Unreadable {
-    /// They were packed in another way.
+    /// Unknown version of the format.
     Version(u8),
     Damaged,
 }
 
-/// Packed sums, which were found whole; yields them in the order of the ids.
+/// Reader of verified packed sums; yields sums ordered by key ID.
 #[derive(Debug)]
 pub(super) struct PackedSums<'p> {
     rest: &'p [u8],
@@ -35,7 +35,7 @@ pub(super) struct PackedSums<'p> {
     id: i64,
 }
 
-/// Packs sums.
+/// Packs sums into bytes.
 pub(super) fn pack(sums: &Sums) -> Vec<u8> {
     let mut body = Vec::with_capacity(16 * sums.len() + 8);
     push(&mut body, sums.len() as u64);
@@ -54,7 +54,7 @@ pub(super) fn pack(sums: &Sums) -> Vec<u8> {
 }
 
 impl<'p> PackedSums<'p> {
-    /// Opens packed sums; of no bytes there are none.
+    /// Verifies packed sums and prepares reading; an empty slice contains no sums.
     pub(super) fn open(packed: &'p [u8]) -> Result<Self, Unreadable> {
         let mut sums = Self {
             rest: &[],
@@ -75,14 +75,14 @@ impl<'p> PackedSums<'p> {
         }
         sums.rest = body;
         let left = sums.number().and_then(|left| usize::try_from(left).ok());
-        // Nobody reserves room for more sums than the bytes can hold.
+        // Prevents callers from reserving memory for more sums than the data can contain.
         sums.left = left
             .filter(|left| *left <= sums.rest.len() / MIN_SUM_BYTES)
             .ok_or(Unreadable::Damaged)?;
         Ok(sums)
     }
 
-    /// Returns how many are left.
+    /// Returns the number of remaining sums.
     pub(super) fn left(&self) -> usize {
         self.left
     }
@@ -91,7 +91,7 @@ impl<'p> PackedSums<'p> {
         let mut number = 0;
         for (place, byte) in self.rest.iter().take(10).enumerate() {
             let bits = u64::from(byte & 0x7f);
-            // The tenth byte has the last bit.
+            // The tenth byte contains only the last bit.
             if place == 9 && bits > 1 {
                 return None;
             }
@@ -168,12 +168,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_is_read_as_it_was(sums in any_sums()) {
+        fn packed_sums_are_read_back_unchanged(sums in any_sums()) {
             prop_assert_eq!(unpacked(&pack(&sums)), Ok(sums));
         }
 
         #[test]
-        fn a_bit_that_was_changed_is_seen(sums in any_sums(), at in any::<prop::sample::Index>(), bit in 0..8) {
+        fn flipped_bit_is_detected(sums in any_sums(), at in any::<prop::sample::Index>(), bit in 0..8) {
             let mut packed = pack(&sums);
             let at = at.index(packed.len());
             packed[at] ^= 1_u8 << bit;
@@ -181,14 +181,14 @@ mod tests {
         }
 
         #[test]
-        fn what_was_cut_off_is_seen(sums in any_sums(), at in any::<prop::sample::Index>()) {
+        fn truncation_is_detected(sums in any_sums(), at in any::<prop::sample::Index>()) {
             let packed = pack(&sums);
             let kept = 1 + at.index(packed.len() - 1);
             prop_assert_eq!(unpacked(&packed[..kept]), Err(Unreadable::Damaged));
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_read_or_rejected(body in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut packed = vec![VERSION];
             packed.extend(crc32(&body).to_le_bytes());
             packed.extend(&body);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_packed_in_nothing_and_other_versions_are_named() {
+    fn empty_data_has_no_sums_and_unknown_versions_are_reported() {
         assert_eq!(unpacked(&[]), Ok(Sums::new()));
         assert_eq!(unpacked(&[7, 1, 2]), Err(Unreadable::Version(7)));
     }

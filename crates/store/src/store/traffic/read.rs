@@ -1,4 +1,4 @@
-//! Sums are read.
+//! Reads traffic sums.
 
 use super::TrafficSums;
 use std::ops::Range;
@@ -10,31 +10,31 @@ use super::{
     sql,
 };
 
-/// What was counted of a key in some time.
+/// Sum of a key's requests in a period.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficSum {
-    /// What it was counted of.
+    /// Key of the requests.
     pub key: TrafficKey,
-    /// The sum.
+    /// Sum of the counts.
     pub count: TrafficCount,
 }
 
 impl TrafficSum {
-    /// Creates the sum of a key.
+    /// Creates a sum from a key and a count.
     pub fn new(key: TrafficKey, count: TrafficCount) -> Self {
         Self { key, count }
     }
 }
 
 impl TrafficSums<'_> {
-    /// Returns the sums of some minutes since 1970, one of each key, in no order.
+    /// Returns the sums for a range of minutes since the Unix epoch, one per key, unordered.
     ///
-    /// They are put together of [pieces](TrafficSpan::cover); all are read in the same state.
+    /// The sums are combined from [pieces](TrafficSpan::cover), all read from the same snapshot.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn read(
         self,
         minutes: Range<i64>,
@@ -55,11 +55,11 @@ impl TrafficSums<'_> {
             .collect())
     }
 
-    /// Returns the minutes in which a server counted requests of a site, as far as they meet some.
+    /// Returns the minutes within a range in which a site's requests were counted live.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn live_minutes(
         self,
         site: &str,
@@ -71,11 +71,11 @@ impl TrafficSums<'_> {
         Ok(rows.map(|(began, ended)| began..ended + 1).collect())
     }
 
-    /// Returns the first minute of the first day of which anything was counted.
+    /// Returns the first minute of the first day with traffic; `None` without traffic.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn first_day(self) -> Result<Option<i64>, StoreError> {
         let day = [TrafficSpan::Day.number().into()];
         let first = self.db.value::<Option<i64>>(&sql::FIRST_DAY, &day);

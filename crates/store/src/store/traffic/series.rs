@@ -1,4 +1,4 @@
-//! The course of traffic is read: what was counted when.
+//! Reads traffic over time.
 
 use super::TrafficSums;
 use std::ops::Range;
@@ -9,70 +9,69 @@ use super::{
     gather::{Gathering, Keys},
 };
 
-/// Course of the traffic in some times, all read in the same state.
+/// Traffic over several time ranges, all read from the same snapshot.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TrafficSeries {
-    /// What is counted apart.
+    /// Keys of all sums in the series.
     pub keys: Vec<TrafficKey>,
-    /// The times, as they were asked for.
+    /// Time ranges, in the order of the query.
     pub parts: Vec<TrafficPart>,
 }
 
-/// Course of the traffic in one time.
+/// Traffic over one time range.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficPart {
-    /// Minutes that it is of: more than were asked for where only whole spans are kept.
+    /// Covered minutes; more than requested where only longer spans are stored.
     pub minutes: Range<i64>,
-    /// The sum of each key of the series, in their order.
+    /// Sum of each key, in the order of the series' keys.
     pub sums: Vec<TrafficCount>,
-    /// The same by spans, in no order; none where only sums were asked for.
+    /// Sums per span, unordered; empty if only totals were requested.
     pub steps: Vec<TrafficStep>,
 }
 
-/// What was counted in one span.
+/// Traffic in one span.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficStep {
     /// First minute of the span.
     pub began: i64,
-    /// The span.
+    /// Length of the span.
     pub span: TrafficSpan,
-    /// What was counted, in no order.
+    /// Counts per key, unordered.
     pub cells: Vec<TrafficCell>,
 }
 
-/// What was counted of a key in one span.
+/// Count of a key's requests in one span.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficCell {
-    /// Place of the key among those of the series.
+    /// Index of the key in the series' keys.
     pub key: u32,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes of the responses' bodies.
+    /// Total size of the response bodies, in bytes.
     pub bytes: u64,
 }
 
 impl TrafficCell {
-    /// Returns the place of the key among those of the series.
+    /// Returns the index of the key in the series' keys.
     pub fn place(&self) -> usize {
         self.key as usize
     }
 }
 
 impl TrafficSums<'_> {
-    /// Returns the course of some minutes since 1970, each in spans of at most a given length, or
-    /// without one only its sums.
+    /// Returns the traffic over ranges of minutes since the Unix epoch, each in spans of at most
+    /// the given length, or only totals without a length.
     ///
-    /// They are put together of the same [pieces](TrafficSpan::cover) as the sums of
-    /// [`read`](Self::read), so that both tell the same of the same minutes. With a robot
-    /// nothing else is told of.
+    /// The same [pieces](TrafficSpan::cover) are used as by [`read`](Self::read), so that both
+    /// return the same totals. With a robot, only its requests are included.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn series(
         self,
         times: &[(Range<i64>, Option<TrafficSpan>)],

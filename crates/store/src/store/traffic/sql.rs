@@ -1,4 +1,4 @@
-//! Statements about traffic.
+//! SQL statements for traffic.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -8,59 +8,59 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Columns of a key, and of a sum.
+/// Number of columns of a key, of a sum, and of an import's sum.
 pub(super) const KEY_COLUMNS: usize = 8;
 pub(super) const SUM_COLUMNS: usize = 6;
 pub(super) const IMPORTED_COLUMNS: usize = 7;
 
-/// Enter keys.
+/// Statement that adds traffic keys.
 ///
-/// `SQLite` looks for each parameter among all of a statement: many rows take long.
+/// Statements with many rows are slow, as `SQLite` searches all parameters for each parameter.
 pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], keys));
 
-/// Note what an import has added.
+/// Statement that records the sums that an import has added.
 pub(super) static IMPORTED: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], imported));
 
-/// Add to sums.
+/// Statement that adds to traffic sums.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], add));
 
 statements! {
-    // Nothing changes where the batch before is not the last one: then it is in the sums already.
+    // Nothing changes if the batch is not newer than the last one, as it was already added.
     NEXT_BATCH = "count a batch of traffic",
         "INSERT INTO traffic_writers (writer, batch, seen_ms) VALUES ($1, $2, $3) \
          ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, seen_ms = excluded.seen_ms \
          WHERE traffic_writers.batch < excluded.batch";
-    LIVE = "note which minutes are counted",
+    LIVE = "record the counted minutes",
         "INSERT INTO traffic_live (site, writer, began, ended) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (site, writer) DO UPDATE SET ended = excluded.ended \
          WHERE traffic_live.ended < excluded.ended";
-    LIVE_MINUTES = "read which minutes were counted",
+    LIVE_MINUTES = "read the counted minutes",
         "SELECT began, ended FROM traffic_live WHERE site = $1 AND began <= $3 AND ended >= $2 \
          ORDER BY began, ended";
-    IMPORTS = "look for a log that was counted",
+    IMPORTS = "look for an imported log",
         "SELECT import_id, first_line, head_bytes, head, name, counted, requests \
          FROM traffic_imports WHERE first_line = $1 ORDER BY head_bytes DESC, import_id";
-    BEGIN_IMPORT = "note a log",
+    BEGIN_IMPORT = "record a log",
         "INSERT INTO traffic_imports (import_id, first_line, head_bytes, head, name, counted, \
          requests, updated_ms) VALUES ($1, $2, $3, $4, $5, 0, 0, $6) \
          ON CONFLICT (import_id) DO NOTHING";
-    // Nothing changes where somebody else has counted on from the same place.
-    IMPORT = "note how much of a log was counted",
+    // Nothing changes if another process has continued from the same position.
+    IMPORT = "record the progress of an import",
         "UPDATE traffic_imports SET head_bytes = $3, head = $4, name = $5, counted = $6, \
          requests = requests + $7, updated_ms = $8 WHERE import_id = $1 AND counted = $2";
-    LAST_IMPORTS = "list the logs that were counted",
+    LAST_IMPORTS = "list the imported logs",
         "SELECT import_id, first_line, head_bytes, head, name, counted, requests \
          FROM traffic_imports WHERE requests > 0 ORDER BY updated_ms DESC, import_id LIMIT $1";
-    FORGET_IMPORT = "forget a log that was counted",
+    FORGET_IMPORT = "remove an imported log",
         "DELETE FROM traffic_imports WHERE import_id = $1 RETURNING requests";
-    IMPORTED_REQUESTS = "read what an import has added",
+    IMPORTED_REQUESTS = "read the sums of an import",
         "SELECT CAST(COALESCE(SUM(requests), 0) AS BIGINT) FROM traffic_import_sums \
          WHERE import_id = $1";
-    IMPORTED_PACKED = "take the packed sums that an import has added to",
+    IMPORTED_PACKED = "unpack the sums of an import",
         "DELETE FROM traffic_packed WHERE span = $2 AND began IN (SELECT DISTINCT began - began % $3 \
          FROM traffic_import_sums WHERE import_id = $1) RETURNING began, packed";
-    SUBTRACT = "subtract what an import has added",
+    SUBTRACT = "subtract the sums of an import",
         "UPDATE traffic_counts SET requests = traffic_counts.requests - undone.requests, \
          bytes = traffic_counts.bytes - undone.bytes, \
          micros = traffic_counts.micros - undone.micros \
@@ -70,26 +70,26 @@ statements! {
          WHERE import_id = $1 GROUP BY 1, 2) AS undone \
          WHERE traffic_counts.span = $2 AND traffic_counts.began = undone.start \
          AND traffic_counts.key_id = undone.key_id";
-    REMOVE_EMPTY = "remove sums of no request",
+    REMOVE_EMPTY = "remove empty sums",
         "DELETE FROM traffic_counts WHERE span = $2 AND requests <= 0 \
          AND began IN (SELECT DISTINCT began - began % $3 FROM traffic_import_sums \
          WHERE import_id = $1)";
-    FORGET_IMPORTED = "forget what an import has added",
+    FORGET_IMPORTED = "remove the sums of an import",
         "DELETE FROM traffic_import_sums WHERE import_id = $1";
-    PRUNE_IMPORTED = "forget what old imports have added",
+    PRUNE_IMPORTED = "remove the sums of old imports",
         "DELETE FROM traffic_import_sums WHERE added_ms < $1";
     SUMS = "read the traffic",
         "SELECT key_id, CAST(SUM(requests) AS BIGINT), CAST(SUM(bytes) AS BIGINT), \
          CAST(SUM(micros) AS BIGINT) FROM traffic_counts \
          WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id";
-    // A row for each beginning: `SQLite` hands over a long text sooner than a thousand rows, and
-    // need not sort, as the rows lie in that order.
-    CELLS = "read the course of traffic",
+    // One row per span start: `SQLite` returns a long text faster than a thousand rows, and needs
+    // no sorting, as the rows are stored in this order.
+    CELLS = "read the traffic over time",
         "SELECT began, string_agg(CAST(key_id AS TEXT) || ' ' || CAST(requests AS TEXT) || ' ' || \
          CAST(bytes AS TEXT) || ' ' || CAST(micros AS TEXT), ',') FROM traffic_counts \
          WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY began ORDER BY began";
-    // Each key of a robot is looked up at each beginning: nobody else's rows are read.
-    CELLS_OF_ROBOT = "read the course of a robot's traffic",
+    // Each key of the robot is looked up at each span start, so that no other rows are read.
+    CELLS_OF_ROBOT = "read a robot's traffic over time",
         "WITH RECURSIVE steps (step) AS (SELECT CAST($2 AS BIGINT) UNION ALL \
          SELECT step + CAST($4 AS BIGINT) FROM steps \
          WHERE step + CAST($4 AS BIGINT) < CAST($3 AS BIGINT)) \
@@ -102,11 +102,11 @@ statements! {
          ORDER BY began LIMIT $4";
     FIRST_ROW = "look for traffic that can be packed",
         "SELECT MIN(began) FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3";
-    // The row is there then, and is nobody else's until the transaction ends; it stays as it was.
-    TAKE_PACKED = "take what is packed of the traffic",
+    // Creates the row if missing, and locks it until the transaction ends without changing it.
+    TAKE_PACKED = "lock the packed traffic",
         "INSERT INTO traffic_packed (span, began, packed) VALUES ($1, $2, $3) \
          ON CONFLICT (span, began) DO UPDATE SET began = excluded.began RETURNING packed";
-    TAKE_ROWS = "take the traffic that is to be packed",
+    TAKE_ROWS = "read the traffic to be packed",
         "DELETE FROM traffic_counts WHERE span = $1 AND began = $2 \
          RETURNING key_id, requests, bytes, micros";
     SAVE_PACKED = "pack the traffic",
@@ -115,22 +115,22 @@ statements! {
         "DELETE FROM traffic_packed WHERE span = $1 AND began < $2";
     PRUNE = "remove old sums of traffic",
         "DELETE FROM traffic_counts WHERE span = $1 AND began < $2";
-    PRUNE_WRITERS = "forget writers of traffic",
+    PRUNE_WRITERS = "remove old traffic writers",
         "DELETE FROM traffic_writers WHERE seen_ms < $1";
     FIRST_DAY = "look for the first day of traffic",
         "SELECT MIN(began) FROM (SELECT MIN(began) AS began FROM traffic_counts WHERE span = $1 \
          UNION ALL SELECT MIN(began) FROM traffic_packed WHERE span = $1) AS firsts";
 }
 
-/// Locks the sums of one span in the order in which they are added to; `PostgreSQL` only, where
-/// two that lock them in another order could wait for each other for ever.
+/// `PostgreSQL` statement that locks the sums of a span in the order in which they are written, to
+/// avoid deadlocks.
 pub(super) static LOCK_ROWS: Statement = Statement::new(
-    "lock the traffic that is to be packed",
+    "lock the traffic to be packed",
     "SELECT COUNT(*) FROM (SELECT key_id FROM traffic_counts WHERE span = $1 AND began = $2 \
      ORDER BY key_id FOR UPDATE) AS locked",
 );
 
-/// Returns the statement that reads what traffic is counted of, as one text: ten thousand rows would
+/// Returns the statement that reads all traffic keys as one text, since ten thousand rows would
 /// take longer than the traffic itself.
 pub(super) fn all_keys(engine: Engine) -> Statement {
     let (list, row) = match engine {
@@ -141,10 +141,10 @@ pub(super) fn all_keys(engine: Engine) -> Statement {
         "SELECT CAST({list}({row}(key_id, site, kind, robot, verdict, decision, cause, status)) \
          AS TEXT) FROM traffic_keys"
     );
-    Statement::assembled("read what traffic is counted of", sql)
+    Statement::assembled("read the traffic keys", sql)
 }
 
-/// Returns every statement that can be asked for.
+/// Returns all assembled statements.
 pub(in crate::store) fn assembled_statements(engine: Engine) -> Vec<Statement> {
     let mut all = vec![all_keys(engine)];
     all.extend(KEYS.all().chain(ADD.all()).chain(IMPORTED.all()).cloned());
@@ -161,7 +161,7 @@ fn keys(rows: usize) -> Statement {
         rows,
         KEY_COLUMNS,
     ) + " ON CONFLICT (key_id) DO NOTHING";
-    Statement::assembled("name what traffic is counted of", sql)
+    Statement::assembled("add the traffic keys", sql)
 }
 
 fn imported(rows: usize) -> Statement {
@@ -172,7 +172,7 @@ fn imported(rows: usize) -> Statement {
         IMPORTED_COLUMNS,
     ) + " ON CONFLICT (import_id, began, key_id)"
         + &adding_to("traffic_import_sums");
-    Statement::assembled("note what an import has added", sql)
+    Statement::assembled("record the sums of an import", sql)
 }
 
 fn add(rows: usize) -> Statement {
@@ -182,10 +182,10 @@ fn add(rows: usize) -> Statement {
         SUM_COLUMNS,
     ) + " ON CONFLICT (span, began, key_id)"
         + &adding_to("traffic_counts");
-    Statement::assembled("add to the sums of traffic", sql)
+    Statement::assembled("add to the traffic sums", sql)
 }
 
-/// Returns the end of an insertion that adds its sums to an existing row.
+/// Returns the `ON CONFLICT` action that adds the inserted sums to an existing row.
 fn adding_to(table: &str) -> String {
     let sum = |column| format!("{column} = {table}.{column} + excluded.{column}");
     let sums = ["requests", "bytes", "micros"].map(sum).join(", ");
@@ -196,7 +196,7 @@ pub(in crate::store) fn values(insert: &str, rows: usize, columns: usize) -> Str
     let mut sql = format!("{insert} VALUES ");
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
-        // Writing to a string never fails.
+        // Writing to a string cannot fail.
         let _ = write!(sql, "{comma}({})", parameters(1 + row * columns, columns));
     }
     sql

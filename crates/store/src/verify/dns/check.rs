@@ -1,4 +1,4 @@
-//! A check of the resolvers: whether they answer, and how fast.
+//! Check of the DNS resolvers: availability and speed.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -17,45 +17,45 @@ use super::{
     resolver::Resolver,
 };
 
-/// Port of a resolver that the system names without one.
+/// Port of a system resolver that is configured without one.
 const DNS_PORT: u16 = 53;
 
-/// Addresses of public resolvers, of three operators, and the names that they have had for years.
+/// Addresses of public resolvers of three operators, with their long-established names.
 const NAMED: [([u8; 4], &str); 3] = [
     ([1, 1, 1, 1], "one.one.one.one."),
     ([8, 8, 8, 8], "dns.google."),
     ([9, 9, 9, 9], "dns9.quad9.net."),
 ];
 
-/// Result of the check of one resolver.
+/// Result of checking one resolver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ResolverCheck {
-    /// The resolver.
+    /// Address of the resolver.
     pub server: SocketAddr,
-    /// Time until it answered, or was given up.
+    /// Time until the response or failure.
     pub took: Duration,
-    /// Why its answer is of no use, if it is not.
+    /// Reason why the resolver's response is unusable; `None` if it is usable.
     pub error: Option<&'static str>,
-    /// `true` if it gave none of three addresses the name that each is known to have.
+    /// Whether the resolver returned no known name for any of three well-known addresses.
     pub is_without_names: bool,
 }
 
-/// Error of resolvers that the system should name, and does not.
+/// Error if the system has no usable resolver configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the system names no resolver: {reason}")]
+#[error("the system has no configured resolver: {reason}")]
 pub struct NoResolver {
     reason: String,
 }
 
-/// Queries each resolver of the settings, or each of the system's.
+/// Queries each resolver of the settings, or else each system resolver.
 ///
-/// It is that for the name servers of the root, which every resolver knows, and who
-/// answers is asked for the names of addresses that have some.
+/// Each resolver is queried for the root name servers, and if it responds, for the names of
+/// well-known addresses.
 ///
 /// # Errors
 ///
-/// Fails where the settings name no resolver, and the system's cannot be read.
+/// Returns an error if the settings name no resolver, and the system's cannot be read.
 pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck>, NoResolver> {
     let servers = if settings.servers.is_empty() {
         of_system()?
@@ -86,7 +86,7 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
     Ok(checks)
 }
 
-/// Returns `true` if a resolver gives an address the name that it is known to have.
+/// Returns `true` if a resolver returns the known name of a well-known address.
 ///
 /// A resolver with a wildcard, or without reverse zones, does not.
 pub(super) async fn knows_names(resolver: &Resolver) -> bool {
@@ -103,7 +103,7 @@ pub(super) async fn knows_names(resolver: &Resolver) -> bool {
     false
 }
 
-/// Returns the resolvers that the system names, each once.
+/// Returns the distinct resolvers of the system.
 fn of_system() -> Result<Vec<SocketAddr>, NoResolver> {
     let no_resolver = |reason: String| NoResolver { reason };
     let (config, _) = read_system_conf().map_err(|error| no_resolver(error.to_string()))?;
@@ -117,7 +117,7 @@ fn of_system() -> Result<Vec<SocketAddr>, NoResolver> {
         }
     }
     if servers.is_empty() {
-        return Err(no_resolver("its configuration has none".to_owned()));
+        return Err(no_resolver("the configuration lists none".to_owned()));
     }
     Ok(servers)
 }

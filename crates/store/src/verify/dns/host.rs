@@ -1,4 +1,4 @@
-//! Cached DNS answers about one address, and the proof that follows from them.
+//! Cached DNS responses about one address, and the proof that follows from them.
 
 use std::{fmt::Write, net::IpAddr, time::Duration};
 
@@ -11,24 +11,24 @@ use super::{
 };
 use crate::verify::{Evidence, Finding, Method};
 
-/// Most names of an address that are checked.
+/// Maximum number of an address's names to check.
 pub(super) const MAX_NAMES: usize = 8;
 
-/// Most names that a sentence quotes.
+/// Maximum number of names quoted in a sentence.
 const MAX_SHOWN: usize = 2;
 
-/// Answer of DNS to one question.
+/// Response to one DNS query.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum DnsAnswer<T> {
-    /// There are records.
+    /// The query returned records.
     Records(T),
-    /// An authoritative answer says that there are none.
+    /// An authoritative response reports that there are no records.
     Nothing,
-    /// There was no answer, for this reason.
+    /// The query failed for this reason.
     Failed(&'static str),
 }
 
-/// Answer, and the time until which it holds.
+/// Response with the time until which it is valid.
 #[derive(Clone, Debug)]
 pub(super) struct CachedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,
@@ -38,21 +38,21 @@ pub(super) struct CachedAnswer<T> {
 /// Names of an address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Names {
-    /// The first of them, at most [`MAX_NAMES`].
+    /// First names, at most [`MAX_NAMES`].
     pub(super) first: Vec<Name>,
-    /// Whether there are more.
+    /// Whether there are more names.
     pub(super) is_cut: bool,
 }
 
-/// Cached DNS answers about one address.
+/// Cached DNS responses about one address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressRecords {
     names: Option<CachedAnswer<Names>>,
-    /// Whether the name at the same place has the address.
+    /// Whether the name at the same index resolves back to the address.
     leads_back: Vec<Option<CachedAnswer<bool>>>,
 }
 
-/// Claim that an address is of an operator.
+/// Claim that an address belongs to an operator.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) address: IpAddr,
@@ -62,16 +62,16 @@ pub(super) struct Claim {
 /// Next step of a proof.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Ask for the names of the address.
+    /// Query the names of the address.
     AskNames,
-    /// Ask whether the name at this place has the address.
+    /// Query whether the name at this index resolves back to the address.
     AskBack(usize, Name),
-    /// Nothing is left to ask: this is the proof.
+    /// The proof is complete.
     Done(DnsProof),
 }
 
 impl Step {
-    /// Marks the proof as one that the address has no name.
+    /// Marks the proof as one for an address without a name.
     fn nameless(mut self) -> Self {
         if let Self::Done(proof) = &mut self {
             proof.is_nameless = true;
@@ -91,14 +91,14 @@ impl AddressRecords {
         self.names = Some(names);
     }
 
-    /// Stores whether the name at a place has the address.
+    /// Stores whether the name at an index resolves back to the address.
     pub(super) fn learn_back(&mut self, place: usize, leads_back: CachedAnswer<bool>) {
         if let Some(slot) = self.leads_back.get_mut(place) {
             *slot = Some(leads_back);
         }
     }
 
-    /// Returns about how many bytes the names take.
+    /// Returns the approximate size of the names in bytes.
     pub(super) fn names_bytes(&self) -> usize {
         match &self.names {
             Some(CachedAnswer {
@@ -109,7 +109,7 @@ impl AddressRecords {
         }
     }
 
-    /// Returns the next step of a proof, at a time.
+    /// Returns the next step of a proof at the given time.
     pub(super) fn step(&self, claim: &Claim, now_ms: i64) -> Step {
         let Some(known) = self.names.as_ref().filter(|known| known.until_ms > now_ms) else {
             return Step::AskNames;
@@ -118,19 +118,19 @@ impl AddressRecords {
             DnsAnswer::Records(names) => self.step_back(claim, names, known.until_ms, now_ms),
             DnsAnswer::Nothing => {
                 let text = format!(
-                    "{} has no name in DNS, where those of the operator end in {}.",
+                    "{} has no name in DNS; the operator's names end in {}.",
                     claim.address, claim.suffixes
                 );
                 done(Finding::Contradicted, text, known.until_ms, now_ms).nameless()
             }
             DnsAnswer::Failed(why) => {
-                let text = format!("The name of {} could not be had: {why}.", claim.address);
+                let text = format!("Could not look up the name of {}: {why}.", claim.address);
                 done(Finding::Nothing, text, known.until_ms, now_ms)
             }
         }
     }
 
-    /// Checks the names below the suffixes; the first that leads back confirms.
+    /// Checks the names that end in a suffix; the first that resolves back to the address confirms.
     fn step_back(&self, claim: &Claim, names: &Names, until_ms: i64, now_ms: i64) -> Step {
         let mut seen = UnconfirmedNames::new(until_ms);
         for (place, (name, back)) in names.first.iter().zip(&self.leads_back).enumerate() {
@@ -147,7 +147,7 @@ impl AddressRecords {
             };
             if back.answer == DnsAnswer::Records(true) {
                 let (address, name) = (claim.address, QuotedName(name));
-                let text = format!("{address} is named {name}, and that name has the address.");
+                let text = format!("{address} has the name {name}, which resolves back to it.");
                 return done(
                     Finding::Confirmed,
                     text,
@@ -192,39 +192,37 @@ impl<'a> UnconfirmedNames<'a> {
 
     fn conclude(&self, claim: &Claim, names: &Names) -> (fn(Evidence) -> Finding, String) {
         let Claim { address, suffixes } = claim;
-        // A name that could not be asked about, or comes beyond those that are, might have
-        // confirmed the claim: nothing is contradicted then.
+        // A name that could not be looked up, or beyond the checked ones, might have confirmed the
+        // claim: nothing is contradicted then.
         if let Some((name, why)) = self.failed {
             let name = QuotedName(name);
-            let text =
-                format!("{address} is named {name}, whose addresses could not be had: {why}.");
+            let text = format!("{address} has the name {name}, whose lookup failed: {why}.");
             (Finding::Nothing, text)
         } else if names.is_cut {
             let text = format!(
                 "{address} has more than {MAX_NAMES} names, and none of the first {MAX_NAMES} \
-                 ends in {suffixes} and has the address."
+                 both ends in {suffixes} and resolves back to the address."
             );
             (Finding::Nothing, text)
         } else if let Some(name) = self.false_name {
             let name = QuotedName(name);
-            let text =
-                format!("{address} is named {name}, but that name does not have the address.");
+            let text = format!("{address} has the name {name}, which does not resolve back to it.");
             (Finding::Contradicted, text)
         } else if let Some(name) = self.customers_name {
             let name = QuotedName(name);
             let text = format!(
-                "{address} is named {name}, in a zone whose names any customer of the provider gets."
+                "{address} has the name {name}, in a zone open to every customer of the provider."
             );
             (Finding::Nothing, text)
         } else {
             let named = all_quoted(&names.first);
-            let text = format!("{address} is named {named}, which does not end in {suffixes}.");
+            let text = format!("No name of {address} ends in {suffixes}; found {named}.");
             (Finding::Contradicted, text)
         }
     }
 }
 
-/// Returns an evidence by this method.
+/// Creates evidence for the reverse DNS method.
 pub(super) fn evidence(text: String) -> Evidence {
     Evidence::new(Method::ReverseDns, text)
 }
@@ -242,7 +240,7 @@ fn all_quoted(names: &[Name]) -> String {
     let mut text = String::new();
     for (at, name) in names.iter().take(MAX_SHOWN).enumerate() {
         let between = if at > 0 { " and " } else { "" };
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = write!(text, "{between}{}", QuotedName(name));
     }
     if names.len() > MAX_SHOWN {
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_below_a_suffix_are_asked_back() {
+    fn only_names_with_a_suffix_are_resolved_back() {
         let mut host = AddressRecords::default();
         assert_eq!(step(&host), "names?");
         host = named(
@@ -308,30 +306,30 @@ mod tests {
         host.learn_back(2, known(DnsAnswer::Records(true), 50));
         assert_eq!(
             step(&host),
-            "yes 50: 192.0.2.1 is named \"c.crawl.example\", and that name has the address."
+            "yes 50: 192.0.2.1 has the name \"c.crawl.example\", which resolves back to it."
         );
         host.learn_back(2, known(DnsAnswer::Nothing, 70));
         assert_eq!(
             step(&host),
-            "no 70: 192.0.2.1 is named \"b.crawl.example\", \
-             but that name does not have the address."
+            "no 70: 192.0.2.1 has the name \"b.crawl.example\", \
+             which does not resolve back to it."
         );
         host.learn_back(2, known(DnsAnswer::Failed("it timed out"), 30));
         assert_eq!(
             step(&host),
-            "nothing 30: 192.0.2.1 is named \"c.crawl.example\", \
-             whose addresses could not be had: it timed out."
+            "nothing 30: 192.0.2.1 has the name \"c.crawl.example\", \
+             whose lookup failed: it timed out."
         );
         host.learn_back(2, known(DnsAnswer::Records(true), 0));
         assert_eq!(step(&host), "2 c.crawl.example.?");
     }
 
     #[test]
-    fn names_that_are_not_the_operators_contradict() {
+    fn names_without_the_suffix_contradict() {
         assert_eq!(
             step(&named(&["a.example.", "b.example.", "c.example."], false)),
-            "no 100: 192.0.2.1 is named \"a.example\" and \"b.example\" and 1 more, \
-             which does not end in \"crawl.example\" or \"appspot.com\"."
+            "no 100: No name of 192.0.2.1 ends in \"crawl.example\" or \"appspot.com\"; \
+             found \"a.example\" and \"b.example\" and 1 more."
         );
         let mut host = AddressRecords::default();
         host.learn_names(known(DnsAnswer::Nothing, 60));
@@ -339,14 +337,14 @@ mod tests {
         host.learn_names(known(DnsAnswer::Failed("SERVFAIL"), 60));
         assert_eq!(
             step(&host),
-            "nothing 60: The name of 192.0.2.1 could not be had: SERVFAIL."
+            "nothing 60: Could not look up the name of 192.0.2.1: SERVFAIL."
         );
         host.learn_names(known(DnsAnswer::Nothing, 0));
         assert_eq!(step(&host), "names?");
     }
 
     #[test]
-    fn names_that_were_not_looked_at_keep_it_open() {
+    fn unchecked_names_prevent_a_contradiction() {
         let text = step(&named(&["a.example."], true));
         assert!(text.starts_with("nothing 100: 192.0.2.1 has more than 8 names"));
         let mut host = named(&["a.crawl.example."], true);
@@ -357,9 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn names_that_customers_get_prove_nothing_either_way() {
+    fn names_open_to_customers_prove_nothing() {
         let text = step(&named(&["a.example.", "b.appspot.com."], false));
-        assert!(text.starts_with("nothing 100: 192.0.2.1 is named \"b.appspot.com\""));
+        assert!(text.starts_with("nothing 100: 192.0.2.1 has the name \"b.appspot.com\""));
         let mut host = named(&["b.appspot.com.", "a.crawl.example."], false);
         host.learn_back(1, known(DnsAnswer::Records(false), 90));
         assert!(step(&host).starts_with("no 90: "), "{}", step(&host));

@@ -1,4 +1,4 @@
-//! Lookups in progress, so that concurrent proofs of an address share its queries.
+//! Lookups in progress, so that concurrent proofs of an address share queries.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -10,11 +10,11 @@ use super::host::AddressRecords;
 
 type Shared = Arc<tokio::sync::Mutex<AddressRecords>>;
 
-/// Addresses that are being looked up, each with how many take part.
+/// Addresses being looked up, each with the number of participants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lookups(Arc<Mutex<HashMap<IpAddr, (usize, Shared)>>>);
 
-/// Share in the lookup of one address, which ends when the last one is dropped.
+/// Participation in the lookup of one address, which ends when the last participant is dropped.
 #[derive(Debug)]
 pub(super) struct LookupSlot {
     lookups: Lookups,
@@ -23,7 +23,7 @@ pub(super) struct LookupSlot {
 }
 
 impl Lookups {
-    /// Joins the lookup of an address, or begins it with what is cached already.
+    /// Joins the lookup of an address, or starts one with the cached records.
     pub(super) fn join(
         &self,
         address: IpAddr,
@@ -47,7 +47,7 @@ impl Lookups {
 }
 
 impl LookupSlot {
-    /// Waits for its turn to query; the records hold what others learnt meanwhile.
+    /// Waits for the right to query; the records then contain the results of other participants.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, AddressRecords> {
         self.host.lock().await
     }
@@ -70,11 +70,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_ends_a_flight() {
+    fn last_participant_ends_the_lookup() {
         let lookups = Lookups::default();
         let address = IpAddr::from([192, 0, 2, 1]);
         let first = lookups.join(address, AddressRecords::default);
-        let second = lookups.join(address, || unreachable!("it is under way"));
+        let second = lookups.join(address, || unreachable!("lookup started twice"));
         assert!(Arc::ptr_eq(&first.host, &second.host));
         drop(first);
         assert_eq!(lookups.lock().len(), 1);

@@ -26,21 +26,21 @@ use super::{
 use crate::fetch::AddressKind;
 use crate::verify::Finding;
 
-/// Time for which a proof holds that needed no DNS query.
+/// Validity of a proof that needed no DNS query.
 const SETTLED: Duration = Duration::from_hours(1);
-/// Time after which a proof that found no free slot may be tried again.
+/// Time after which a proof that found no free slot may be retried.
 const RETRY: Duration = Duration::from_secs(30);
-/// Time for which a self-test counts in which the resolver knew a name.
+/// Validity of a successful resolver self-test.
 const TESTED_MS: i64 = 3_600_000;
-/// Time after which a self-test is repeated in which the resolver knew none.
+/// Time after which a failed resolver self-test is repeated.
 const TESTED_AGAIN_MS: i64 = 60_000;
-/// Bytes of names for which an address takes one place in the cache.
+/// Bytes of names per unit of cache capacity.
 const BYTES_A_PLACE: usize = 128;
 
-/// Prover of claims by reverse DNS that is confirmed forward.
+/// Prover of claims by forward-confirmed reverse DNS.
 ///
-/// Clones share the resolver, the cache and the limits. Dropping a proof under way
-/// is safe: another of the same address goes on.
+/// Clones share the resolver, the cache and the limits. Dropping a running proof is safe: another
+/// proof of the same address continues.
 ///
 /// # Example
 ///
@@ -59,15 +59,15 @@ pub struct DnsProver {
     inner: Arc<Inner>,
 }
 
-/// Finding of DNS about one claim, and how long it holds.
+/// DNS finding about one claim, with its validity.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DnsProof {
-    /// Finding.
+    /// Finding about the claim.
     pub finding: Finding,
-    /// Time for which it may be relied on, from the TTLs of the records.
+    /// Time for which the proof is valid, from the TTLs of the records.
     pub valid_for: Duration,
-    /// `true` if it is that the address has no name, as a resolver without reverse zones says of all.
+    /// Whether the address has no name; resolvers without reverse zones always report this.
     pub is_nameless: bool,
 }
 
@@ -76,16 +76,16 @@ struct Inner {
     resolver: Resolver,
     cache: Cache<IpAddr, Arc<AddressRecords>>,
     lookups: Lookups,
-    /// For each proof that looks or waits.
+    /// Slots for proofs that look up or wait.
     places: Semaphore,
-    /// For each proof that looks.
+    /// Slots for proofs that look up.
     turns: Semaphore,
     settings: DnsSettings,
-    /// Time until which the resolver is known to answer with the names of addresses.
+    /// Time until which the resolver is known to return the names of addresses.
     useful_until_ms: AtomicI64,
-    /// Time until which it is known not to.
+    /// Time until which the resolver is known not to return the names of addresses.
     useless_until_ms: AtomicI64,
-    /// For the self-test that is under way.
+    /// Held during a self-test.
     self_test: Mutex<()>,
 }
 
@@ -96,15 +96,15 @@ struct LookupTurn<'a> {
 }
 
 impl DnsProver {
-    /// Creates a prover; it asks nothing yet, and reads the system's settings when it does.
+    /// Creates a prover, which reads the system's settings at the first query.
     pub fn new(settings: DnsSettings) -> Self {
-        // Halves, since a semaphore panics when made with more, and one gets the sum of both.
+        // Halved, since a semaphore panics beyond this limit, and one of them gets the sum of both.
         let turns = settings.concurrency.clamp(1, Semaphore::MAX_PERMITS / 2);
         let queue = settings.queue.min(Semaphore::MAX_PERMITS / 2);
         let cache = Cache::builder()
             .max_capacity(settings.cache_entries)
             .weigher(|_, host: &Arc<AddressRecords>| places(host))
-            // No record is relied on for longer: see `MAX_TTL`.
+            // No record is valid for longer: see `MAX_TTL`.
             .time_to_live(Duration::from_hours(24))
             .build();
         Self {
@@ -122,30 +122,29 @@ impl DnsProver {
         }
     }
 
-    /// Returns about how many addresses are remembered.
+    /// Returns the approximate number of cached addresses.
     pub fn cached(&self) -> u64 {
         self.inner.cache.run_pending_tasks();
         self.inner.cache.entry_count()
     }
 
-    /// Returns `true` if the resolver failed the last self-test, so that it contradicts no robot.
+    /// Returns `true` if the resolver failed the last self-test, so that it contradicts no claim.
     pub fn is_doubted(&self) -> bool {
         let until_ms = |at: &AtomicI64| at.load(Ordering::Relaxed);
         until_ms(&self.inner.useless_until_ms) > until_ms(&self.inner.useful_until_ms)
     }
 
-    /// Returns the proof, if it follows from what is remembered; asks nothing.
+    /// Returns the proof that follows from cached records, if any, without a query.
     pub fn prove_now(&self, address: IpAddr, suffixes: &[String]) -> Option<DnsProof> {
         let claim = self.inner.claim(address, suffixes);
         claim.map_or_else(Some, |claim| self.inner.remembered(&claim))
     }
 
-    /// Proves that an address is of the operator whose hosts' names end in a suffix.
+    /// Proves that an address belongs to the operator whose host names end in a suffix.
     ///
-    /// A suffix is a domain, `googlebot.com`; names end in it at a label boundary,
-    /// whatever the case, and the suffix itself counts as well. An IPv4 address in
-    /// IPv6 is an IPv4 address. Takes at most [`DnsSettings::queue_timeout`] and
-    /// [`DnsSettings::proof_timeout`].
+    /// A suffix is a domain such as `googlebot.com`; names must end in it at a label boundary, in
+    /// any case, and the suffix itself matches too. An IPv4 address in IPv6 is treated as IPv4.
+    /// Takes at most [`DnsSettings::queue_timeout`] plus [`DnsSettings::proof_timeout`].
     pub async fn prove(&self, address: IpAddr, suffixes: &[String]) -> DnsProof {
         let claim = match self.inner.claim(address, suffixes) {
             Ok(claim) => claim,
@@ -153,16 +152,16 @@ impl DnsProver {
         };
         match self.inner.remembered(&claim) {
             Some(proof) => proof,
-            // On the heap, so that a proof from memory costs its caller little.
+            // Boxed, so that a proof from the cache costs its caller little.
             None => Box::pin(self.inner.look(&claim)).await,
         }
     }
 }
 
-/// Returns `true` if the whole Internet agrees on the name of such an address.
+/// Returns `true` if addresses of this kind have globally unique names.
 ///
-/// Nobody has those of documentation; they are looked up all the same, as examples
-/// need them and the answer can only be that there is no name.
+/// Documentation addresses are looked up too, although they have no owner: examples need them,
+/// and the only possible response is that there is no name.
 fn has_one_name(kind: AddressKind) -> bool {
     matches!(kind, AddressKind::Public | AddressKind::Documentation)
 }
@@ -173,12 +172,12 @@ impl Inner {
         let address = address.to_canonical();
         let suffixes = Suffixes::new(suffixes);
         if suffixes.is_empty() {
-            let text = "The operator publishes no names of its hosts.".to_owned();
+            let text = "The operator publishes no host names.".to_owned();
             return Err(nothing(text, SETTLED));
         }
         let kind = AddressKind::of(address);
         if !has_one_name(kind) && !self.settings.allow_private {
-            let text = format!("{address} is {kind}, of which DNS says nothing.");
+            let text = format!("{address} is {kind}, which has no names in public DNS.");
             return Err(nothing(text, SETTLED));
         }
         Ok(Claim { address, suffixes })
@@ -189,7 +188,7 @@ impl Inner {
         self.proof(&host, claim)
     }
 
-    /// Returns the proof that follows from records, if the resolver is known to be good or bad enough.
+    /// Returns the proof that follows from the records, if the resolver's quality is known.
     fn proof(&self, host: &AddressRecords, claim: &Claim) -> Option<DnsProof> {
         let now_ms = self.settings.clock.now_ms();
         match host.step(claim, now_ms) {
@@ -198,9 +197,9 @@ impl Inner {
         }
     }
 
-    /// Returns what a proof is worth; `None`: the resolver has to be tested.
+    /// Returns the proof after assessing the resolver; `None` if the resolver must be tested first.
     ///
-    /// A resolver without reverse zones, or with a wildcard in them, would contradict every robot.
+    /// A resolver without reverse zones, or with a wildcard in them, would contradict every claim.
     fn judged(&self, proof: DnsProof, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
         let is_until = |at: &AtomicI64| at.load(Ordering::Relaxed) > now_ms;
         if !matches!(proof.finding, Finding::Contradicted(_)) || is_until(&self.useful_until_ms) {
@@ -209,13 +208,13 @@ impl Inner {
         is_until(&self.useless_until_ms).then(|| {
             let address = claim.address;
             let text = format!(
-                "What DNS says of {address} proves nothing: the resolver does not know the names of well-known addresses."
+                "DNS proves nothing about {address}: the resolver does not find the names of well-known addresses."
             );
             nothing(text, RETRY)
         })
     }
 
-    /// Tests whether the resolver answers with the names of addresses, unless that is known.
+    /// Tests whether the resolver returns the names of addresses, unless this is known.
     async fn test_resolver(&self, now_ms: i64) {
         let _one_at_a_time = self.self_test.lock().await;
         let (useful, useless) = (&self.useful_until_ms, &self.useless_until_ms);
@@ -229,9 +228,9 @@ impl Inner {
         }
     }
 
-    /// Looks the address up, or waits for another task that does.
+    /// Looks up the address, or waits for another task that does.
     async fn look(&self, claim: &Claim) -> DnsProof {
-        // Who finds no place is told so at once: a flood of claims must not pile up.
+        // Without a free slot, the proof fails immediately: a flood of claims must not pile up.
         let Ok(_place) = self.places.try_acquire() else {
             return too_many(claim);
         };
@@ -252,14 +251,14 @@ impl Inner {
         }
     }
 
-    /// Waits for the turn to look, or for a proof from what another saw meanwhile.
+    /// Waits for the right to look up, or for a proof from another task's results.
     async fn turn<'a>(
         &'a self,
         slot: &'a LookupSlot,
         claim: &Claim,
     ) -> Result<LookupTurn<'a>, DnsProof> {
-        // The address first, then the turn: those who wait for the same address keep none from
-        // others.
+        // The address is locked before the slot, so that waiting for the same address occupies no
+        // slot.
         let host = slot.turn().await;
         if let Some(proof) = self.proof(&host, claim) {
             return Err(proof);
@@ -273,9 +272,9 @@ impl Inner {
         }
     }
 
-    /// Queries DNS for what is not cached until there is a proof.
+    /// Queries records that are not cached until there is a proof.
     async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
-        // One instant for all queries: an answer does not run out while the next one is asked for.
+        // One time for all queries, so that a response does not expire during the next query.
         let now_ms = self.settings.clock.now_ms();
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {
@@ -303,7 +302,7 @@ impl Inner {
     }
 }
 
-/// Waits for an answer, but no longer than a proof may take.
+/// Waits for a response until the deadline of the proof.
 async fn by<T>(
     deadline: Instant,
     now_ms: i64,
@@ -322,7 +321,7 @@ async fn by<T>(
 
 fn too_many(claim: &Claim) -> DnsProof {
     let address = claim.address;
-    let text = format!("There are too many proofs under way to look up the name of {address}.");
+    let text = format!("Cannot look up the name of {address}: too many lookups in progress.");
     nothing(text, RETRY)
 }
 
@@ -334,7 +333,7 @@ fn nothing(text: String, valid_for: Duration) -> DnsProof {
     }
 }
 
-/// Returns how many places of the cache a host takes: one, and more if its names are long.
+/// Returns the cache capacity that a host takes: one unit, and more for long names.
 fn places(host: &AddressRecords) -> u32 {
     u32::try_from(1 + host.names_bytes() / BYTES_A_PLACE).unwrap_or(u32::MAX)
 }

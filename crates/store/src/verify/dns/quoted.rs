@@ -1,16 +1,16 @@
-//! Names from DNS, which are any bytes, made fit for a sentence.
+//! Names from DNS, which may contain any bytes, quoted for display.
 
 use std::fmt::{self, Write};
 
 use hickory_resolver::proto::rr::Name;
 
-/// Most characters of a name that are shown.
+/// Maximum number of displayed characters of a name.
 const MAX_SHOWN: usize = 100;
 
-/// Name in quotation marks: printing ASCII, cut, everything else escaped.
+/// Name in quotation marks: printable ASCII, truncated, with other bytes escaped.
 ///
-/// Bytes that do not print are `\ddd` as in zone files (RFC 1035 §5.1), so is a dot
-/// inside of a label. There is no final dot.
+/// Unprintable bytes, and dots within a label, are written as `\ddd` as in zone files (RFC 1035
+/// §5.1). There is no final dot.
 pub(super) struct QuotedName<'a>(pub(super) &'a Name);
 
 impl fmt::Display for QuotedName<'_> {
@@ -31,7 +31,7 @@ impl fmt::Display for QuotedName<'_> {
     }
 }
 
-/// Byte as it is shown.
+/// Byte in its displayed form.
 #[derive(Clone, Copy)]
 enum EscapedByte {
     Plain(char),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_shown_without_what_does_not_print() {
+    fn unprintable_bytes_of_names_are_escaped() {
         for (labels, shown) in [
             (&[&b"a"[..], b"Example"][..], r#""a.Example""#),
             (&[], r#""""#),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut() {
+    fn long_names_are_truncated() {
         let shown = QuotedName(&name(&[&[b'a'; 63], &[b'b'; 63]])).to_string();
         assert_eq!(shown.chars().count(), MAX_SHOWN + 3);
         assert!(shown.ends_with("b…\""), "{shown}");

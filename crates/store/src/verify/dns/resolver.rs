@@ -1,4 +1,4 @@
-//! The questions to DNS, and what its answers mean.
+//! DNS queries and the interpretation of responses.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -24,27 +24,27 @@ use super::{
     host::{DnsAnswer, MAX_NAMES, Names},
 };
 
-/// Shortest time for which an answer holds, whatever its records say.
+/// Minimum validity of a response, whatever the TTLs of its records.
 const MIN_TTL: Duration = Duration::from_mins(1);
-/// Longest time for which records hold.
+/// Maximum validity of records.
 const MAX_TTL: Duration = Duration::from_hours(24);
-/// Longest time for which their absence holds.
+/// Maximum validity of the absence of records.
 const MAX_ABSENT_TTL: Duration = Duration::from_hours(1);
-/// Time for which a failure holds: 30 to 60 seconds, so that not all are tried again at once.
+/// Validity of a failure: 30 to 60 seconds, so that retries are spread out.
 const FAILURE_TTL_S: RangeInclusive<u64> = 30..=60;
-/// Longest time that anything waits, so that no date overflows.
+/// Maximum timeout, so that no time overflows.
 pub(super) const MAX_TIMEOUT: Duration = Duration::from_hours(24);
-/// Most aliases (CNAME) that are followed, one after the other.
+/// Maximum number of consecutive aliases (CNAME) to follow.
 const MAX_ALIASES: usize = 8;
 
-/// Resolver of names, made when first needed.
+/// Resolver of names, created at the first query.
 #[derive(Debug)]
 pub(super) struct Resolver {
     settings: DnsSettings,
     made: OnceCell<TokioResolver>,
 }
 
-/// Answer, and how long it holds.
+/// Response with its validity.
 #[derive(Debug)]
 pub(super) struct TimedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,
@@ -59,7 +59,7 @@ impl Resolver {
         }
     }
 
-    /// Asks for the names of an address.
+    /// Queries the names of an address.
     pub(super) async fn names(&self, address: IpAddr) -> TimedAnswer<Names> {
         let mut question = Name::from(address);
         question.set_fqdn(true);
@@ -71,7 +71,7 @@ impl Resolver {
                 if names.first.contains(&name.0) {
                     continue;
                 }
-                // Who has an address may give it any number of names, and each would cost a query.
+                // The owner of an address may give it any number of names, and each costs a query.
                 if names.first.len() == MAX_NAMES {
                     names.is_cut = true;
                     break;
@@ -82,7 +82,7 @@ impl Resolver {
         })
     }
 
-    /// Asks whether a name has an address.
+    /// Queries whether a name has an address.
     pub(super) async fn leads_back(&self, name: &Name, address: IpAddr) -> TimedAnswer<bool> {
         let mut question = name.clone();
         question.set_fqdn(true);
@@ -99,7 +99,7 @@ impl Resolver {
         })
     }
 
-    /// Asks for records.
+    /// Queries records.
     pub(super) async fn records(
         &self,
         question: &Name,
@@ -128,12 +128,12 @@ impl Resolver {
 
     fn set(&self, options: &mut ResolverOpts) {
         options.timeout = self.settings.timeout.min(MAX_TIMEOUT);
-        // The library counts how often it tries again.
+        // The library counts retries.
         options.attempts = self.settings.attempts.saturating_sub(1);
-        // Answers are remembered here, by address; the hosts file is no proof.
+        // Responses are cached here by address; the hosts file proves nothing.
         options.cache_size = 0;
         options.use_hosts_file = ResolveHosts::Never;
-        // The aliases are needed to follow them from the question to the records.
+        // Needed to follow aliases from the query to the records.
         options.preserve_intermediates = true;
         options.max_active_requests = self.settings.concurrency.max(32);
     }
@@ -153,7 +153,7 @@ impl<T> TimedAnswer<T> {
     }
 }
 
-/// Returns a failure, whose lifetime depends on the question.
+/// Returns a failure, with a validity that depends on the query.
 pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> TimedAnswer<T> {
     let mut hasher = DefaultHasher::new();
     question.hash(&mut hasher);
@@ -166,7 +166,7 @@ pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> TimedAnswer<T
 }
 
 fn name_server(server: &SocketAddr) -> NameServerConfig {
-    // TCP is for answers that are truncated over UDP (RFC 7766 §5).
+    // TCP is for responses that are truncated over UDP (RFC 7766 §5).
     let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()];
     let connections = connections.map(|mut connection| {
         connection.port = server.port();
@@ -175,7 +175,7 @@ fn name_server(server: &SocketAddr) -> NameServerConfig {
     NameServerConfig::new(server.ip(), true, connections.into())
 }
 
-/// Returns the records at the end of the aliases that begin at the question.
+/// Returns the records at the end of the chain of aliases that begins with the queried name.
 fn found_records(
     question: &Name,
     record_type: RecordType,
@@ -186,12 +186,12 @@ fn found_records(
         return failed(question, code_word(code));
     }
     let (records, ttl) = at_end(question, record_type, found.answers());
-    // Records of other names are no answer to the question: taking them would let a resolver's
-    // junk prove or contradict.
+    // Records of other names do not answer the query: otherwise invalid responses of a resolver
+    // could prove or contradict claims.
     if records.is_empty() {
-        return failed(question, "the answer had other records than asked for");
+        return failed(question, "the response had other records than requested");
     }
-    // A TTL of 0 must not make each request a query.
+    // A TTL of 0 must not cause a query for each request.
     TimedAnswer {
         answer: DnsAnswer::Records(records),
         ttl: Duration::from_secs(ttl.into()).clamp(MIN_TTL, MAX_TTL),
@@ -201,8 +201,8 @@ fn found_records(
 fn at_end(question: &Name, record_type: RecordType, answers: &[Record]) -> (Vec<RData>, u32) {
     let mut name = question;
     let mut ttl = u32::MAX;
-    // Records may come in any order, and aliases may form a loop: each step searches all of
-    // them, and steps are limited.
+    // Records may be in any order, and aliases may form a loop: each step searches all records, and
+    // the number of steps is limited.
     for _ in 0..MAX_ALIASES {
         let alias = answers.iter().find_map(|record| match &record.data {
             RData::CNAME(target) if record.name == *name => Some((&target.0, record.ttl)),
@@ -224,7 +224,7 @@ fn at_end(question: &Name, record_type: RecordType, answers: &[Record]) -> (Vec<
     (records, ttl)
 }
 
-/// Returns the answer for a response without records: an authoritative "nothing", or a failure.
+/// Interprets a response without records: an authoritative "nothing", or a failure.
 fn found_none(question: &Name, error: &NetError) -> TimedAnswer<Vec<RData>> {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) if says_nothing(none) => TimedAnswer {
@@ -238,8 +238,8 @@ fn found_none(question: &Name, error: &NetError) -> TimedAnswer<Vec<RData>> {
 
 /// Returns `true` if a response without records is authoritative.
 ///
-/// "No such name" says so itself. An empty answer does with the zone's SOA record;
-/// without one it may also be a referral, or the end of too many aliases (RFC 2308 §2.2).
+/// "No such name" always is. An empty response is authoritative if it has the zone's SOA record;
+/// otherwise it may be a referral, or the end of too many aliases (RFC 2308 §2.2).
 fn says_nothing(none: &NoRecords) -> bool {
     match none.response_code {
         ResponseCode::NXDomain => true,
@@ -253,14 +253,14 @@ fn failure_word(error: &NetError) -> &'static str {
         NetError::Timeout => "DNS did not answer in time",
         NetError::Dns(DnsError::ResponseCode(code)) => code_word(*code),
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
-            ResponseCode::NoError => "DNS gave an empty answer without saying whose",
+            ResponseCode::NoError => "DNS returned an empty, non-authoritative response",
             code => code_word(code),
         },
         NetError::NoConnections | NetError::Io(_) | NetError::Busy => {
             "no DNS server could be reached"
         }
-        NetError::Truncated => "the answer of DNS was cut",
-        _ => "the answer of DNS was damaged",
+        NetError::Truncated => "the DNS response was truncated",
+        _ => "the DNS response was invalid",
     }
 }
 
@@ -292,7 +292,7 @@ mod tests {
         Record::from_rdata(name(at), ttl, RData::A(A::new(192, 0, 2, last)))
     }
 
-    /// Returns the last parts of the addresses found for `a.example`, and their TTL.
+    /// Returns the last octets of the addresses found for `a.example`, and their TTL.
     fn found(answers: &[Record]) -> (Vec<u8>, u32) {
         let (records, ttl) = at_end(&name("a.example."), RecordType::A, answers);
         let addresses = records.iter().filter_map(RData::ip_addr);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn only_records_of_the_name_asked_for_count() {
+    fn only_records_of_the_queried_name_count() {
         let (a, b, c) = ("a.example.", "b.example.", "c.example.");
         for (answers, expected) in [
             (vec![host(a, 9, 1), host(a, 8, 2)], (vec![1, 2], 8)),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_forgotten_at_different_times() {
+    fn failures_expire_at_different_times() {
         let seconds = |at: u8| {
             failed::<()>(IpAddr::from([192, 0, 2, at]), "so")
                 .ttl

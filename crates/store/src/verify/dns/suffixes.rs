@@ -1,4 +1,4 @@
-//! Names that an operator's hosts end in, and zones where that means nothing.
+//! Suffixes of an operator's host names, and zones where these prove nothing.
 
 use std::{fmt, net::SocketAddr, sync::LazyLock, time::Duration};
 
@@ -7,10 +7,10 @@ use hickory_resolver::proto::rr::Name;
 use super::quoted::QuotedName;
 use robot_detection_layer::{clock::Clock, registry::is_public_suffix};
 
-/// Zones where customers of a provider choose or get names, whatever they run there.
+/// Zones in which customers of a provider choose or get names for any program.
 ///
-/// Some operators document such a zone for robots that their users set off; but then
-/// a name in it tells only that the robot runs at that provider, as anybody's may.
+/// Some operators document such a zone for robots that their users start; but a name in it only
+/// proves that the robot runs at this provider, as any customer's program may.
 const CUSTOMER_ZONES: &[&str] = &[
     // App Engine, Compute Engine.
     "gae.googleusercontent.com",
@@ -39,36 +39,36 @@ static CUSTOMERS: LazyLock<Vec<Name>> = LazyLock::new(|| {
     zones.collect()
 });
 
-/// Most suffixes that a sentence names.
+/// Maximum number of suffixes named in a sentence.
 const MAX_SHOWN: usize = 3;
 
-/// Names that the names of an operator's hosts end in.
+/// Suffixes of an operator's host names.
 #[derive(Clone, Debug)]
 pub(super) struct Suffixes(Vec<Suffix>);
 
 #[derive(Clone, Debug)]
 struct Suffix {
     name: Name,
-    /// Whether anybody can have a name below it, as below `github.io`.
+    /// Whether anyone can have a name below the suffix, as below `github.io`.
     is_public: bool,
 }
 
 /// Relation of a name to the suffixes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SuffixMatch {
-    /// It ends in one of them.
+    /// The name ends in a suffix.
     Yes,
-    /// It ends in one of them, in a zone where customers choose names.
+    /// The name ends in a suffix, in a zone where customers choose names.
     AsCustomer,
-    /// It ends in none of them.
+    /// The name ends in no suffix.
     No,
 }
 
 impl Suffixes {
-    /// Parses suffixes: `googlebot.com`, also as `.googlebot.com` or `*.googlebot.com`.
+    /// Parses suffixes such as `googlebot.com`, `.googlebot.com` or `*.googlebot.com`.
     ///
-    /// International names may be in Unicode (IDNA). The root and text that is no name
-    /// are left out. Below a public suffix, such as `github.io`, anybody has a name.
+    /// International names may be in Unicode (IDNA). The root and invalid names are left out.
+    /// Anyone can have a name below a public suffix such as `github.io`.
     pub(super) fn new(suffixes: &[String]) -> Self {
         let names = suffixes.iter().filter_map(|text| suffix(text));
         let suffixes = names.map(|name| Suffix {
@@ -82,10 +82,10 @@ impl Suffixes {
         self.0.is_empty()
     }
 
-    /// Returns how a name relates to the suffixes, label by label, ignoring case.
+    /// Compares a name with the suffixes, label by label, ignoring case.
     ///
-    /// The suffix itself ends in it too: whoever has its records has those below it,
-    /// and some operators have one host, whose name is then the suffix.
+    /// The suffix itself matches too: its owner also owns the names below, and some operators have
+    /// a single host, with the suffix as its name.
     pub(super) fn match_name(&self, name: &Name) -> SuffixMatch {
         let mut found = self.0.iter().filter(|suffix| suffix.name.zone_of(name));
         let Some(first) = found.next() else {
@@ -122,30 +122,30 @@ fn suffix(text: &str) -> Option<Name> {
     (!name.is_root()).then_some(name)
 }
 
-/// Settings of the proofs by DNS, with their limits.
+/// Settings of proofs by DNS, with their limits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DnsSettings {
-    /// Resolvers that are asked, by UDP and, when an answer is cut, by TCP; default none,
-    /// which means those of the system (`/etc/resolv.conf`), read when first needed.
+    /// Resolvers to query by UDP, and by TCP if a response is truncated; default none, which means
+    /// the system's resolvers (`/etc/resolv.conf`), read at the first query.
     pub servers: Vec<SocketAddr>,
-    /// Time that one query may take; default 2 seconds.
+    /// Timeout of one query; default 2 seconds.
     pub timeout: Duration,
-    /// How often a query that failed or timed out is put, at least once; default 2.
+    /// Number of attempts for a query that fails or times out, at least one; default 2.
     pub attempts: usize,
-    /// Time that all queries of one proof may take together; default 5 seconds.
+    /// Total timeout of all queries of one proof; default 5 seconds.
     pub proof_timeout: Duration,
-    /// How many addresses are looked up at once, at least one; default 64.
+    /// Maximum number of concurrent address lookups, at least one; default 64.
     pub concurrency: usize,
-    /// How many more proofs may wait for their turn; default 16,384.
+    /// Maximum number of further proofs that wait; default 16,384.
     pub queue: usize,
-    /// Time that a proof may wait for its turn; default 30 seconds.
+    /// Maximum time that a proof waits to start; default 30 seconds.
     pub queue_timeout: Duration,
-    /// How many addresses are remembered, fewer when their names are long; default 50,000.
+    /// Maximum number of cached addresses, fewer if their names are long; default 50,000.
     pub cache_entries: u64,
-    /// Whether private, loopback, link-local and reserved addresses are looked up; default no.
+    /// Whether to look up private, loopback, link-local and reserved addresses; default no.
     pub allow_private: bool,
-    /// Clock that says what is still fresh; default the system's.
+    /// Clock for cache expiry; default the system's.
     pub clock: Clock,
 }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bundled_robot_comes_from_where_anybodys_program_runs() {
+    fn no_bundled_robot_has_a_suffix_open_to_customers() {
         let robots = bundled().robots;
         assert!(robots.iter().any(|robot| !robot.host_suffixes.is_empty()));
         for robot in robots {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_inside_of_a_label_is_no_boundary() {
+    fn dot_within_a_label_is_no_boundary() {
         let name = Name::from_labels([&b"www.googlebot"[..], b"com"]).unwrap();
         let suffixes = suffixes(&["googlebot.com"]);
         assert_eq!(suffixes.match_name(&name), SuffixMatch::No);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_customers_choose_belong_to_nobody() {
+    fn names_chosen_by_customers_do_not_match() {
         for (suffix, name) in [
             (
                 "googleusercontent.com",
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_no_suffix() {
+    fn invalid_names_are_not_suffixes() {
         for text in [
             "",
             ".",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_names_a_few_suffixes() {
+    fn display_names_only_a_few_suffixes() {
         assert_eq!(suffixes(&["a.example"]).to_string(), "\"a.example\"");
         let five = suffixes(&["a.b", "c.d", "e.f", "g.h", "i.j"]);
         assert_eq!(five.to_string(), "\"a.b\" or \"c.d\" or \"e.f\" or 2 more");
@@ -293,14 +293,14 @@ mod tests {
     }
 
     proptest! {
-        /// The rule, told once more with lists of labels.
+        /// Alternative implementation of the rule with lists of labels.
         #[test]
-        fn a_name_belongs_if_its_last_labels_are_the_suffix(
+        fn name_matches_if_its_last_labels_are_the_suffix(
             suffix in prop::collection::vec(label(), 1..4),
             name in prop::collection::vec(label(), 0..6),
             below in any::<bool>(),
         ) {
-            // No public suffix ends so (RFC 2606).
+            // No public suffix ends this way (RFC 2606).
             let suffix = [suffix, vec!["example".to_owned()]].concat();
             let labels: Vec<_> = if below {
                 name.iter().chain(&suffix).cloned().collect()
@@ -316,7 +316,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_too_odd_for_a_suffix(
+        fn arbitrary_text_does_not_panic(
             text in any::<String>(),
             labels in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..63), 0..4),
         ) {

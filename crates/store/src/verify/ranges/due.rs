@@ -1,4 +1,4 @@
-//! When a list is due, as plain functions without a clock or a database.
+//! Due times of address lists, as pure functions without clock or database.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ const FIRST_RETRY_MS: i64 = 5 * 60 * 1_000;
 const LAST_RETRY_MS: i64 = 6 * 60 * 60 * 1_000;
 const SHORTEST_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns `true` if a server is to be asked now.
+/// Returns `true` if a list is to be fetched now.
 ///
-/// That is at once where there is no copy, or one read by other rules, else
-/// `interval` after the last success; but after failures not before five
-/// minutes, doubled with each failure, six hours at most. What is more than a
-/// day in the future is from a clock set back, and counts as never.
+/// A list without a copy, or with one parsed by other rules, is due immediately; otherwise
+/// `interval` after the last success. After failures, it is not due before five minutes, doubled
+/// with each failure, up to six hours. A time more than a day in the future means that the clock
+/// was set back, and is ignored.
 pub(super) fn is_due(listing: &Listing, interval: Duration, now_ms: i64) -> bool {
     let believed = |instant: &i64| *instant <= now_ms.saturating_add(DAY_MS);
     let is_current = listing.published.is_some() && listing.rules == RULES;
@@ -37,20 +37,20 @@ fn later(instant_ms: i64, interval: Duration) -> i64 {
 }
 
 fn delay_ms(failures: u64) -> i64 {
-    // More would overflow the shift; the longest delay is reached long before.
+    // More doublings would overflow; the maximum is reached long before.
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS)
 }
 
-/// Time after which a copy is taken that was held back until then.
+/// Time after which a copy that was held for review is accepted.
 const HELD: Duration = Duration::from_hours(3 * 24);
 
-/// Fewest ranges of a list that can lose too many: of a short one, people take many away.
+/// Minimum size of a list for the loss check: short lists may well lose many ranges.
 const FEWEST: usize = 10;
 
-/// Refuses a copy with less than half of the ranges of the one before.
+/// Rejects a copy with less than half of the ranges of the previous one.
 ///
-/// For three days: what is gone as long as that was taken out, and not cut off.
+/// Only for three days: ranges that are missing for so long were removed on purpose.
 pub(super) fn check_loss(
     before: &Listing,
     new: &PublishedRanges,
@@ -62,7 +62,7 @@ pub(super) fn check_loss(
         return Ok(());
     }
     Err(format!(
-        "it lists {has} address ranges and had {had}: it may be cut off, and is taken if it is still so in three days"
+        "the list has {has} address ranges, down from {had}; it may be truncated and is accepted after three days"
     ))
 }
 
@@ -94,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn age_decides() {
+    fn list_is_due_after_its_interval() {
         for (listing, due) in [
             (Listing::default(), true),
             (fetched(0), false),
             (fetched(DAY_MS - 1), false),
             (fetched(DAY_MS), true),
-            // A clock that ran ahead a little, and one that was set back.
+            // A clock that was slightly fast, and a clock that was set back.
             (fetched(-MINUTE_MS), false),
             (fetched(-2 * DAY_MS), true),
         ] {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_read_by_other_rules_is_read_again() {
+    fn copy_parsed_by_other_rules_is_due() {
         let old = Listing {
             rules: RULES - 1,
             ..fetched(0)
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_retried_after_longer_and_longer() {
+    fn retry_delay_grows_with_each_failure() {
         for (times, minutes) in [
             (1, 5),
             (2, 10),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_never_brings_the_interval_forward() {
+    fn failure_does_not_shorten_the_interval() {
         let listing = failed(fetched(DAY_MS / 2), 1, DAY_MS / 4);
         assert!(!is_due(&listing, DAY, NOW));
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_lost_more_than_half_waits_three_days() {
+    fn copy_that_lost_more_than_half_waits_three_days() {
         for (had, has, days, is_taken) in [
             (10, 5, 0, true),
             (10, 4, 0, false),

@@ -1,32 +1,32 @@
-//! Entries of a document, before it is checked.
+//! Entries of a list document, before they are checked.
 
 use ipnet::IpNet;
 
 use super::{RangesError, prefix};
 
-/// Longest piece of a document that an error shows, in characters.
+/// Maximum length of document text quoted in an error, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Entries of a document.
+/// Entries of a list document.
 #[derive(Debug)]
 pub(super) struct DocumentEntries {
     pub(super) entries: Vec<Entry>,
     max: usize,
     pub(super) created: Option<String>,
-    /// The first that could not be read, as it may be shown.
+    /// First unreadable entry, in the form to display.
     pub(super) first_unreadable: Option<String>,
 }
 
-/// One entry of a document.
+/// Entry of a list document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Nothing where it could not be read.
+    /// Parsed network; `None` if the entry is unreadable.
     pub(super) net: Option<IpNet>,
     pub(super) is_selected: bool,
 }
 
 impl DocumentEntries {
-    /// Creates those of a document that may have so many.
+    /// Creates an empty collection with a maximum number of entries.
     pub(super) fn new(max: usize) -> Self {
         Self {
             entries: Vec::new(),
@@ -36,7 +36,7 @@ impl DocumentEntries {
         }
     }
 
-    /// Adds an entry; what is no prefix counts as unreadable.
+    /// Adds an entry; text that is not a prefix counts as unreadable.
     pub(super) fn add(&mut self, text: &str, is_selected: bool) -> Result<(), RangesError> {
         let net = prefix::read(text);
         if net.is_none() {
@@ -57,14 +57,14 @@ impl DocumentEntries {
         Ok(())
     }
 
-    /// Keeps the first text that could not be read, for the error.
+    /// Stores the first unreadable text for an error message.
     pub(super) fn show(&mut self, text: &str) {
         if self.first_unreadable.is_none() {
             self.first_unreadable = Some(text.chars().take(MAX_SHOWN_CHARS).collect());
         }
     }
 
-    /// Selects all entries from the one with this number on.
+    /// Selects all entries from the given index on.
     pub(super) fn select_from(&mut self, first: usize) {
         for entry in self.entries.iter_mut().skip(first) {
             entry.is_selected = true;
@@ -72,7 +72,7 @@ impl DocumentEntries {
     }
 }
 
-/// Returns the day that a date begins with, such as `2026-11-20`.
+/// Returns the date at the start of a text, such as `2026-11-20`.
 pub(super) fn day(text: &str) -> Option<String> {
     let day = text.trim().get(..10)?;
     let mut parts = day.split('-');
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_stands_at_the_beginning() {
+    fn date_is_read_at_the_start_of_a_text() {
         for (text, expected) in [
             ("2026-11-20T10:00:00.000000", Some("2026-11-20")),
             ("2026-11-20-12-00-00", Some("2026-11-20")),

@@ -1,82 +1,80 @@
-//! Errors of published documents.
+//! Errors of address list documents.
 
-/// Error of a published document; the text tells what is wrong and what to do.
+/// Error of an address list document; the message contains the problem and advice.
 ///
-/// A list that is refused leaves the last good copy in force.
+/// The last good copy of a rejected list stays in use.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangesError {
-    /// It is larger than the limit.
+    /// The document is larger than the limit.
     #[error(
-        "it has {bytes} bytes, more than {max_bytes}: check that the URL is that of a list of addresses"
+        "the document has {bytes} bytes, more than {max_bytes}; check that the URL is that of an address list"
     )]
     TooLarge {
-        /// Its size.
+        /// Size of the document.
         bytes: usize,
-        /// Largest size.
+        /// Maximum size of the document.
         max_bytes: usize,
     },
-    /// It is not text in UTF-8.
-    #[error("it is no text in UTF-8: check that the URL is that of a list of addresses")]
+    /// The document is not UTF-8 text.
+    #[error("the document is not UTF-8 text; check that the URL is that of an address list")]
     NotText,
-    /// It is a page for people.
-    #[error("it is a page, not a list of addresses: use the URL of the list itself")]
+    /// The document is a web page.
+    #[error("the document is a web page, not an address list; use the URL of the list itself")]
     Page,
-    /// It begins as JSON and goes on otherwise.
-    #[error("it is damaged JSON: {reason}: try again later")]
+    /// The document starts as JSON, but is invalid.
+    #[error("the document is damaged JSON: {reason}; try again later")]
     Json {
-        /// Reason of the parser.
+        /// Error message of the parser.
         reason: String,
     },
-    /// Its objects and lists lie too deep within each other.
+    /// The JSON document is nested too deeply.
     #[error(
-        "its JSON is more than {max} levels deep: check that the URL is that of a list of addresses"
+        "the JSON document has more than {max} levels; check that the URL is that of an address list"
     )]
     TooDeep {
-        /// Most levels.
+        /// Maximum number of levels.
         max: usize,
     },
-    /// It has more entries than the limit.
-    #[error("it has more than {max} entries: check that it is the right list")]
+    /// The document has more entries than the limit.
+    #[error("the document has more than {max} entries; check that it is the right list")]
     TooMany {
-        /// Most entries.
+        /// Maximum number of entries.
         max: usize,
     },
-    /// It lists no address.
-    #[error("it lists no addresses: check that the URL is that of a list of addresses")]
+    /// The document lists no addresses.
+    #[error("the document lists no addresses; check that the URL is that of an address list")]
     Empty,
-    /// It lists no address in the part that the URL selects.
-    #[error("it lists no addresses in {part:?}: correct what stands after # in the URL")]
+    /// The document lists no addresses in the part selected by the URL.
+    #[error("the document lists no addresses in {part:?}; correct the text after # in the URL")]
     EmptyPart {
-        /// The fragment of the URL.
+        /// Fragment of the URL.
         part: String,
     },
-    /// Too many of its entries are no public addresses.
+    /// Too many entries are not public addresses.
     #[error(
-        "{bad} of its {entries} entries are no public addresses, such as {example:?}: try again later"
+        "{bad} of {entries} entries are not public addresses, such as {example:?}; try again later"
     )]
     Damaged {
-        /// Entries that cannot be read or are not public.
+        /// Number of entries that are unreadable or not public.
         bad: usize,
-        /// All entries.
+        /// Number of all entries.
         entries: usize,
-        /// The first of them, cut.
+        /// First such entry, truncated.
         example: String,
     },
-    /// It lists a range that nobody has alone.
-    #[error(
-        "it lists {prefix}, in which anybody may be: its addresses prove nothing, use another list"
-    )]
+    /// The document lists a range that is too wide to belong to one owner.
+    #[error("the document lists {prefix}, which is too wide to prove anything; use another list")]
     TooWide {
-        /// The range.
+        /// Range that is too wide.
         prefix: String,
     },
-    /// All its ranges together are half of all addresses.
-    #[error("its ranges hold more than half of all addresses: check that it is the right list")]
+    /// All ranges together contain more than half of all addresses.
+    #[error("the ranges contain more than half of all addresses; check that it is the right list")]
     Everybody,
-    /// All its ranges together are so large that nobody has them alone.
+    /// All ranges together are too large to belong to one owner.
     #[error(
-        "its ranges hold more than an eighth of all addresses: they prove nothing, use another list"
+        "the ranges contain more than an eighth of all addresses and prove nothing; use another list"
     )]
     TooMuch,
 }

@@ -1,4 +1,4 @@
-//! Texts of the evidence, one sentence each.
+//! Texts of the evidence from address lists, one sentence each.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -7,10 +7,10 @@ use ipnet::IpNet;
 use super::{PublishedRanges, listing::Listing};
 use crate::fetch::shown_url;
 
-/// Longest URL in a sentence, in characters.
+/// Maximum length of a URL in a sentence, in characters.
 const MAX_URL_CHARS: usize = 200;
 
-/// Reason why a miss proves nothing.
+/// Reason why an address missing from a list proves nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Miss {
     NotPublic,
@@ -18,7 +18,7 @@ pub(super) enum Miss {
     Stale,
 }
 
-/// Returns how old a copy is: `of 2026-11-20, checked 3 h ago`.
+/// Returns date and age of a copy: `of 2026-11-20, checked 3 h ago`.
 pub(super) fn copy(published: &PublishedRanges, age: Option<Duration>) -> String {
     let checked = age.map_or_else(
         || "never checked".to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn copy(published: &PublishedRanges, age: Option<Duration>) -> String
 pub(super) fn hit(url: &str, address: IpAddr, prefix: IpNet, copy: &str) -> String {
     let address = address.to_canonical();
     format!(
-        "{address} is within {prefix}, which {} lists ({copy})",
+        "{address} is within {prefix}, listed in {} ({copy})",
         shown(url)
     )
 }
@@ -48,34 +48,34 @@ pub(super) fn miss(
     let address = address.to_canonical();
     let url = shown(url);
     let ranges = match published.set.len() {
-        1 => "not in the one range".to_owned(),
+        1 => "not in the only range".to_owned(),
         count => format!("in none of the {count} ranges"),
     };
     match why {
-        None => format!("{address} is {ranges} that {url} lists ({copy})"),
+        None => format!("{address} is {ranges} listed in {url} ({copy})"),
         Some(Miss::NotPublic) => format!(
-            "{address} is no public address, so that {url} says nothing of it; \
-             where a proxy stands in front, name it in trusted_proxies"
+            "{address} is not a public address, so {url} proves nothing; \
+             if there is a front proxy, add it to trusted_proxies"
         ),
         Some(Miss::Unreadable) => format!(
-            "{address} is {ranges} that {url} lists ({copy}), but {} more could not be read",
+            "{address} is {ranges} listed in {url} ({copy}), but {} more could not be parsed",
             published.unreadable
         ),
-        Some(Miss::Stale) => format!(
-            "{address} is {ranges} that {url} lists ({copy}), but the copy is too old to tell"
-        ),
+        Some(Miss::Stale) => {
+            format!("{address} is {ranges} listed in {url} ({copy}), but the copy is too old")
+        }
     }
 }
 
 pub(super) fn no_copy(url: &str, listing: Option<&Listing>) -> String {
     let url = shown(url);
     match listing.and_then(|listing| listing.error.as_deref()) {
-        Some(error) => format!("no good copy of {url} is at hand: {error}"),
-        None => format!("no copy of {url} is at hand yet"),
+        Some(error) => format!("no usable copy of {url}: {error}"),
+        None => format!("no copy of {url} yet"),
     }
 }
 
-/// Returns a time ago in its largest unit.
+/// Returns an age in its largest unit.
 fn ago(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     match minutes {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_ago_is_told_in_its_largest_unit() {
+    fn age_is_shown_in_its_largest_unit() {
         for (minutes, text) in [
             (0, "just now"),
             (1, "1 min ago"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_cut_and_lose_their_password() {
+    fn urls_are_truncated_and_shown_without_password() {
         assert_eq!(shown("http://u:p@h/"), "http://u:***@h/");
         let long = format!("http://h/{}", "é".repeat(300));
         assert_eq!(shown(&long).chars().count(), MAX_URL_CHARS + 1);

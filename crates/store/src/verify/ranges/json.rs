@@ -1,8 +1,8 @@
-//! Lists in JSON, whatever their shape.
+//! Address lists in JSON, in any structure.
 //!
-//! The document is walked as it is read, and no tree of it is kept. A text is an
-//! entry where its member is named for addresses, such as `ipv4Prefix` or `ips`,
-//! where it stands in a list with addresses, or where it is a prefix with a length.
+//! The document is evaluated while it is parsed, without building a tree. A text is an entry if its
+//! member has a name for addresses, such as `ipv4Prefix` or `ips`, if it is in an array with
+//! addresses, or if it is a prefix with a length.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ use super::{
     names, prefix,
 };
 
-/// Most levels of objects and lists.
+/// Maximum nesting depth of objects and arrays.
 const MAX_DEPTH: usize = 16;
 
-/// Reads a document that begins as JSON, or several one behind the other, such as one a line.
+/// Reads one or several consecutive JSON documents, such as one per line.
 pub(super) fn read(
     text: &str,
     selection: &Selection<'_>,
@@ -48,15 +48,15 @@ pub(super) fn read(
 struct Walker<'s> {
     selection: &'s Selection<'s>,
     found: DocumentEntries,
-    /// Reason why the walk was given up.
+    /// Error that ended the walk.
     refusal: Option<RangesError>,
 }
 
-/// Value that is read next.
+/// Value to parse next.
 struct Value<'w, 's, 'n> {
     walk: &'w mut Walker<'s>,
     depth: usize,
-    /// Name of the member that it is, or whose list it stands in.
+    /// Name of the member that has the value or the array with the value.
     name: &'n str,
     place: Position,
 }
@@ -66,14 +66,14 @@ enum Position {
     Member {
         is_address: bool,
     },
-    /// In a list of a member that is not named for addresses.
+    /// In an array of a member whose name is not for addresses.
     List,
 }
 
-/// Kind of a value that was read.
+/// Kind of a parsed value.
 enum Item {
     Address,
-    /// Text in a list that is no address.
+    /// Text in an array that is not an address.
     NoAddress(String),
     /// Text that selects its object.
     Selector,
@@ -91,8 +91,8 @@ impl Walker<'_> {
             return Ok(Item::Address);
         }
         let is_list = matches!(place, Position::List);
-        // Outside of lists a bare address may be anything, such as that of a contact's host;
-        // with a length it is a prefix.
+        // Outside of arrays, a bare address may mean anything, such as a contact's host; with a
+        // length it is a prefix.
         let net = prefix::read(text).filter(|_| is_list || text.contains('/'));
         if net.is_some() {
             self.found.push(net, is_selected)?;
@@ -107,14 +107,14 @@ impl Walker<'_> {
         })
     }
 
-    /// Counts texts among addresses as unreadable.
+    /// Counts texts among addresses as unreadable entries.
     fn add_unreadable(&mut self, count: usize, first: &str) -> Result<(), RangesError> {
         self.found.show(first);
         let is_selected = *self.selection == Selection::All;
         (0..count).try_for_each(|_| self.found.push(None, is_selected))
     }
 
-    /// Keeps the refusal; the returned error only ends the walk.
+    /// Stores the error; the returned error only ends the walk.
     fn give_up<E: Error>(&mut self, refusal: RangesError) -> E {
         let error = E::custom(&refusal);
         self.refusal = Some(refusal);
@@ -132,9 +132,9 @@ impl<'w, 's, 'n> Value<'w, 's, 'n> {
         }
     }
 
-    /// Returns the level of what is inside.
+    /// Returns the depth of the values inside.
     fn deeper<E: Error>(&mut self) -> Result<usize, E> {
-        // Each level is a call: the document must not decide how deep the stack gets.
+        // Each level is a call: the document must not determine the stack depth.
         if self.depth >= MAX_DEPTH {
             return Err(self.walk.give_up(RangesError::TooDeep { max: MAX_DEPTH }));
         }
@@ -159,8 +159,8 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
         if self.depth == 1 && self.walk.found.created.is_none() && names::is_day(self.name) {
-            // The day of the list stands at its top level; days further down are those of
-            // single entries.
+            // The date of the list is at its top level; dates further down belong to single
+            // entries.
             self.walk.found.created = day(text);
         }
         let item = self.walk.text(self.name, text, self.place);
@@ -207,8 +207,7 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
                 Some(Item::Selector | Item::Other) => {}
             }
         }
-        // Texts in a list are addresses that could not be read only where their neighbours are
-        // addresses.
+        // Texts in an array count as unreadable addresses only if other elements are addresses.
         if let Some(first) = first.filter(|_| has_addresses) {
             let added = self.walk.add_unreadable(strangers, &first);
             added.map_err(|refusal| self.walk.give_up::<A::Error>(refusal))?;
@@ -237,13 +236,13 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
     }
 }
 
-/// Part of a document that a list's URL selects with its fragment.
+/// Part of a document selected by the fragment of the list's URL.
 ///
-/// Some documents list more than a robot's addresses: `#hooks` selects what
-/// stands under that member, `#service=CHECKS` the objects that have it so.
+/// Some documents list more than a robot's addresses: `#hooks` selects the value of that member,
+/// `#service=CHECKS` the objects with this member and text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Selection<'a> {
-    /// No fragment: all of it.
+    /// The whole document, without a fragment.
     All,
     /// The value of this member.
     Member(&'a str),
@@ -251,13 +250,13 @@ pub(super) enum Selection<'a> {
     Text {
         /// Name of the member.
         member: &'a str,
-        /// Its text.
+        /// Text of the member.
         text: &'a str,
     },
 }
 
 impl<'a> Selection<'a> {
-    /// Returns what the fragment of a URL selects.
+    /// Returns the selection by the fragment of a URL.
     pub(super) fn of_url(url: &'a str) -> Self {
         let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
         match fragment.split_once('=') {
@@ -267,7 +266,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Returns `true` if what stands under a member is selected.
+    /// Returns `true` if the value of a member is selected.
     pub(super) fn is_member(&self, name: &str) -> bool {
         matches!(self, Self::Member(member) if *member == name)
     }
@@ -283,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fragment_of_a_url_selects() {
+    fn url_fragment_selects_a_part() {
         for (url, selection) in [
             ("https://lists.example/ips.json", Selection::All),
             ("https://lists.example/ips.json#", Selection::All),

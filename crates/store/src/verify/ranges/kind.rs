@@ -1,4 +1,4 @@
-//! What lists of addresses are for, and how each kind is kept and judged.
+//! Kinds of address lists, with their limits and rules.
 
 use std::{net::Ipv6Addr, time::Duration};
 
@@ -7,34 +7,34 @@ use ipnet::{IpNet, Ipv6Net};
 use super::{PublishedRanges, RangeSet, RangesError, prefix};
 use crate::fetch::{FetchLimits, Origin, shown_url};
 
-/// What stands before the URL of a list of people in the store: it is judged by other rules.
+/// Prefix of chosen lists in the store, as these are checked by other rules.
 const STORED: &str = "list:";
 
-/// Most addresses of an operator's list: an eighth of IPv4.
+/// Maximum number of IPv4 addresses in an operator's list: an eighth of all.
 const MOST_V4: u128 = 1 << 29;
-/// Most networks of 64 bits of it: a /12.
+/// Maximum number of /64 networks in an operator's list: a /12.
 const MOST_V6: u128 = 1 << 52;
 
-/// Half of all addresses of IPv4.
+/// Half of all IPv4 addresses.
 const HALF_V4: u128 = 1 << 31;
-/// Half of all networks of 64 bits that are given out, which are those of `2000::/3`.
+/// Half of all allocated /64 networks (`2000::/3`).
 const HALF_V6: u128 = 1 << 60;
 
-/// Time for which a chosen list stays in the store that nobody asks for: the longest interval of a
-/// configuration, 30 days, and a week. Another instance may still have chosen it.
+/// Time for which a chosen list stays in the store without a request: the maximum configurable
+/// interval, 30 days, plus a week. Another instance may still use the list.
 const UNASKED: Duration = Duration::from_hours(37 * 24);
 
-/// Whom a list of addresses is about.
+/// Subject of an address list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ListKind {
-    /// Robots of the operator that publishes it: to be in it proves a claim.
+    /// Robots of the operator that publishes the list: listed addresses prove a claim.
     Operator,
-    /// Whomever those mean who have chosen it, for their rules and proxies.
+    /// Any addresses, chosen by an administrator for rules and proxies.
     Chosen,
 }
 
 impl ListKind {
-    /// Returns the largest document.
+    /// Returns the maximum size of a document.
     pub(super) fn max_bytes(self) -> usize {
         match self {
             Self::Operator => 4 * 1024 * 1024,
@@ -42,7 +42,7 @@ impl ListKind {
         }
     }
 
-    /// Returns `true` if a list that is chosen no more may go, given how long nobody has asked for it.
+    /// Returns `true` if an unused list may be deleted, given the time since its last request.
     pub(super) fn is_forgotten(self, unasked: Duration) -> bool {
         self == Self::Operator || unasked >= UNASKED
     }
@@ -55,7 +55,7 @@ impl ListKind {
         }
     }
 
-    /// Parses beside the tasks that serve: a large list takes a while.
+    /// Parses a document on a blocking thread: a large list takes a while.
     pub(super) async fn parse(self, url: &str, bytes: Vec<u8>) -> Result<PublishedRanges, String> {
         let shown = shown_url(url);
         let url = url.to_owned();
@@ -63,14 +63,14 @@ impl ListKind {
             tokio::task::spawn_blocking(move || PublishedRanges::read(self, &url, &bytes));
         match parsing.await {
             Ok(Ok(published)) => Ok(published),
-            Ok(Err(error)) => Err(format!("the list {shown} is refused: {error}")),
+            Ok(Err(error)) => Err(format!("rejected the list {shown}: {error}")),
             Err(error) => Err(format!(
-                "the list {shown} could not be read: {error}: try again later"
+                "could not parse the list {shown}: {error}; try again later"
             )),
         }
     }
 
-    /// Returns the most entries of a document.
+    /// Returns the maximum number of entries of a document.
     pub(super) fn max_entries(self) -> usize {
         match self {
             Self::Operator => 100_000,
@@ -78,7 +78,7 @@ impl ListKind {
         }
     }
 
-    /// Returns where a list is read from; a registry can name no file of this machine.
+    /// Returns the origin of a list; lists of the registry cannot be local files.
     pub(super) fn origin(self, url: &str) -> Result<Origin, String> {
         match self {
             Self::Operator => Ok(Origin::Web(url.to_owned())),
@@ -86,12 +86,12 @@ impl ListKind {
         }
     }
 
-    /// Returns `true` if a list is a file of this machine, which other instances do not share.
+    /// Returns `true` if a list is a local file, which other instances do not share.
     pub(super) fn is_file(self, url: &str) -> bool {
         matches!(self.origin(url), Ok(Origin::File(_)))
     }
 
-    /// Returns what the store calls a list.
+    /// Returns the name of a list in the store.
     pub(super) fn stored_name(self, url: &str) -> String {
         match self {
             Self::Operator => url.to_owned(),
@@ -99,7 +99,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the URL of what the store calls so, if it is a list of this kind.
+    /// Returns the URL for a name in the store, if the list is of this kind.
     pub(super) fn url_of(self, stored: &str) -> Option<&str> {
         match self {
             Self::Operator => (!stored.starts_with(STORED)).then_some(stored),
@@ -107,22 +107,22 @@ impl ListKind {
         }
     }
 
-    /// Returns `true` if a prefix is so short that anybody may be in it.
+    /// Returns `true` if a prefix is too wide to belong to one owner.
     pub(super) fn is_too_wide(self, net: IpNet) -> bool {
         match (self, net) {
             (Self::Operator, net) => prefix::is_too_wide(net),
             (Self::Chosen, IpNet::V4(net)) => net.prefix_len() == 0,
-            // All that is given out; what is not is in lists of what nobody has.
+            // All allocated addresses; unallocated ones occur in lists of bogons.
             (Self::Chosen, IpNet::V6(net)) => net.prefix_len() <= 3 && net.contains(&GIVEN_OUT),
         }
     }
 
-    /// Returns `true` if a list may name a network; the networks of people may be private.
+    /// Returns `true` if a list may contain a network; chosen lists may contain private networks.
     pub(super) fn is_listable(self, net: IpNet) -> bool {
         self == Self::Chosen || prefix::is_listable(net)
     }
 
-    /// Refuses a list whose ranges are narrow, and all of them together everybody's.
+    /// Rejects a list whose ranges together contain too many addresses.
     pub(super) fn check_size(self, set: &RangeSet) -> Result<(), RangesError> {
         let (mut v4, mut v6) = (0_u128, 0_u128);
         for net in set.iter() {
@@ -142,7 +142,7 @@ impl ListKind {
     }
 }
 
-/// Begin of the addresses of IPv6 that are given out (`2000::/3`).
+/// Start of the allocated IPv6 addresses (`2000::/3`).
 const GIVEN_OUT: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0);
 
 fn is_given_out(net: Ipv6Net) -> bool {

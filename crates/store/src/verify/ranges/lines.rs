@@ -1,4 +1,4 @@
-//! Lists of prefixes by lines.
+//! Address lists in plain text or CSV.
 
 use super::{
     RangesError,
@@ -7,12 +7,12 @@ use super::{
     prefix,
 };
 
-/// What separates the first column from others.
+/// Separators of the first column.
 const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
 
-/// Reads plain text and CSV: the first column of each line, and further ones that are prefixes.
+/// Reads plain text and CSV: the first column of each line, and further columns that are prefixes.
 ///
-/// The first line may be a heading.
+/// The first line may be a header.
 pub(super) fn read(
     text: &str,
     selection: &Selection<'_>,
@@ -51,7 +51,7 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
 }
 
 fn columns(content: &str) -> impl Iterator<Item = &str> {
-    // From one address to another: not to be read as the two alone.
+    // A range from one address to another must not be read as two single addresses.
     let is_range = content.contains(" - ");
     let columns = content.split(move |c| !is_range && SEPARATORS.contains(&c));
     let columns = columns.map(|column| column.trim_matches(['"', '\'', ' ']));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_prefix_with_or_without_a_comment() {
+    fn line_is_a_prefix_with_or_without_a_comment() {
         let text = "# made 2026-11-20\r\n\n192.0.2.0/24 # first\n  198.51.100.7\n; 203.0.113.1\n// 203.0.113.2\n2001:db8::/32";
         assert_eq!(
             nets(text),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_table_the_first_column_counts() {
+    fn first_column_of_a_table_counts() {
         let text = "prefix,country\n\"192.0.2.0/24\",XX\n2001:db8::/48;YY\n198.51.100.0/24\tZZ\n";
         assert_eq!(
             nets(text),
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_line_may_be_a_heading() {
+    fn only_the_first_line_may_be_a_header() {
         assert_eq!(nets("addresses\n192.0.2.1\n"), ["192.0.2.1/32"]);
         assert_eq!(nets("192.0.2.1\naddresses\n"), ["192.0.2.1/32", "?"]);
         assert_eq!(nets("example.org\n"), ["?"]);
     }
 
     #[test]
-    fn from_one_address_to_another_is_not_the_first_alone() {
+    fn address_range_is_not_read_as_its_first_address() {
         assert_eq!(
             nets("192.0.2.1 - 192.0.2.9\n192.0.2.1-192.0.2.9"),
             ["?", "?"]

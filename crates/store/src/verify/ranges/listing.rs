@@ -1,4 +1,4 @@
-//! State of one list, in memory and in the store.
+//! State of one address list, in memory and in the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,30 +6,30 @@ use super::{PublishedRanges, RangeSet, kind::ListKind, prefix};
 use crate::fetch::Conditions;
 use crate::store::StoredRanges;
 
-/// Rules by which documents are read; one more with each change of them.
+/// Version of the parsing rules, incremented with each change.
 pub(super) const RULES: u64 = 1;
 
-/// Last good copy of a list, and how the last attempts to get it went.
+/// Last good copy of a list, and the results of the latest attempts to fetch the list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listing {
     pub(super) published: Option<Arc<PublishedRanges>>,
     pub(super) conditions: Conditions,
     pub(super) rules: u64,
-    /// When the copy came.
+    /// Time at which the copy was fetched.
     pub(super) fetched_ms: Option<i64>,
-    /// When the copy was last known to be current.
+    /// Time at which the copy was last known to be current.
     pub(super) checked_ms: Option<i64>,
-    /// When the server was last asked.
+    /// Time of the last attempt.
     pub(super) tried_ms: Option<i64>,
-    /// Attempts that failed since the last success.
+    /// Number of failed attempts since the last success.
     pub(super) failures: u64,
     pub(super) error: Option<String>,
-    /// Whether the store has these prefixes: it must not pair others with their `ETag`.
+    /// Whether the store has these prefixes: it must not combine other prefixes with their `ETag`.
     pub(super) is_saved: bool,
 }
 
 impl Listing {
-    /// Creates what is known of a list that comes with the program, before it is fetched.
+    /// Creates the state of a built-in list that was not fetched yet.
     pub(super) fn built_in(published: PublishedRanges) -> Self {
         Self {
             published: Some(Arc::new(published)),
@@ -38,7 +38,7 @@ impl Listing {
         }
     }
 
-    /// Creates what is known after a document came.
+    /// Creates the state after a document was fetched.
     pub(super) fn fetched(published: PublishedRanges, conditions: Conditions, now_ms: i64) -> Self {
         Self {
             published: Some(Arc::new(published)),
@@ -50,7 +50,7 @@ impl Listing {
         .confirmed(now_ms)
     }
 
-    /// Returns what is known once the server said that the copy is current.
+    /// Returns the state after the server reported that the copy is current.
     pub(super) fn confirmed(self, now_ms: i64) -> Self {
         Self {
             checked_ms: Some(now_ms),
@@ -61,7 +61,7 @@ impl Listing {
         }
     }
 
-    /// Returns what is known after an attempt that failed; the copy stays.
+    /// Returns the state after a failed attempt; the copy is kept.
     pub(super) fn failed(self, reason: String, now_ms: i64) -> Self {
         Self {
             tried_ms: Some(now_ms),
@@ -71,7 +71,7 @@ impl Listing {
         }
     }
 
-    /// Returns what the store keeps; nothing of prefixes that cannot be read.
+    /// Creates the state from a stored row; without a copy if its prefixes are unreadable.
     pub(super) fn from_stored(stored: StoredRanges, kind: ListKind) -> Self {
         let prefixes = stored.prefixes.as_deref();
         let set = prefixes.and_then(|prefixes| set_of_lines(prefixes, kind));
@@ -96,9 +96,9 @@ impl Listing {
         }
     }
 
-    /// Returns the row for the store, the prefixes only if they are new to it.
+    /// Returns the row for the store, with prefixes only if the store does not have them.
     pub(super) fn to_stored(&self, url: &str) -> StoredRanges {
-        // What comes with the program is not kept: a newer program has newer ones.
+        // Built-in lists are not stored: a newer release has newer ones.
         let fetched = self.published.as_deref();
         let published = fetched.filter(|_| self.fetched_ms.is_some());
         let prefixes = published.filter(|_| !self.is_saved);
@@ -118,7 +118,7 @@ impl Listing {
         }
     }
 
-    /// Returns the number of prefixes in force.
+    /// Returns the number of prefixes in use.
     pub(super) fn prefixes(&self) -> usize {
         let published = self.published.as_ref();
         published.map_or(0, |published| published.set.len())
@@ -130,7 +130,7 @@ impl Listing {
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
     }
 
-    /// Returns `true` if the server may be asked only for what changed.
+    /// Returns `true` if a conditional request is possible.
     pub(super) fn has_validators(&self) -> bool {
         self.published.is_some() && self.rules == RULES
     }
@@ -147,7 +147,7 @@ fn lines_of(set: &RangeSet) -> String {
     lines
 }
 
-/// Prefixes from the database are checked again, so that no slip there verifies everybody.
+/// Checks prefixes from the database again, so that an error there does not verify everyone.
 fn set_of_lines(lines: &str, kind: ListKind) -> Option<RangeSet> {
     let read = |line| prefix::read(line).filter(|net| !kind.is_too_wide(*net));
     let set: RangeSet = lines.lines().map(read).collect::<Option<_>>()?;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_comes_back() {
+    fn stored_state_can_be_loaded() {
         let before = listing().failed("no answer".to_owned(), 2_000);
         let stored = before.to_stored("https://robots.example/");
         assert_eq!(
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_prefixes_that_cannot_be_believed_are_none() {
+    fn implausible_stored_prefixes_are_ignored() {
         for prefixes in ["", "192.0.2.0/24\nx", "0.0.0.0/0", "192.0.2.0/24\n\n"] {
             let stored = StoredRanges {
                 prefixes: Some(prefixes.to_owned()),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_keeps_the_copy_and_a_success_forgets_the_failure() {
+    fn failure_keeps_the_copy_and_success_clears_the_failure() {
         let failed = listing()
             .failed("a".to_owned(), 2_000)
             .failed("b".to_owned(), 3_000);

@@ -1,9 +1,8 @@
-//! Address ranges that operators publish.
+//! Address ranges published by operators.
 //!
-//! [`PublishedRanges`] reads a document of any shape, [`RangeSet`] answers fast,
-//! [`Ranges`] holds the lists at hand for all who ask, and [`RangesRefresher`] keeps
-//! them up to date and the last good copies in the store. A list that is missing,
-//! damaged or old never makes anybody an impostor.
+//! [`PublishedRanges`] parses documents in any structure, [`RangeSet`] provides fast lookups,
+//! [`Ranges`] holds the current lists, and [`RangesRefresher`] keeps the lists up to date and
+//! stores the last good copies. A list that is missing, damaged or old never contradicts a claim.
 
 mod due;
 mod entries;

@@ -1,6 +1,6 @@
-//! Names under which documents keep addresses and days.
+//! Names of JSON members that contain addresses and dates.
 
-/// Names of members that hold addresses, the end of the plural cut.
+/// Names of members that contain addresses, without a plural ending.
 const ADDRESSES: &[&str] = &[
     "addr",
     "address",
@@ -34,7 +34,7 @@ const ADDRESSES: &[&str] = &[
     "subnet",
 ];
 
-/// Names of members that hold the day on which a list was made.
+/// Names of members that contain the date of the list.
 const DAYS: &[&str] = &[
     "created",
     "createdat",
@@ -53,7 +53,7 @@ const DAYS: &[&str] = &[
     "updatedat",
 ];
 
-/// Returns `true` if a member so named holds addresses.
+/// Returns `true` if a member with this name contains addresses.
 pub(super) fn is_address(name: &str) -> bool {
     let name = plain(name);
     ["", "s", "es"].into_iter().any(|plural| {
@@ -62,7 +62,7 @@ pub(super) fn is_address(name: &str) -> bool {
     })
 }
 
-/// Returns `true` if a member so named holds the day of the list.
+/// Returns `true` if a member with this name contains the date of the list.
 pub(super) fn is_day(name: &str) -> bool {
     DAYS.contains(&plain(name).as_str())
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_known_in_every_spelling() {
+    fn names_are_recognized_in_every_spelling() {
         for name in [
             "ipv4Prefix",
             "ipv6_prefix",

@@ -1,4 +1,4 @@
-//! Prefixes: how they are written, and which are accepted.
+//! Parsing of network prefixes, and rules for accepting them.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,17 +6,17 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::fetch::AddressKind;
 
-/// Shortest IPv4 prefix that is accepted.
-// IANA gave out IPv4 by /8, some of them to one holder: a list that names more in one range is no
-// list of one robot.
+/// Minimum length of an accepted IPv4 prefix.
+// IANA allocated IPv4 by /8, some of them to one holder: a wider range cannot belong to the
+// operator of a robot.
 pub(super) const SHORTEST_V4: u8 = 8;
-/// Shortest IPv6 prefix that is accepted.
+/// Minimum length of an accepted IPv6 prefix.
 pub(super) const SHORTEST_V6: u8 = 16;
 
-/// Reads a prefix or a single address; its host bits are masked.
+/// Parses a prefix or a single address; host bits are masked.
 ///
-/// The length may be a netmask; IPv4 in IPv6 is IPv4. The crate's own parser
-/// takes letters of other scripts for digits.
+/// The length may be a netmask; IPv4 in IPv6 becomes IPv4. The parser of the `ipnet` crate is not
+/// used, as it accepts digits of other scripts.
 pub(super) fn read(text: &str) -> Option<IpNet> {
     let text = text.trim();
     let (address, length) = match text.split_once('/') {
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Option<IpNet> {
     let address: IpAddr = address.parse().ok()?;
     let net = match length {
         None => IpNet::from(address),
-        // The crate takes masks of one version for addresses of the other.
+        // The crate accepts masks of one IP version for addresses of the other.
         Some(mask) if address.is_ipv4() && mask.contains('.') => {
             let mask: Ipv4Addr = mask.parse().ok()?;
             IpNet::with_netmask(address, IpAddr::V4(mask)).ok()?
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Option<IpNet> {
     Some(canonical(net).trunc())
 }
 
-/// Returns `true` if a prefix is so short that it proves nothing.
+/// Returns `true` if a prefix is too wide to prove anything.
 pub(super) fn is_too_wide(net: IpNet) -> bool {
     match net {
         IpNet::V4(net) => net.prefix_len() < SHORTEST_V4,
@@ -48,11 +48,11 @@ pub(super) fn is_too_wide(net: IpNet) -> bool {
     }
 }
 
-/// Returns `true` if all addresses of a network are such as a list may name.
+/// Returns `true` if a list may contain all addresses of a network.
 ///
-/// They are public, or of documentation: nobody has those, so a list that names them
-/// lets nobody in, and examples need them. Who looks at an address of a request asks
-/// for a public one before that ([`Methods`](crate::verify::Methods)).
+/// Allowed are public addresses and documentation networks: the latter have no owner, so
+/// listing them verifies no client, and are needed for examples. Request addresses are checked to
+/// be public before lookups ([`Methods`](crate::verify::Methods)).
 pub(super) fn is_listable(net: IpNet) -> bool {
     AddressKind::specials(net.network(), net.broadcast())
         .all(|kind| kind == AddressKind::Documentation)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_a_prefix_is_read() {
+    fn prefixes_are_parsed_in_every_notation() {
         for (text, prefix) in [
             ("192.0.2.0/24", Some("192.0.2.0/24")),
             (" 192.0.2.77 / 24 ", Some("192.0.2.0/24")),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_public_and_documentation_networks_are_believed() {
+    fn only_public_and_documentation_networks_are_accepted() {
         for (text, listable) in [
             ("192.0.2.0/24", true),
             ("198.51.100.0/24", true),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_that_holds_half_the_world_is_too_wide() {
+    fn wide_prefixes_are_rejected() {
         for (text, wide) in [
             ("0.0.0.0/0", true),
             ("128.0.0.0/1", true),

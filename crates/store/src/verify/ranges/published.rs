@@ -1,4 +1,4 @@
-//! Documents that operators publish, parsed and checked.
+//! Address list documents, parsed and checked.
 
 use ipnet::IpNet;
 
@@ -11,37 +11,37 @@ use super::{
     lines,
 };
 
-/// Of so many entries one may be bad.
+/// Number of good entries required for each bad entry.
 const GOOD_FOR_ONE_BAD: usize = 19;
 
-/// Address ranges that a document lists.
+/// Address ranges listed in a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PublishedRanges {
-    /// The ranges.
+    /// Parsed ranges.
     pub set: RangeSet,
-    /// Day on which the operator made the list, as `2026-11-20`.
+    /// Date of the list stated by the operator, as `2026-11-20`.
     pub created: Option<String>,
-    /// Entries that could not be read; who is in none of the others may be in these.
+    /// Number of unreadable entries, which may contain any address that is not in the ranges.
     pub unreadable: usize,
 }
 
 impl PublishedRanges {
-    /// Reads a published document, whatever its shape.
+    /// Parses a published document in any structure.
     ///
-    /// It may be JSON with its prefixes or addresses in members named for them
-    /// or in lists of texts, or plain text or CSV with one a line. The URL's
-    /// fragment selects a part of JSON: `#hooks` what stands under that member,
-    /// `#service=CHECKS` the objects that have it so.
+    /// Documents may be JSON, with prefixes or addresses in members with suitable names or in
+    /// arrays of texts, or plain text or CSV with one prefix per line. The URL's fragment selects a
+    /// part of JSON: `#hooks` the value of that member, `#service=CHECKS` the objects with this
+    /// member and text.
     ///
-    /// A single address is a range of one, host bits are masked, and IPv4 in
-    /// IPv6 is IPv4. One entry in twenty may be unreadable or not public.
+    /// A single address is a range of one, host bits are masked, and IPv4 in IPv6 becomes IPv4. One
+    /// entry in twenty may be unreadable or not public.
     ///
     /// # Errors
     ///
-    /// Fails when it is a page, damaged, empty, over 4 MiB, 100,000 entries or
-    /// 16 levels, or lists ranges in which anybody may be: IPv4 prefixes under
-    /// /8, IPv6 ones under /16, or an eighth of all addresses together.
+    /// Returns an error if the document is a web page, damaged or empty, exceeds 4 MiB, 100,000
+    /// entries or 16 levels, or lists ranges that are too wide: IPv4 prefixes below /8, IPv6
+    /// prefixes below /16, or more than an eighth of all addresses together.
     ///
     /// # Example
     ///
@@ -59,14 +59,14 @@ impl PublishedRanges {
         Self::read(ListKind::Operator, url, bytes)
     }
 
-    /// Reads a list that somebody has chosen, whomever it is about: it may name private networks.
+    /// Parses a list chosen by an administrator, which may contain private networks.
     ///
-    /// It is read as [`Self::parse`] does, with `#` and `;` before comments, and also from
-    /// several documents of JSON, one a line.
+    /// The format is that of [`Self::parse`], with comments after `#` and `;`, and also several
+    /// JSON documents, one per line.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::parse`] does, from 16 MiB, 500,000 entries and half of all addresses on.
+    /// As for [`Self::parse`], with limits of 16 MiB, 500,000 entries and half of all addresses.
     ///
     /// # Example
     ///
@@ -102,7 +102,7 @@ impl PublishedRanges {
         judge(found, &selection, kind)
     }
 
-    /// Creates a list of ranges that are known otherwise; nothing is judged.
+    /// Creates a list from known ranges without checking them.
     pub fn new(prefixes: impl IntoIterator<Item = IpNet>) -> Self {
         Self {
             set: prefixes.into_iter().collect(),
@@ -121,7 +121,7 @@ fn judge(
     let entries = found.entries.iter().filter(is_selected);
     let all = entries.clone().count();
     let nets: Vec<IpNet> = entries.filter_map(|entry| entry.net).collect();
-    // One such range would verify anybody in it, however good the other entries are.
+    // A single wide range would verify anyone, however good the other entries are.
     if let Some(wide) = nets.iter().find(|net| kind.is_too_wide(**net)) {
         return Err(RangesError::TooWide {
             prefix: wide.to_string(),

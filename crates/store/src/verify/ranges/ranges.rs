@@ -1,4 +1,4 @@
-//! The lists at hand, shared by all who ask.
+//! Current address lists, shared by all users.
 
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
@@ -14,12 +14,12 @@ use crate::fetch::{Conditions, shown_url};
 use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 
-/// From this age on a miss contradicts nothing.
+/// Age from which a missing address contradicts nothing.
 const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 
-/// Published address ranges at hand; clones share them.
+/// Current published address ranges; clones share all state.
 ///
-/// A list is known by its URL, exactly as it is written. Readers never wait.
+/// A list is identified by its exact URL. Readers never wait.
 ///
 /// # Example
 ///
@@ -42,19 +42,19 @@ pub struct Ranges {
     stale_after: Duration,
 }
 
-/// One list, for who asks it about each request and knows it beforehand; clones share it.
+/// Handle on one list, for lookups in each request; clones share all state.
 #[derive(Clone, Debug)]
 pub struct RangeList {
     slot: Arc<Slot>,
 }
 
-/// Places of lists by URL. A place stays when its list goes, for those who have a handle on it.
+/// Slots of lists by URL. The slot of a removed list stays for existing handles.
 type Slots = HashMap<Box<str>, Arc<Slot>>;
 
 type Slot = ArcSwapOption<Listing>;
 
 impl Ranges {
-    /// Creates a handle without lists.
+    /// Creates an empty collection.
     pub fn new(clock: Clock) -> Self {
         Self {
             slots: Arc::default(),
@@ -63,7 +63,7 @@ impl Ranges {
         }
     }
 
-    /// Sets the age from which on a miss contradicts nothing; 30 days by default.
+    /// Sets the age from which a missing address contradicts nothing; 30 days by default.
     ///
     /// The age is the time since the list was last known to be current.
     #[must_use]
@@ -72,38 +72,37 @@ impl Ranges {
         self
     }
 
-    /// Sets a list, as if it had been fetched just now.
+    /// Sets a list as if it had just been fetched.
     pub fn put(&self, url: &str, published: PublishedRanges) {
         let now_ms = self.clock.now_ms();
         let listing = Listing::fetched(published, Conditions::default(), now_ms);
         self.set(url, listing);
     }
 
-    /// Sets a list that comes with the program, until the first one is fetched.
+    /// Sets a built-in list, used until the list is fetched.
     pub fn put_built_in(&self, url: &str, published: PublishedRanges) {
         if self.listing(url).is_none() {
             self.set(url, Listing::built_in(published));
         }
     }
 
-    /// Returns a handle on a list, which need not be at hand yet.
+    /// Returns a handle on a list, which need not be loaded yet.
     pub fn list(&self, url: &str) -> RangeList {
         let slot = self.slot(url);
         RangeList { slot }
     }
 
-    /// Returns whether a list has an address; `None` where nothing can be said.
+    /// Checks whether a list contains an address; `None` if this is unknown.
     ///
-    /// Nothing can be said without a copy, and of an address that is not in it
-    /// where the copy is stale or has entries that could not be read, or where
-    /// the address is not a public one: then a proxy in front stands in for its
-    /// visitors. Nothing is allocated: this is for each request.
+    /// The result is unknown without a copy. It is also unknown for an address that is not in the
+    /// list if the copy is stale or has unreadable entries, or if the address is not public, as it
+    /// may then be that of a front proxy. Allocates nothing, for use in each request.
     pub fn contains(&self, url: &str, address: IpAddr) -> Option<bool> {
         let slots = self.slots.load();
         let listing = slots.get(url)?.load();
         let listing = listing.as_deref()?;
         let published = listing.published.as_deref()?;
-        // A hit counts whatever else could not be read, and however old the copy is.
+        // A listed address counts despite unreadable entries or an old copy.
         if published.set.contains(address) {
             return Some(true);
         }
@@ -112,9 +111,9 @@ impl Ranges {
             .then_some(false)
     }
 
-    /// Returns what a list says of an address, with the evidence.
+    /// Returns the finding about an address, with evidence.
     ///
-    /// It says the same as [`Self::contains`].
+    /// The result corresponds to [`Self::contains`].
     pub fn find(&self, url: &str, address: IpAddr) -> Finding {
         let listing = self.listing(url);
         let listing = listing.as_deref();
@@ -136,13 +135,13 @@ impl Ranges {
         }
     }
 
-    /// Returns where a list stands, if anything is known of it.
+    /// Returns the state of a list, if it is known.
     pub fn state_of(&self, url: &str) -> Option<RangesState> {
         let listing = self.listing(url)?;
         Some(self.state(url, &listing))
     }
 
-    /// Returns where each list stands, by URL.
+    /// Returns the state of each list, sorted by URL.
     pub fn states(&self) -> Vec<RangesState> {
         let slots = self.slots.load();
         let states = slots.iter().filter_map(|(url, slot)| {
@@ -154,7 +153,7 @@ impl Ranges {
         states
     }
 
-    /// Returns why a miss proves nothing.
+    /// Returns the reason why a missing address proves nothing.
     fn doubt(
         &self,
         listing: &Listing,
@@ -203,7 +202,7 @@ impl Ranges {
         self.slot(url).store(Some(Arc::new(listing)));
     }
 
-    /// Sets the stored lists, unless those in force are newer.
+    /// Sets the stored lists, unless the current ones are newer.
     pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
         for (url, listing) in loaded {
             let listing = Arc::new(listing);
@@ -216,7 +215,7 @@ impl Ranges {
         }
     }
 
-    /// Forgets all lists but those that are kept.
+    /// Removes all lists except those for which `keep` returns `true`.
     pub(super) fn retain(&self, keep: impl Fn(&str) -> bool) {
         for (url, slot) in self.slots.load().iter() {
             if !keep(url) {
@@ -235,15 +234,15 @@ impl Ranges {
             slots.entry(url.into()).or_insert_with(|| Arc::clone(&slot));
             slots
         });
-        // Somebody else may have been first.
+        // Another thread may have inserted the slot first.
         self.slots.load().get(url).map_or(slot, Arc::clone)
     }
 }
 
 impl RangeList {
-    /// Returns `true` if the copy that is here has an address, however old it is.
+    /// Returns `true` if the current copy contains an address, however old the copy is.
     ///
-    /// A list without a copy has none. Nothing is allocated.
+    /// Returns `false` without a copy. Allocates nothing.
     pub fn contains(&self, address: IpAddr) -> bool {
         let listing = self.slot.load();
         let published = listing
@@ -253,7 +252,7 @@ impl RangeList {
     }
 }
 
-/// Returns a listing with the copy that was known before, where it has none itself.
+/// Returns a listing, with the previously known copy if it has none.
 fn with_copy(listing: &Arc<Listing>, known: Option<&Arc<Listing>>) -> Arc<Listing> {
     let copy = known.and_then(|known| known.published.clone());
     match (&listing.published, copy) {

@@ -1,4 +1,4 @@
-//! The job that keeps the lists up to date.
+//! Task that keeps the address lists up to date.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -17,21 +17,20 @@ use super::{
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, shown_url};
 use crate::store::{LeaseError, Store, StoreError};
 
-/// Time between two requests for a list.
+/// Interval between two requests for a list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
-/// Shortest life of a lease, which ends with its process anyhow.
+/// Minimum duration of a lease, which also ends with its process.
 const SHORTEST_LEASE: Duration = Duration::from_mins(2);
 
-/// Longest reason that is kept, in characters.
+/// Maximum length of a stored failure reason, in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Job that keeps the lists up to date, and the last good copies in the store.
+/// Task that keeps address lists up to date and stores the last good copies.
 ///
-/// Servers are asked only for what changed, four at a time, and each by one
-/// instance of a fleet. A list that cannot be had, or is damaged, leaves the
-/// last good copy in force. What is logged: new lists, and failures once. While
-/// the database is away the lists are kept in memory.
+/// Lists are fetched with conditional requests, up to four at a time, and each by one instance
+/// only. If a list is unavailable or damaged, the last good copy stays in use. New lists are
+/// logged, and failures once. During a database outage, lists are kept in memory.
 ///
 /// # Example
 ///
@@ -62,17 +61,17 @@ pub struct RangesRefresher {
 }
 
 impl RangesRefresher {
-    /// Returns limits for the fetcher: 4 MiB, otherwise the usual ones.
+    /// Returns the limits for the fetcher: 4 MiB, otherwise the defaults.
     pub fn fetch_limits() -> FetchLimits {
         ListKind::Operator.fetch_limits()
     }
 
-    /// Returns limits for the fetcher of [lists that somebody has chosen](Self::of_chosen): 16 MiB.
+    /// Returns the limits for the fetcher of [chosen lists](Self::of_chosen): 16 MiB.
     pub fn fetch_limits_of_chosen() -> FetchLimits {
         ListKind::Chosen.fetch_limits()
     }
 
-    /// Creates a refresher that puts lists in force in `ranges`.
+    /// Creates a refresher that updates the lists in `ranges`.
     pub fn new(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
             store,
@@ -83,11 +82,11 @@ impl RangesRefresher {
         }
     }
 
-    /// Creates one of lists that somebody has chosen, whomever they are about.
+    /// Creates a refresher of lists chosen by an administrator.
     ///
-    /// A list may be a file of this machine, which is looked at each time and not kept in
-    /// the store. A copy that has lost more than half of its ranges is held back for three
-    /// days. See [`PublishedRanges::parse_chosen`] for what is read.
+    /// A list may be a local file, which is checked each time and not stored. A copy with less than
+    /// half of its previous ranges is held for three days. See [`PublishedRanges::parse_chosen`]
+    /// for the format.
     pub fn of_chosen(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
             kind: ListKind::Chosen,
@@ -95,20 +94,20 @@ impl RangesRefresher {
         }
     }
 
-    /// Sets the time between two requests for a list; 24 hours by default.
+    /// Sets the interval between two requests for a list; 24 hours by default.
     ///
-    /// Less than a minute counts as one.
+    /// The minimum is one minute.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// Loads the stored lists, where they are newer.
+    /// Loads the stored lists that are newer than the current ones.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; the lists in force stay.
+    /// Returns an error if the database query fails; the current lists are then kept.
     pub async fn load(&self) -> Result<(), StoreError> {
         let mut loaded = Vec::new();
         for state in self.store.ranges().states().await? {
@@ -127,16 +126,15 @@ impl RangesRefresher {
         Ok(())
     }
 
-    /// Fetches each list that is due; with `force`, all of them.
+    /// Fetches each list that is due; with `force`, all lists.
     ///
-    /// A list is due when there is no copy or it is 24 hours old; after failures,
-    /// not before a delay from 5 minutes to 6 hours. What other instances
-    /// fetched is loaded first. Lists that are not due are left out of the
-    /// answer, which is in the order of the URLs. Dropping the future gives up
-    /// what is under way.
+    /// A list is due if there is no copy or if the copy is 24 hours old; after failures, not before
+    /// a delay of 5 minutes to 6 hours. Lists fetched by other instances are loaded first. The
+    /// result is sorted by URL, without the lists that are not due. Dropping the future cancels
+    /// running downloads.
     pub async fn refresh(&self, urls: &[String], force: bool) -> Vec<RangesReport> {
         if let Err(error) = self.load().await {
-            debug!("the address ranges of other instances are not seen: {error}");
+            debug!("cannot load the address ranges of other instances: {error}");
         }
         let wanted: BTreeSet<&str> = urls.iter().map(String::as_str).collect();
         let due: Vec<&str> = wanted
@@ -157,24 +155,24 @@ impl RangesRefresher {
         one
     }
 
-    /// Returns `true` if a list that somebody has chosen is a file of this machine.
+    /// Returns `true` if a chosen list is a local file.
     pub fn is_file(url: &str) -> bool {
         ListKind::Chosen.is_file(url)
     }
 
-    /// Reads those of the lists that are files, if they have changed.
+    /// Reads the lists that are local files, if they have changed.
     pub async fn read_files(&self, urls: &[String]) {
         for url in urls.iter().filter(|url| self.kind.is_file(url)) {
             self.ask(url, false).await;
         }
     }
 
-    /// Forgets all lists but these, in memory and in the store; there, of those that somebody has
-    /// chosen, only what nobody has asked for in 37 days.
+    /// Removes all lists except those in `urls` from memory and the store; chosen lists are only
+    /// removed from the store if they were not requested for 37 days.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the database query fails.
     pub async fn keep_only(&self, urls: &[String]) -> Result<(), StoreError> {
         let kept: HashSet<&str> = urls.iter().map(String::as_str).collect();
         self.ranges.retain(|url| kept.contains(url));
@@ -194,7 +192,7 @@ impl RangesRefresher {
         &self.ranges
     }
 
-    /// Returns where each list stands, by URL.
+    /// Returns the state of each list, sorted by URL.
     pub fn states(&self) -> Vec<RangesState> {
         self.ranges.states()
     }
@@ -204,7 +202,7 @@ impl RangesRefresher {
         queue: &Mutex<impl Iterator<Item = &str>>,
         force: bool,
     ) -> Vec<RangesReport> {
-        // Locked for `next` alone, never across an await.
+        // Locked only for `next`, never across an await.
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         let mut reports = Vec::new();
         while let Some(url) = next() {
@@ -214,10 +212,10 @@ impl RangesRefresher {
         reports
     }
 
-    /// Refreshes a list unless somebody else does.
+    /// Refreshes a list unless another instance is doing so.
     async fn in_turn(&self, url: &str, force: bool) -> RangesOutcome {
         if self.kind.is_file(url) {
-            // Each instance has files of its own.
+            // Each instance has its own files.
             return self.ask(url, force).await;
         }
         let download = self.fetcher.limits().timeout;
@@ -226,7 +224,7 @@ impl RangesRefresher {
         let lease = match self.store.leases().acquire(&name, life).await {
             Ok(lease) => Some(lease),
             Err(LeaseError::Held(_)) => return RangesOutcome::Busy,
-            // Without a database everybody asks for himself.
+            // Without a database, each instance fetches the list itself.
             Err(_) => None,
         };
         let outcome = if self.was_done_meanwhile(url, force).await {
@@ -244,7 +242,7 @@ impl RangesRefresher {
         if force {
             return false;
         }
-        // Another instance may have had the lease, and given it back, since the lists were loaded.
+        // Another instance may have fetched the list since the lists were loaded.
         let name = self.kind.stored_name(url);
         if let Ok(Some(stored)) = self.store.ranges().load(&name).await {
             let listing = Listing::from_stored(stored, self.kind);
@@ -253,7 +251,7 @@ impl RangesRefresher {
         !self.is_due(url)
     }
 
-    /// Fetches the list, and keeps the outcome.
+    /// Fetches the list and stores the outcome.
     async fn ask(&self, url: &str, force: bool) -> RangesOutcome {
         let before = self.ranges.listing(url).unwrap_or_default();
         let outcome = match self.answer(url, &before, force).await {
@@ -283,7 +281,7 @@ impl RangesRefresher {
         outcome
     }
 
-    /// Returns the list, or nothing where it is the same as before.
+    /// Returns the list, or `None` if it is unchanged.
     async fn answer(
         &self,
         url: &str,
@@ -318,14 +316,14 @@ impl RangesRefresher {
         }
     }
 
-    /// Sets the listing, and saves it.
+    /// Sets and saves the listing.
     async fn keep(&self, url: &str, mut listing: Listing) {
         if self.kind.is_file(url) {
             self.ranges.set(url, listing);
             return;
         }
         let stored = listing.to_stored(&self.kind.stored_name(url));
-        // In force before it is saved: without a database it serves all the same.
+        // Used before it is saved, so that it also works without a database.
         self.ranges.set(url, listing.clone());
         match self.store.ranges().save(&stored).await {
             Ok(()) if listing.is_saved => {}
@@ -335,7 +333,7 @@ impl RangesRefresher {
             }
             Err(error) => {
                 let url = shown_url(url);
-                warn!(%url, "the address ranges of {url} are kept in memory only: {error}");
+                warn!(%url, "could not store the address ranges of {url}, keeping them in memory: {error}");
             }
         }
     }
@@ -348,13 +346,13 @@ impl RangesRefresher {
                 info!(%url, prefixes, "{url} lists {prefixes} address ranges");
             }
             RangesOutcome::Unchanged | RangesOutcome::Busy => {
-                debug!(%url, "the address ranges of {url} have not changed");
+                debug!(%url, "the address ranges of {url} are unchanged");
             }
             RangesOutcome::Failed(reason) if before.error.as_ref() == Some(reason) => {
-                debug!(%url, "the address ranges of {url} were not refreshed, as before: {reason}");
+                debug!(%url, "failed again to refresh the address ranges of {url}: {reason}");
             }
             RangesOutcome::Failed(reason) => {
-                warn!(%url, prefixes, "the address ranges of {url} were not refreshed, {prefixes} of before stay: {reason}");
+                warn!(%url, prefixes, "failed to refresh the address ranges of {url}, keeping the previous {prefixes}: {reason}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Reports of refreshes, and states of lists.
+//! Reports of list refreshes, and states of lists.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use std::time::Duration;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesReport {
-    /// URL of the list, as it may be shown: see [`shown_url`](crate::fetch::shown_url).
+    /// URL of the list without its password: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
-    /// Outcome.
+    /// Outcome of the refresh.
     pub outcome: RangesOutcome,
-    /// Prefixes that are in force now.
+    /// Number of prefixes now in use.
     pub prefixes: usize,
-    /// Time since the list in force was last known to be current.
+    /// Time since the current list was last known to be current.
     pub age: Option<Duration>,
 }
 
-/// Outcome of a refresh.
+/// Outcome of a list refresh.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RangesOutcome {
-    /// Another list came.
+    /// The list has changed.
     New,
-    /// The list is as before.
+    /// The list is unchanged.
     Unchanged,
-    /// Another instance of the fleet is asking just now.
+    /// Another instance is refreshing the list.
     Busy,
-    /// It failed, for this reason; the last good copy, if any, stays in force.
+    /// The refresh failed for this reason; the last good copy, if any, stays in use.
     Failed(String),
 }
 
@@ -33,33 +33,33 @@ pub enum RangesOutcome {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesState {
-    /// URL of the list, as it may be shown: see [`shown_url`](crate::fetch::shown_url).
+    /// URL of the list without its password: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
-    /// Prefixes that are in force.
+    /// Number of prefixes in use.
     pub prefixes: usize,
-    /// Entries of the list that could not be read.
+    /// Number of unreadable entries.
     pub unreadable: usize,
-    /// Day on which the operator made the list, as `2026-11-20`.
+    /// Date of the list stated by the operator, as `2026-11-20`.
     pub created: Option<String>,
-    /// When the list in force came.
+    /// Time at which the current list was fetched.
     pub fetched_ms: Option<i64>,
-    /// When it was last known to be current.
+    /// Time at which the list was last known to be current.
     pub checked_ms: Option<i64>,
-    /// When the server was last asked, in vain or not.
+    /// Time of the last attempt, successful or not.
     pub tried_ms: Option<i64>,
-    /// Why the last attempt failed.
+    /// Reason why the last attempt failed.
     pub error: Option<String>,
-    /// Whether it is too old for a miss to contradict a claim; never where there is no copy.
+    /// Whether the copy, if any, is too old for a missing address to contradict a claim.
     pub is_stale: bool,
 }
 
 impl RangesState {
-    /// Returns `true` if the list was had at least once.
+    /// Returns `true` if the list was fetched at least once.
     pub fn has_copy(&self) -> bool {
         self.fetched_ms.is_some()
     }
 
-    /// Returns the word for it: `fresh`, `stale`, or `missing` where the list was never had.
+    /// Returns `fresh`, `stale`, or `missing` if the list was never fetched.
     pub fn as_str(&self) -> &'static str {
         match (self.has_copy(), self.is_stale) {
             (false, _) => "missing",

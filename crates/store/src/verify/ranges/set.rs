@@ -1,4 +1,4 @@
-//! Set of address ranges that answers fast.
+//! Set of address ranges with fast lookups.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,11 +6,10 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::prefix;
 
-/// Set of address ranges, IPv4 and IPv6.
+/// Immutable set of address ranges, IPv4 and IPv6.
 ///
-/// It is built once and never changed. A prefix within another of the set is
-/// left out: two prefixes lie within each other or are apart, so that one
-/// search among sorted numbers answers.
+/// A prefix within another prefix of the set is left out: prefixes are either nested or disjoint,
+/// so a lookup is one search in sorted numbers.
 ///
 /// # Example
 ///
@@ -27,43 +26,43 @@ use super::prefix;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RangeSet {
     v4: SortedPrefixes<u32>,
-    /// Prefixes of up to 64 bits, which is where IPv6 networks end: half is searched.
+    /// Prefixes of up to 64 bits, the usual maximum in IPv6, as 64-bit numbers.
     v6: SortedPrefixes<u64>,
     v6_long: SortedPrefixes<u128>,
 }
 
-/// Starts that are searched at once, once their block is found.
+/// Number of starts searched after their block is found.
 const BLOCK: usize = 64;
 
-/// Prefixes apart from each other, by their first addresses.
+/// Disjoint prefixes, sorted by first address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct SortedPrefixes<A> {
     starts: Box<[A]>,
     lengths: Box<[u8]>,
-    /// The first of each block of starts: few enough to stay in the processor's cache.
+    /// First start of each block: few enough for the processor's cache.
     heads: Box<[A]>,
 }
 
 /// Address as a number.
 trait Address: Copy + Ord {
-    /// Returns `true` if the first `length` bits are the same.
+    /// Returns `true` if the first `length` bits are equal.
     fn agrees(self, other: Self, length: u8) -> bool;
 }
 
 impl RangeSet {
-    /// Reads prefixes and addresses, such as `192.0.2.0/24` and `2001:db8::1`.
+    /// Parses prefixes and addresses, such as `192.0.2.0/24` and `2001:db8::1`.
     ///
     /// # Errors
     ///
-    /// Fails with the first text that is neither.
+    /// Returns the first text that is neither.
     pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, &'t str> {
         let read = texts.into_iter().map(|text| prefix::read(text).ok_or(text));
         read.collect()
     }
 
-    /// Returns the prefix of the set that holds the address.
+    /// Returns the prefix of the set that contains the address.
     ///
-    /// An IPv4 address in IPv6 is an IPv4 address. Nothing is allocated.
+    /// An IPv4 address in IPv6 is treated as IPv4. Allocates nothing.
     pub fn find(&self, address: IpAddr) -> Option<IpNet> {
         match address.to_canonical() {
             IpAddr::V4(address) => self.v4.find(address.to_bits()).and_then(v4_net),
@@ -71,7 +70,7 @@ impl RangeSet {
         }
     }
 
-    /// Returns `true` if a prefix of the set holds the address.
+    /// Returns `true` if a prefix of the set contains the address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
             IpAddr::V4(address) => self.v4.find(address.to_bits()).is_some(),
@@ -79,17 +78,17 @@ impl RangeSet {
         }
     }
 
-    /// Returns the number of prefixes, those within others left out.
+    /// Returns the number of prefixes, without those within others.
     pub fn len(&self) -> usize {
         self.v4.starts.len() + self.v6.starts.len() + self.v6_long.starts.len()
     }
 
-    /// Returns `true` if there is no prefix.
+    /// Returns `true` if the set has no prefixes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the prefixes in order: IPv4, IPv6 up to /64, longer ones.
+    /// Returns the prefixes in order: IPv4, IPv6 up to /64, longer IPv6 prefixes.
     pub fn iter(&self) -> impl Iterator<Item = IpNet> + '_ {
         let v6 = self.v6.iter().map(whole).chain(self.v6_long.iter());
         let v4 = self.v4.iter().filter_map(v4_net);
@@ -125,9 +124,9 @@ impl FromIterator<IpNet> for RangeSet {
 
 impl<A: Address> SortedPrefixes<A> {
     fn new(mut prefixes: Vec<(A, u8)>) -> Self {
-        // Of those that begin alike the widest comes first.
+        // Among prefixes with the same start, the widest comes first.
         prefixes.sort_unstable();
-        // Sorted, a prefix can lie within the last one that was kept, and within no other.
+        // In sorted order, a prefix can only be within the last prefix that was kept.
         let mut kept: Option<(A, u8)> = None;
         prefixes.retain(|&(start, length)| {
             let is_within = kept.is_some_and(|(outer, bits)| start.agrees(outer, bits));
@@ -161,7 +160,7 @@ impl<A: Address> SortedPrefixes<A> {
     }
 }
 
-/// Returns the place of the last number that is not above the address.
+/// Returns the index of the last number that is not greater than the address.
 fn last_up_to<A: Address>(sorted: &[A], address: A) -> Option<usize> {
     let after = sorted.partition_point(|&number| number <= address);
     after.checked_sub(1)
@@ -190,7 +189,7 @@ fn high(address: u128) -> u64 {
     (address >> 64) as u64
 }
 
-/// Returns a prefix of upper halves as one of addresses.
+/// Converts a prefix of an upper half to a prefix of a whole address.
 fn whole((start, length): (u64, u8)) -> (u128, u8) {
     (u128::from(start) << 64, length)
 }
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_prefix_are_within_it() {
+    fn prefix_contains_both_of_its_ends() {
         let set = set(&["192.0.2.64/26", "2001:db8:1::/48", "198.51.100.7/32"]);
         for (address, prefix) in [
             ("192.0.2.63", None),
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_within_another_is_left_out() {
+    fn prefix_within_another_is_left_out() {
         let set = set(&[
             "192.0.2.128/25",
             "192.0.2.0/24",
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_prefix_holds_everything_of_its_version() {
+    fn widest_prefix_contains_all_addresses_of_its_version() {
         let set = set(&["0.0.0.0/0"]);
         assert!(set.contains("255.255.255.255".parse().unwrap()));
         assert!(!set.contains("2001:db8::1".parse().unwrap()));
@@ -271,7 +270,7 @@ mod tests {
         assert!(!RangeSet::default().contains("192.0.2.1".parse().unwrap()));
     }
 
-    /// Addresses that crowd together, so that prefixes meet and nest.
+    /// Generates addresses close together, so that prefixes meet and nest.
     fn crowded() -> impl Strategy<Value = IpAddr> {
         prop_oneof![
             (0_u32..4096).prop_map(|low| IpAddr::V4(Ipv4Addr::from_bits(0xC000_0000 | low << 4))),
@@ -294,7 +293,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_answers_as_a_search_of_all_prefixes(
+        fn lookup_equals_a_search_of_all_prefixes(
             prefixes in prop::collection::vec(prefix(), 0..300),
             addresses in prop::collection::vec(crowded(), 1..20),
         ) {

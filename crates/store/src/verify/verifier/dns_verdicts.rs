@@ -1,4 +1,4 @@
-//! Cache of DNS verdicts, by address and robot.
+//! Cache of DNS verdicts by address and robot.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -7,33 +7,33 @@ use moka::sync::Cache;
 use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::registry::Robot;
 
-/// Verdicts that are cached; beyond that, those that are not asked for are dropped.
+/// Maximum number of cached verdicts; beyond that, unused ones are dropped.
 const MAX_ANSWERS: u64 = 100_000;
 
-/// Time for which an expired verdict is used while it is proven anew.
+/// Time for which an expired verdict is used while the claim is verified again.
 const GRACE_MS: i64 = 10 * 60 * 1_000;
 
 /// Address and robot of a verdict.
 ///
-/// A robot is identified by its place in memory: a verdict keeps it there, and the
-/// next refresh of the registry brings others.
+/// A robot is identified by its address in memory, which a verdict keeps allocated; the next
+/// refresh of the registry allocates new robots.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct DnsVerdictKey {
     address: u128,
     robot: usize,
 }
 
-/// Verdict of the DNS about an address and a robot.
+/// DNS verdict about an address and a robot.
 #[derive(Debug)]
 pub(super) struct DnsVerdict {
-    /// Verdict of the DNS alone.
+    /// Verdict from DNS alone.
     pub(super) verdict: Verdict,
-    /// Evidence, in one sentence.
+    /// Evidence as one sentence.
     pub(super) evidence: String,
-    /// `true` if it is that the address has no name.
+    /// Whether the evidence is that the address has no name.
     pub(super) is_nameless: bool,
     until_ms: i64,
-    /// Keeps the place of the key's robot from being used for another.
+    /// Prevents reuse of the memory address of the key's robot.
     robot: Arc<Robot>,
 }
 
@@ -42,13 +42,13 @@ pub(super) struct DnsVerdict {
 pub(super) enum CacheLookup {
     /// The verdict is valid.
     Fresh(Arc<DnsVerdict>),
-    /// The verdict has expired; it is used until it has been proven anew.
+    /// The verdict has expired; it is used until the claim has been verified again.
     Stale(Arc<DnsVerdict>),
-    /// There is no verdict, or none that may be used.
+    /// There is no usable verdict.
     Nothing,
 }
 
-/// Cache of verdicts of bounded size; reading takes no lock.
+/// Cache of verdicts with a maximum size; lookups take no lock.
 #[derive(Debug)]
 pub(super) struct DnsVerdicts {
     answers: Cache<DnsVerdictKey, Arc<DnsVerdict>>,
@@ -98,7 +98,7 @@ impl DnsVerdicts {
         }
     }
 
-    /// Returns what is known.
+    /// Returns the cached verdict, if any.
     pub(super) fn get(&self, key: DnsVerdictKey, now_ms: i64) -> CacheLookup {
         match self.answers.get(&key) {
             Some(answer) if answer.until_ms > now_ms => CacheLookup::Fresh(answer),
@@ -114,7 +114,7 @@ impl DnsVerdicts {
         self.answers.insert(key, answer);
     }
 
-    /// Removes what is known of the address and the robot of a verdict.
+    /// Removes the verdict about the address and the robot of another verdict.
     pub(super) fn remove(&self, address: IpAddr, answer: &DnsVerdict) {
         let key = DnsVerdictKey::new(address, &answer.robot);
         self.answers.invalidate(&key);
@@ -125,7 +125,7 @@ impl DnsVerdicts {
         self.answers.invalidate_all();
     }
 
-    /// Returns about how many there are.
+    /// Returns the approximate number of verdicts.
     #[cfg(test)]
     pub(super) fn len(&self) -> u64 {
         self.answers.run_pending_tasks();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_fresh_then_stale_then_gone() {
+    fn verdict_is_fresh_then_stale_then_gone() {
         let (answers, robot) = (DnsVerdicts::new(), robot());
         let address = IpAddr::from([192, 0, 2, 1]);
         answers.put(address, answer(&robot, 1_000));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_for_one_address_and_one_robot() {
+    fn verdict_is_for_one_address_and_one_robot() {
         let (answers, robot) = (DnsVerdicts::new(), robot());
         let address = IpAddr::from([192, 0, 2, 1]);
         answers.put(address, answer(&robot, 1_000));
@@ -179,11 +179,14 @@ mod tests {
         assert!(known("::ffff:192.0.2.1", &robot));
         assert!(!known("::192.0.2.1", &robot));
         assert!(!known("192.0.2.2", &robot));
-        assert!(!known("192.0.2.1", &self::robot()), "of the next registry");
+        assert!(
+            !known("192.0.2.1", &self::robot()),
+            "verdict for a robot of another registry"
+        );
     }
 
     #[test]
-    fn answers_are_bounded() {
+    fn cache_size_is_limited() {
         let (answers, robot) = (DnsVerdicts::new(), robot());
         for number in 0..MAX_ANSWERS + 20_000 {
             let address = std::net::Ipv6Addr::from(u128::from(number) + (1 << 100));

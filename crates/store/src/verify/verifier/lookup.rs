@@ -1,4 +1,4 @@
-//! Lookup of verdicts in memory, and the start of proofs for those that are missing.
+//! Lookup of verdicts in memory, and start of missing proofs.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -17,13 +17,13 @@ use super::{
     signed::{ReplayedNonce, SignedJob},
 };
 
-/// Time that one proof may take in the background; the methods have shorter ones.
+/// Timeout of one proof in the background; the methods have shorter timeouts.
 const PROOF_TIME: Duration = Duration::from_mins(1);
 
-/// Shortest and longest time that an answer of the DNS is relied on.
+/// Minimum and maximum validity of a DNS verdict.
 const VALID_FOR: (Duration, Duration) = (Duration::from_mins(1), Duration::from_hours(24));
 
-/// Request to be verified, with all that the lookup needs.
+/// Request to be verified, with the inputs of the lookup.
 #[derive(Clone, Copy)]
 pub(super) struct ClaimLookup<'l> {
     pub(super) methods: &'l Methods,
@@ -36,18 +36,18 @@ pub(super) struct ClaimLookup<'l> {
 #[derive(Debug)]
 struct SignatureLookup {
     found: ClaimFinding,
-    /// `true` if a proof was used before.
+    /// Whether the signature was used before.
     is_replay: bool,
 }
 
 /// Action for an address without a verdict.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum UnknownAddress {
-    /// A proof begins, and the request is one that waits for it.
+    /// Start a proof, and count the request as waiting for it.
     Prove,
-    /// A proof begins.
+    /// Start a proof without counting the request.
     ProveUncounted,
-    /// None.
+    /// Start no proof.
     Leave,
 }
 
@@ -61,7 +61,7 @@ impl From<Verdict> for SignatureLookup {
 }
 
 impl Verifier {
-    /// Returns the verdict from memory; begins the proofs that are missing.
+    /// Returns the verdict from memory, and starts missing proofs.
     pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> ClaimFinding {
         let SignatureLookup {
             found: by_signature,
@@ -69,16 +69,16 @@ impl Verifier {
         } = self.find_signature(&lookup);
         match by_signature.verdict {
             Verdict::Verified => by_signature,
-            // It waits for no proof: that of the first request is none of its own.
+            // Do not wait for a proof: the one of the first request does not apply to a replay.
             Verdict::Unverifiable if is_replay => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict != Verdict::Pending => by_address,
                     _ => by_signature,
                 }
             }
-            // A signature that proves nothing leaves the proof to the address.
+            // If the signature proves nothing, the address decides.
             Verdict::Unverifiable => self.find_address(&lookup, UnknownAddress::Prove),
-            // A pending request is counted with its signature.
+            // A pending request is counted for its signature already.
             Verdict::Spoofed | Verdict::Pending => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict == Verdict::Verified => by_address,
@@ -88,7 +88,7 @@ impl Verifier {
         }
     }
 
-    /// Returns what memory says of an address.
+    /// Returns the verdict on an address from memory.
     pub(super) fn find_address_from_memory(&self, lookup: &ClaimLookup<'_>) -> ClaimFinding {
         self.find_address(lookup, UnknownAddress::Leave)
     }
@@ -178,7 +178,7 @@ impl Verifier {
         }
     }
 
-    /// Looks the address up in the robot's list; a missing list is noted as wanted.
+    /// Looks up the address in the robot's list; a missing list is recorded as wanted.
     fn find_in_ranges(&self, methods: &Methods, robot: &Robot, address: IpAddr) -> Verdict {
         let Some((ranges, url)) = methods.ranges(robot) else {
             return Verdict::Unverifiable;
@@ -193,7 +193,7 @@ impl Verifier {
         }
     }
 
-    /// Combines the verdicts of list and DNS, with the evidence where it is spoofed.
+    /// Combines the verdicts of list and DNS, with evidence if the claim is spoofed.
     fn found(
         lookup: &ClaimLookup<'_>,
         address: IpAddr,
@@ -210,7 +210,7 @@ impl Verifier {
         })
     }
 
-    /// Begins the proof of an address; returns where its finding will stand.
+    /// Starts a proof of an address. Returns a handle for its result.
     fn begin(
         &self,
         lookup: &ClaimLookup<'_>,
@@ -228,7 +228,7 @@ impl Verifier {
         }
     }
 
-    /// Runs a task on the verifier's runtime, until the end of the program.
+    /// Runs a task on the verifier's runtime, until shutdown.
     pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &self,
         task: impl FnOnce(Self) -> F,
@@ -244,7 +244,7 @@ impl Verifier {
         let (task, verifier) = (task(self.clone()), self.clone());
         let run = async move {
             let inner = &verifier.inner;
-            // Nobody makes the proofs that wait any more: who waits for them is told.
+            // No task completes the waiting proofs any more, so their waiters are notified.
             if inner.stop.run_until_cancelled(task).await.is_none() {
                 inner.proofs.abandon();
             }
@@ -253,18 +253,18 @@ impl Verifier {
         true
     }
 
-    /// Runs proofs of addresses until none waits.
+    /// Runs proofs of addresses until no more are waiting.
     async fn work(self) {
         let mut worker = self.inner.proofs.worker();
         while let Some((job, making)) = worker.next() {
             let methods = self.inner.methods.load_full();
             let answer = self.ask_dns(&methods, &job).await;
             let ProofJob { robot, address } = job;
-            // Asked again, as the list may have come while the DNS was asked.
+            // Checked again, as the list may have arrived during the DNS queries.
             let by_ranges = self.find_in_ranges(&methods, &robot, address);
             let verdict = stronger(by_ranges, by_dns(&methods, &robot, by_ranges, &answer));
-            // Stored before it is announced: whoever comes in between finds the answer or the proof
-            // under way.
+            // Stored before it is announced, so that a concurrent request finds either the verdict
+            // or the running proof.
             self.remember(&methods, address, &answer);
             let evidence = if verdict == Verdict::Spoofed {
                 evidence_of(&methods, &robot, address, &answer.evidence)
@@ -275,12 +275,12 @@ impl Verifier {
         }
     }
 
-    /// Stores an answer, unless the methods that found it are no longer in force.
+    /// Stores a verdict, unless the methods have been replaced meanwhile.
     fn remember(&self, methods: &Arc<Methods>, address: IpAddr, answer: &Arc<DnsVerdict>) {
         let answers = &self.inner.answers;
         answers.put(address, Arc::clone(answer));
-        // Asked behind the storing, as `replace` clears behind its exchange: either it clears this
-        // answer too, or the new methods are seen here.
+        // Checked after storing, as `replace` clears after replacing: either it clears this verdict
+        // too, or the new methods are visible here.
         if !Arc::ptr_eq(methods, &self.inner.methods.load()) {
             answers.remove(address, answer);
         }
@@ -306,7 +306,7 @@ impl Verifier {
         Arc::new(answer.nameless(is_nameless))
     }
 
-    /// Checks a signature whose key has to be fetched.
+    /// Checks a signature whose key must be fetched.
     async fn prove_signed(self, job: SignedJob) {
         let methods = self.inner.methods.load_full();
         let Some(prover) = methods.signatures(&job.robot) else {
@@ -314,7 +314,7 @@ impl Verifier {
         };
         let request = job.request();
         let finding = prover.prove(&request, &job.robot);
-        // A job that is dropped tells those who wait for it that nothing comes.
+        // Dropping the job notifies its waiters that there is no verdict.
         let Ok(finding) = time::timeout(PROOF_TIME, finding).await else {
             return;
         };
@@ -323,7 +323,7 @@ impl Verifier {
     }
 }
 
-/// Returns a verdict, with its evidence where it contradicts the claim.
+/// Returns a verdict, with evidence if it contradicts the claim.
 fn with_evidence(verdict: Verdict, evidence: impl FnOnce() -> String) -> ClaimFinding {
     let proof = match verdict {
         Verdict::Spoofed => Some(ClaimProof::ended(verdict, &evidence())),
@@ -332,7 +332,7 @@ fn with_evidence(verdict: Verdict, evidence: impl FnOnce() -> String) -> ClaimFi
     ClaimFinding { verdict, proof }
 }
 
-/// Returns a verdict that is still to come.
+/// Returns a pending finding with the handle for its result.
 fn pending(proof: ClaimProof) -> ClaimFinding {
     ClaimFinding {
         verdict: Verdict::Pending,
@@ -340,9 +340,9 @@ fn pending(proof: ClaimProof) -> ClaimFinding {
     }
 }
 
-/// Returns what the DNS says beside a list: that an address has no name is a weak word.
+/// Returns the DNS verdict; a missing name does not contradict while the list is unavailable.
 ///
-/// A resolver without reverse zones says it of every address.
+/// A resolver without reverse zones reports a missing name for every address.
 fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &DnsVerdict) -> Verdict {
     let lacks_list = by_ranges == Verdict::Unverifiable && methods.ranges(robot).is_some();
     if lacks_list && answer.is_nameless {
@@ -351,14 +351,14 @@ fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &DnsVerd
     answer.verdict
 }
 
-/// Logs the finding on a signature, for whoever looks for the reason of a verdict.
+/// Logs the finding on a signature, for debugging a verdict.
 fn log(robot: &Robot, finding: &Finding) {
     let (robot, verdict) = (&*robot.id, finding.verdict());
     let text = &finding.evidence().text;
-    debug!(robot, %verdict, "by its signature a request of {robot:?} is {verdict}: {text}");
+    debug!(robot, %verdict, "checked the signature of a request by {robot:?}, the claim is {verdict}: {text}");
 }
 
-/// Returns what contradicts a claim: what the list says, and what the DNS said.
+/// Returns the evidence against a claim, from the list and from DNS.
 fn evidence_of(methods: &Methods, robot: &Robot, address: IpAddr, by_dns: &str) -> String {
     let by_ranges = methods.ranges(robot);
     let by_ranges = by_ranges.map(|(ranges, url)| ranges.find(url, address));

@@ -1,4 +1,4 @@
-//! The methods in use, and what they say about a claim.
+//! Verification methods in use, and their findings about a claim.
 
 use std::net::IpAddr;
 
@@ -8,27 +8,26 @@ use crate::verify::{
 };
 use robot_detection_layer::registry::Robot;
 
-const SWITCHED_OFF: &str = "It is not used here.";
+const SWITCHED_OFF: &str = "This method is disabled.";
 
-/// Ways to prove claims that are in use; what is `None` is not.
+/// Verification methods; a method that is `None` is disabled.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Methods {
     /// Published address ranges.
     pub ranges: Option<Ranges>,
-    /// Reverse DNS that is confirmed forward.
+    /// Forward-confirmed reverse DNS.
     pub reverse_dns: Option<DnsProver>,
     /// Signatures of requests.
     pub web_bot_auth: Option<SignatureProver>,
     /// Whether addresses that are not public are checked; `false` by default.
     ///
-    /// Behind a proxy that is not trusted every client has the same such address.
+    /// Behind an untrusted proxy, all clients have the same private address.
     pub allow_private_addresses: bool,
 }
 
 impl Methods {
-    /// Returns `true` if there is any way to prove a robot's claim; most robots document
-    /// none.
+    /// Returns `true` if any method can verify the robot's claim; most operators publish no data.
     pub(super) fn has_methods(robot: &Robot) -> bool {
         robot.ranges_url.is_some()
             || !robot.host_suffixes.is_empty()
@@ -41,39 +40,39 @@ impl Methods {
         (!robot.signature_agents.is_empty()).then_some(prover)
     }
 
-    /// Returns the robot's list, if it has one and lists are in use.
+    /// Returns the robot's address list, if it has one and the method is enabled.
     pub(super) fn ranges<'a>(&'a self, robot: &'a Robot) -> Option<(&'a Ranges, &'a str)> {
         self.ranges.as_ref().zip(robot.ranges_url.as_deref())
     }
 
-    /// Returns the endings of the robot's host names, if it has any and the DNS is in use.
+    /// Returns the suffixes of the robot's host names, if it has any and the method is enabled.
     pub(super) fn dns<'a>(&'a self, robot: &'a Robot) -> Option<(&'a DnsProver, &'a [String])> {
         let prover = self.reverse_dns.as_ref()?;
         let suffixes = robot.host_suffixes.as_slice();
         (!suffixes.is_empty()).then_some((prover, suffixes))
     }
 
-    /// Returns `true` if an address can prove the robot's claim; of most robots none can.
+    /// Returns `true` if the client address can verify the robot's claim; rarely the case.
     pub(super) fn has_address_methods(&self, robot: &Robot) -> bool {
         self.ranges(robot).is_some() || self.dns(robot).is_some()
     }
 
-    /// Returns `true` if a client's address is one to check.
+    /// Returns `true` if a client's address can be checked.
     pub fn is_about(&self, client: Option<IpAddr>) -> bool {
         self.address(client).is_some()
     }
 
-    /// Returns the client's address, if it is one to check.
+    /// Returns the client's address, if it can be checked.
     ///
-    /// A verdict hangs on a public address alone, so that no network of documentation
-    /// that somebody uses behind a proxy makes all robots impostors.
+    /// Only public addresses get a verdict, so that a documentation network used behind a proxy
+    /// does not make all robots impostors.
     pub(super) fn address(&self, client: Option<IpAddr>) -> Option<IpAddr> {
         let address = client?.to_canonical();
         let is_one = self.allow_private_addresses || is_public(address);
         (is_one && !address.is_unspecified()).then_some(address)
     }
 
-    /// Asks all methods; each one's finding says why it found nothing.
+    /// Runs all methods; each finding states why a method found nothing.
     pub(super) async fn prove(
         &self,
         robot: &Robot,
@@ -93,7 +92,7 @@ impl Methods {
         let nothing = |text: String| Finding::Nothing(Evidence::new(Method::Ranges, text));
         match (&self.ranges, &robot.ranges_url, self.address(client)) {
             (None, _, _) => nothing(SWITCHED_OFF.to_owned()),
-            (_, None, _) => nothing("Its operator publishes no list of its addresses.".to_owned()),
+            (_, None, _) => nothing("The operator publishes no address list.".to_owned()),
             (_, _, None) => nothing(no_address(client)),
             (Some(ranges), Some(url), Some(address)) => ranges.find(url, address),
         }
@@ -109,7 +108,7 @@ impl Methods {
         match (&self.reverse_dns, self.address(client)) {
             (None, _) => nothing(SWITCHED_OFF.to_owned()),
             (Some(_), _) if robot.host_suffixes.is_empty() => {
-                nothing("Its operator names no hosts that it comes from.".to_owned())
+                nothing("The operator publishes no host names.".to_owned())
             }
             (_, None) => nothing(no_address(client)),
             (Some(prover), Some(address)) => {
@@ -119,7 +118,7 @@ impl Methods {
                 }
                 let text = proof.finding.into_evidence().text;
                 nothing(format!(
-                    "{text} That makes nobody an impostor while its list of addresses is not at hand."
+                    "{text} This does not contradict the claim while the address list is unavailable."
                 ))
             }
         }
@@ -134,7 +133,7 @@ impl Methods {
         match (&self.web_bot_auth, signed) {
             (None, _) => nothing(SWITCHED_OFF),
             (Some(_), _) if robot.signature_agents.is_empty() => {
-                nothing("Its operator publishes no keys that it signs with.")
+                nothing("The operator publishes no signing keys.")
             }
             (_, None) => nothing("The request is not signed."),
             (Some(prover), Some(signed)) => prover.prove(signed, robot).await,
@@ -144,9 +143,9 @@ impl Methods {
 
 fn no_address(client: Option<IpAddr>) -> String {
     match client.filter(|address| !address.is_unspecified()) {
-        None => "The address of the client is not known.".to_owned(),
+        None => "The client address is unknown.".to_owned(),
         Some(address) => format!(
-            "{address} is not a public address; if a proxy has it, name it in server.trusted_proxies."
+            "{address} is not a public address; if it is a proxy's, add it to server.trusted_proxies."
         ),
     }
 }

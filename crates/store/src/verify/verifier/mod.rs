@@ -1,4 +1,4 @@
-//! The methods together: verdicts from memory, proofs in the background.
+//! Combination of the methods: verdicts from memory, proofs in the background.
 
 mod dns_verdicts;
 mod lookup;
@@ -6,10 +6,7 @@ mod methods;
 mod proofs;
 mod signed;
 mod signers;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for what stands in it"
-)]
+#[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod verifier;
 
 pub use methods::Methods;

@@ -1,4 +1,4 @@
-//! Proofs under way: each once, few at a time, not too many waiting.
+//! Running and waiting proofs of addresses, each run once, with limits.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,14 +14,14 @@ use robot_detection_layer::registry::Robot;
 
 use super::dns_verdicts::DnsVerdictKey;
 
-/// Proofs that wait for their turn; what comes beyond is not proven for now.
+/// Maximum number of waiting proofs; further claims are not verified for now.
 const MAX_WAITING: usize = 20_000;
 
-/// Proofs at the same time.
-// As many as addresses are looked up at once by default: more would wait there.
+/// Maximum number of concurrent proofs.
+// Equal to the default number of concurrent address lookups: more would wait there.
 const MAX_WORKERS: usize = 64;
 
-/// Proofs of addresses that are under way.
+/// Running and waiting proofs of addresses.
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
     state: Mutex<State>,
@@ -34,41 +34,41 @@ struct State {
     workers: usize,
 }
 
-/// Proof that is to be made.
+/// Proof to run.
 #[derive(Debug)]
 pub(super) struct ProofJob {
     pub(super) robot: Arc<Robot>,
     pub(super) address: IpAddr,
 }
 
-/// Proof that requests wait for, or passed without.
+/// Proof whose requests wait for it, or have passed without it.
 #[derive(Debug)]
 struct RunningProof {
     told: watch::Sender<Option<Verdict>>,
     proof: ClaimProof,
-    /// Requests that came before their verdict.
+    /// Number of requests that came before the verdict.
     requests: u64,
 }
 
-/// Outcome of asking for a proof.
+/// Result of requesting a proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ProofStart {
-    /// The proof waits for its turn, or is under way.
+    /// The proof is waiting or running.
     Yes(ClaimProof),
-    /// The same, and the caller must start a worker.
+    /// The proof is waiting, and the caller must start a worker.
     NeedsWorker(ClaimProof),
-    /// Too many proofs wait already.
+    /// Too many proofs are waiting.
     No,
 }
 
-/// Worker that makes proofs; counted until it is dropped.
+/// Worker that runs proofs; counted until dropped.
 #[derive(Debug)]
 pub(super) struct Worker<'p> {
     proofs: &'p Proofs,
     is_counted: bool,
 }
 
-/// Proof that a worker makes; forgotten when it is dropped.
+/// Guard of a running proof, which removes the proof when dropped.
 #[derive(Debug)]
 pub(super) struct ProofGuard<'p> {
     proofs: &'p Proofs,
@@ -77,7 +77,7 @@ pub(super) struct ProofGuard<'p> {
 }
 
 impl Proofs {
-    /// Queues a proof, unless it is under way, for so many pending requests.
+    /// Queues a proof, unless it is waiting or running, for a number of pending requests.
     pub(super) fn begin(&self, robot: &Arc<Robot>, address: IpAddr, requests: u64) -> ProofStart {
         let key = DnsVerdictKey::new(address, robot);
         let mut state = self.lock();
@@ -111,7 +111,7 @@ impl Proofs {
         ProofStart::Yes(proof)
     }
 
-    /// Returns a channel for the verdict, if a proof is under way.
+    /// Returns a channel for the verdict, if the proof is waiting or running.
     pub(super) fn watch(&self, key: DnsVerdictKey) -> Option<watch::Receiver<Option<Verdict>>> {
         let state = self.lock();
         state
@@ -120,7 +120,7 @@ impl Proofs {
             .map(|under_way| under_way.told.subscribe())
     }
 
-    /// Returns the worker that [`ProofStart::NeedsWorker`] asked for.
+    /// Returns the worker required by [`ProofStart::NeedsWorker`].
     pub(super) fn worker(&self) -> Worker<'_> {
         Worker {
             proofs: self,
@@ -128,21 +128,21 @@ impl Proofs {
         }
     }
 
-    /// Returns how many requests came whose proofs wait or are under way.
+    /// Returns the number of requests whose proofs are waiting or running.
     pub(super) fn pending(&self) -> u64 {
         let state = self.lock();
         let under_way = state.under_way.values();
         under_way.map(|under_way| under_way.requests).sum()
     }
 
-    /// Forgets what waits; whoever waits for it is told that nothing comes.
+    /// Removes all proofs; their waiters are notified that there is no verdict.
     pub(super) fn abandon(&self) {
         let mut state = self.lock();
         state.waiting.clear();
         state.under_way.clear();
     }
 
-    /// Returns how many wait, and how many workers there are.
+    /// Returns the number of waiting proofs and of workers.
     #[cfg(test)]
     pub(super) fn load(&self) -> (usize, usize) {
         let state = self.lock();
@@ -150,17 +150,17 @@ impl Proofs {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is whole; what a panic left is as good as before.
+        // Each change is atomic, so the state is valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<'p> Worker<'p> {
-    /// Returns the next proof to make; none ends the worker.
+    /// Returns the next proof to run; `None` ends the worker.
     pub(super) fn next(&mut self) -> Option<(ProofJob, ProofGuard<'p>)> {
         let mut state = self.proofs.lock();
         let Some(job) = state.waiting.pop_front() else {
-            // In one step: whoever begins a proof from now on asks for a worker.
+            // Under the same lock, so that later proofs request a new worker.
             state.workers = state.workers.saturating_sub(1);
             self.is_counted = false;
             return None;
@@ -185,7 +185,7 @@ impl Drop for Worker<'_> {
 }
 
 impl ProofGuard<'_> {
-    /// Sends the verdict to those that wait, and its evidence to those that came before.
+    /// Sends the verdict to waiters, and the evidence to earlier requests.
     pub(super) fn announce(mut self, verdict: Verdict, evidence: &str) {
         self.is_told = true;
         if let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_proof_is_made_once() {
+    fn same_proof_runs_once() {
         let (proofs, robot) = (Proofs::default(), robot());
         assert_eq!(begin(&proofs, &robot, 1), "needs worker");
         assert_eq!(begin(&proofs, &robot, 1), "yes");
@@ -236,7 +236,7 @@ mod tests {
         let told = proofs
             .watch(DnsVerdictKey::new(address(1), &robot))
             .unwrap();
-        making.announce(Verdict::Spoofed, "it is elsewhere");
+        making.announce(Verdict::Spoofed, "the address is elsewhere");
         assert_eq!(*told.borrow(), Some(Verdict::Spoofed));
         assert!(
             proofs
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_and_what_waits_are_bounded() {
+    fn workers_and_waiting_proofs_are_limited() {
         let (proofs, robot) = (Proofs::default(), robot());
         let mut begun = HashMap::new();
         for number in 0..u32::try_from(MAX_WAITING).unwrap() + 5 {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_fails_leaves_its_place_and_its_proof() {
+    fn failed_worker_releases_its_slot_and_its_proof() {
         let (proofs, robot) = (Proofs::default(), robot());
         begin(&proofs, &robot, 1);
         let mut told = proofs
@@ -272,7 +272,7 @@ mod tests {
         drop(worker.next());
         drop(worker);
         assert_eq!(proofs.load(), (0, 0));
-        assert!(told.has_changed().is_err(), "nobody is left to tell it");
+        assert!(told.has_changed().is_err(), "channel still has a sender");
         assert_eq!(*told.borrow_and_update(), None);
         assert_eq!(begin(&proofs, &robot, 1), "needs worker");
     }

@@ -1,4 +1,4 @@
-//! Signed requests whose keys have to be fetched first.
+//! Proofs of signed requests whose keys must be fetched first.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -15,16 +15,16 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::layer::{ClaimProof, ClaimedRequest};
 use robot_detection_layer::registry::Robot;
 
-/// Requests that are kept while the keys are fetched.
+/// Maximum number of requests stored while their keys are fetched.
 const MAX_REQUESTS: usize = 64;
 
-/// Settled requests whose verdicts are kept for those that wait.
+/// Maximum number of verdicts stored for waiting requests.
 const MAX_TOLD: u64 = 4_096;
 
-/// Time for which such a verdict is kept.
+/// Time for which the verdict on a signed request is stored.
 const TOLD_FOR: Duration = Duration::from_mins(1);
 
-/// Proofs of signatures that are under way, or have ended just now.
+/// Proofs of signatures that are running or have just ended.
 #[derive(Debug)]
 pub(super) struct SignedProofs {
     told: Cache<u64, watch::Sender<Option<Verdict>>>,
@@ -32,7 +32,7 @@ pub(super) struct SignedProofs {
     places: Arc<Semaphore>,
 }
 
-/// Signed request of which the proof takes possession.
+/// Copy of a signed request, owned by its proof.
 #[derive(Debug)]
 pub(super) struct SignedJob {
     pub(super) robot: Arc<Robot>,
@@ -53,15 +53,15 @@ impl SignedProofs {
                 .max_capacity(MAX_TOLD)
                 .time_to_live(TOLD_FOR)
                 .build(),
-            // Seeded at random, so that nobody can make two requests that share a key.
+            // Random seed, so that attackers cannot create requests with equal keys.
             hasher: RandomState::new(),
             places: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
     }
 
-    /// Returns the proof to be made, if there is a place for it.
+    /// Returns the proof to run, if there is room.
     ///
-    /// A nonce again while its proof is under way gets none: it is used twice.
+    /// A nonce whose first proof is still running is a replay.
     pub(super) fn begin(
         &self,
         robot: &Arc<Robot>,
@@ -72,7 +72,7 @@ impl SignedProofs {
         if is_known && SignatureProver::is_for_one_request(request.headers) {
             return Err(ReplayedNonce);
         }
-        // Each proof keeps a copy of its request's headers.
+        // Each proof stores a copy of its request's headers.
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return Ok(None);
         };
@@ -92,7 +92,7 @@ impl SignedProofs {
         }))
     }
 
-    /// Returns how many requests are kept while their keys are fetched.
+    /// Returns the number of requests stored while their keys are fetched.
     pub(super) fn pending(&self) -> u64 {
         let free = self.places.available_permits();
         MAX_REQUESTS.saturating_sub(free) as u64
@@ -107,7 +107,7 @@ impl SignedProofs {
         Some(told.subscribe())
     }
 
-    /// Returns what tells signed requests apart: a signature may fit one and not another.
+    /// Returns a key that distinguishes signed requests: a signature may match one and not another.
     fn key(&self, request: &ClaimedRequest<'_>) -> u64 {
         let SignedRequest {
             method,
@@ -117,14 +117,14 @@ impl SignedProofs {
             headers,
         } = SignedRequest::from(request);
         let mut headers: Vec<_> = headers.iter().collect();
-        // A stable sort: the lines of one name keep their order, which the signature covers.
+        // A stable sort: lines of the same name keep their order, which the signature covers.
         headers.sort_by_key(|(name, _)| name.as_str());
         let target = (method, scheme, authority, target);
         self.hasher.hash_one((target, headers))
     }
 }
 
-/// The nonce is that of another request.
+/// Error for a nonce that belongs to another request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplayedNonce;
 
@@ -139,14 +139,14 @@ impl SignedJob {
         }
     }
 
-    /// Sends the verdict to those that wait, and its evidence.
+    /// Sends the verdict and its evidence to waiters.
     pub(super) fn announce(&self, verdict: Verdict, evidence: &str) {
         self.proof.end(verdict, evidence);
         self.told.send_replace(Some(verdict));
     }
 }
 
-/// Nobody waits for a proof that is given up.
+/// Notifies the waiters of a proof that is dropped.
 impl Drop for SignedJob {
     fn drop(&mut self) {
         self.told.send_if_modified(|told| {

@@ -1,4 +1,4 @@
-//! Names of those who sign, and whom no registry lists.
+//! Names of unlisted signers.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use arc_swap::ArcSwap;
 
 use robot_detection_layer::detect::SigningHost;
 
-/// Names that are kept.
+/// Maximum number of stored names of signers.
 const MAX_NAMES: usize = 200;
 
-/// Of them below one domain that somebody has registered: there anybody has as many as he likes.
+/// Maximum number of names within one registrable domain: its owner can create any number.
 const MAX_OF_DOMAIN: usize = 8;
 
-/// Names that were given, the first ones first; a name that is known takes no lock.
+/// Names assigned so far, in order of arrival; looking up a known name takes no lock.
 #[derive(Debug, Default)]
 pub(super) struct Signers {
     named: ArcSwap<SignerNames>,
@@ -25,7 +25,7 @@ struct SignerNames {
 }
 
 impl Signers {
-    /// Returns the name of a host whose signature holds; later ones beyond the limits share one.
+    /// Returns the name of a host with a valid signature; beyond the limits, names are shared.
     pub(super) fn name(&self, host: &str) -> Option<SigningHost> {
         let named = self.named.load();
         if let Some(known) = named.names.get(host) {
@@ -37,7 +37,7 @@ impl Signers {
             return Some(SigningHost::OTHER);
         }
         let named = self.named.rcu(|named| named.with(host, domain, &signer));
-        // What stood there before may have been full a moment later.
+        // Checked again, as the previous names may have been replaced concurrently.
         Some(if named.is_full(domain) {
             SigningHost::OTHER
         } else {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_hundred_names_are_kept_then_all_others_share_one() {
+    fn names_beyond_two_hundred_share_one() {
         let signers = Signers::default();
         let name = |host: &str| signers.name(host).unwrap().as_str().to_owned();
         for number in 0..200 {
@@ -77,13 +77,13 @@ mod tests {
         assert_eq!(
             name("agent.robots7.com"),
             "agent.robots7.com",
-            "it is known"
+            "known name was not found"
         );
         assert!(signers.name("192.0.2.1").is_none());
     }
 
     #[test]
-    fn nobody_takes_all_names_by_one_domain() {
+    fn one_domain_cannot_take_all_names() {
         let signers = Signers::default();
         let named = (0..300).filter(|number| {
             let host = format!("a{number}.robots.co.uk");

@@ -1,4 +1,4 @@
-//! The verifier: the handle that verdicts are asked from.
+//! The verifier: handle for requesting verdicts.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 
@@ -21,14 +21,13 @@ use super::{
     signers::Signers,
 };
 
-/// Verdict to come; see [`Verifier::settled`].
+/// Future of a verdict; see [`Verifier::settled`].
 pub type SettledVerdict = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// Prover of claims: verdicts from memory, proofs in the background.
+/// Verifier of claims: verdicts from memory, proofs in the background.
 ///
-/// Clones share everything. What the DNS says of an address is remembered for as long
-/// as it is valid; lists of addresses are at hand, and a signature is looked at in each
-/// request anew.
+/// Clones share all state. DNS verdicts about addresses are cached while they are valid, address
+/// lists are in memory, and signatures are checked for each request.
 ///
 /// # Example
 ///
@@ -59,7 +58,7 @@ pub(super) struct Inner {
     pub(super) runtime: Option<Handle>,
 }
 
-/// URLs of lists that are worth having; there are at most as many as the registry names.
+/// URLs of missing lists; there are at most as many as the registry names.
 #[derive(Debug, Default)]
 pub(super) struct WantedRanges {
     urls: ArcSwap<BTreeSet<String>>,
@@ -67,9 +66,9 @@ pub(super) struct WantedRanges {
 }
 
 impl Verifier {
-    /// Creates a verifier whose proofs run on the runtime it is created on, until `stop`.
+    /// Creates a verifier whose proofs run on the current runtime until `stop` is cancelled.
     ///
-    /// Without a runtime it answers from memory alone.
+    /// Without a runtime, verdicts come from memory only.
     pub fn new(
         methods: Methods,
         clock: Clock,
@@ -92,24 +91,23 @@ impl Verifier {
         }
     }
 
-    /// Replaces the methods, and drops the verdicts of the old ones.
+    /// Replaces the methods, and drops the verdicts of the previous ones.
     pub fn replace(&self, methods: Methods) {
         self.inner.methods.store(Arc::new(methods));
         self.inner.answers.clear();
     }
 
-    /// Returns what is known of a claim at once; a proof may begin in the background.
+    /// Returns the verdict on a claim immediately; a proof may start in the background.
     ///
-    /// Of an address that is known it takes no lock and allocates nothing, unless the
-    /// request is spoofed and noted. The first request of an address that the DNS has
-    /// to be asked about is pending, and so is a signed one whose key is not at hand;
-    /// where too many wait, they are unverifiable. Ask once for each request: a
-    /// nonce that is seen a second time is no proof.
+    /// For a known address, this takes no lock and allocates nothing, except for evidence of a
+    /// spoofed request. The first request from an address that needs DNS queries is pending, and so
+    /// is a signed request whose key must be fetched; if too many wait, they are unverifiable. Call
+    /// once per request: a nonce seen a second time proves nothing.
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         self.finding_now(request).verdict
     }
 
-    /// Returns the same, with its evidence where it is spoofed, and where to read it once it is no longer pending.
+    /// Returns the verdict, with evidence if spoofed, or with a handle for the evidence if pending.
     pub fn finding_now(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
         match request.claim.robot() {
             Some(robot) if Methods::has_methods(robot) => self.find(ClaimLookup {
@@ -122,9 +120,9 @@ impl Verifier {
         }
     }
 
-    /// Waits for the verdict on a request that [`verdict_now`](Self::verdict_now) called pending.
+    /// Waits for the verdict on a request that is pending by [`verdict_now`](Self::verdict_now).
     ///
-    /// It ends with the proof, within a minute; wait less, if a client waits.
+    /// Ends with the proof, within a minute; use a shorter timeout if a client waits.
     pub fn settled(&self, request: &ClaimedRequest<'_>) -> SettledVerdict {
         let Some(robot) = request.claim.robot() else {
             return Box::pin(async { Verdict::Unverifiable });
@@ -136,13 +134,12 @@ impl Verifier {
             request,
             now_ms: self.inner.clock.now_ms(),
         };
-        // Subscribed to before memory is asked: a proof that ends in between is found in one of the
-        // two.
+        // Subscribe before querying memory, so that a proof that ends in between is not missed.
         let by_signature = self.running_signature_proof(&lookup);
         let by_address = self.running_address_proof(&lookup);
         let known = match by_address {
             Some(_) => Verdict::Unverifiable,
-            // It is not under way, or has ended just now.
+            // No proof is running, or the proof has just ended.
             None => self.find_address_from_memory(&lookup).verdict,
         };
         Box::pin(async move {
@@ -156,10 +153,10 @@ impl Verifier {
         })
     }
 
-    /// Returns who has signed a request of a robot that no registry lists, once that is proven.
+    /// Returns the signer of a request by an unlisted robot, once verified.
     ///
-    /// It answers from memory: the first request of a host has its keys fetched, and names
-    /// nobody. At most 200 names are kept; then it is [`SigningHost::OTHER`].
+    /// Answers from memory: the first request of a host starts a fetch of its keys and returns
+    /// `None`. At most 200 names are stored; further signers are [`SigningHost::OTHER`].
     pub fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let methods = self.inner.methods.load();
         let prover = methods.web_bot_auth.as_ref()?;
@@ -167,7 +164,7 @@ impl Verifier {
         match prover.signer_now(&signed) {
             Some(Ok(host)) => self.inner.signers.name(&host),
             Some(Err(reason)) => {
-                debug!("the signature of a request proves nobody: {reason}");
+                debug!("the signature of a request identifies no signer: {reason}");
                 None
             }
             None => {
@@ -179,9 +176,9 @@ impl Verifier {
         }
     }
 
-    /// Proves a claim by all methods, and returns the finding of each.
+    /// Verifies a claim by all methods, and returns the finding of each.
     ///
-    /// It asks the DNS if need be, and remembers nothing.
+    /// Queries DNS if necessary, and caches no verdict.
     pub async fn prove(
         &self,
         robot: &Robot,
@@ -192,7 +189,7 @@ impl Verifier {
         methods.prove(robot, client, signed).await
     }
 
-    /// Returns `true` if a request that is not verified has a signature that was used before.
+    /// Returns `true` if an unverified request has a signature that was used before.
     pub fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
         let methods = self.inner.methods.load();
         let robot = request.claim.robot();
@@ -202,17 +199,17 @@ impl Verifier {
         })
     }
 
-    /// Returns the methods in force.
+    /// Returns the current methods.
     pub fn methods(&self) -> Arc<Methods> {
         self.inner.methods.load_full()
     }
 
-    /// Returns how many requests came that have no verdict yet.
+    /// Returns the number of requests without a verdict yet.
     pub fn pending(&self) -> u64 {
         self.inner.proofs.pending() + self.inner.signed.pending()
     }
 
-    /// Returns the URLs of lists that a request would have needed, and were not at hand.
+    /// Returns the URLs of lists that requests needed but that are missing.
     pub fn wanted_ranges(&self) -> Arc<BTreeSet<String>> {
         self.inner.wanted.all()
     }
@@ -224,7 +221,7 @@ impl Verifier {
 }
 
 impl WantedRanges {
-    /// Notes that a list would have been needed; allocates only the first time.
+    /// Records that a list is needed; allocates only the first time.
     pub(super) fn want(&self, url: &str) {
         if self.urls.load().contains(url) {
             return;
@@ -237,12 +234,12 @@ impl WantedRanges {
         self.bell.notify_one();
     }
 
-    /// Returns them in order.
+    /// Returns all URLs in order.
     pub(super) fn all(&self) -> Arc<BTreeSet<String>> {
         self.urls.load_full()
     }
 
-    /// Waits until there is a new one.
+    /// Waits until there is a new URL.
     pub(super) async fn changed(&self) {
         self.bell.notified().await;
     }
@@ -270,7 +267,7 @@ impl Verdicts for Verifier {
     }
 }
 
-/// Waits for a verdict; if the proof was given up, the claim is unverifiable.
+/// Waits for a verdict; if the proof was cancelled, the claim is unverifiable.
 async fn wait(mut told: watch::Receiver<Option<Verdict>>) -> Verdict {
     let told = told.wait_for(Option::is_some).await;
     told.ok().and_then(|verdict| *verdict).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `Signature-Agent`: who signs, and where the keys are.
+//! `Signature-Agent`: the signer and the location of its keys.
 
 use std::fmt;
 
@@ -16,29 +16,29 @@ use robot_detection_layer::registry::Robot;
 
 const NAME: &str = "signature-agent";
 
-/// The header of a request.
+/// Value of the `Signature-Agent` header.
 #[derive(Clone, Debug)]
 pub(super) enum Agents {
-    /// There is none.
+    /// The header is missing.
     None,
-    /// The older form: one string.
+    /// Older form: a string.
     One(Box<Item>),
-    /// The current form: a dictionary.
+    /// Current form: a dictionary.
     Many(Dictionary),
 }
 
-/// Way in which keys are found at a URL: the parameter `type` of a member.
+/// Way to find keys at a URL, given by the parameter `type` of a member.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Discovery {
     /// `directory`: at the well-known path of an origin.
     Directory,
     /// `jwks_uri`: the URL is that of the key set.
     KeySet,
-    /// `cimd`: the URL is that of a Client ID Metadata Document, with the keys or their URL.
+    /// `cimd`: the URL is that of a Client ID Metadata Document, which has the keys or their URL.
     Metadata,
 }
 
-/// URL of keys, which is who signs; of a directory it is the origin alone.
+/// URL of keys, which identifies the signer; for a directory only the origin.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct KeyUrl {
     discovery: Discovery,
@@ -46,7 +46,7 @@ pub(super) struct KeyUrl {
 }
 
 impl Agents {
-    /// Reads the header; a string begins with a quote, a dictionary never does.
+    /// Parses the header; a string begins with a quote, a dictionary never does.
     pub(super) fn read(headers: &HeaderMap) -> Result<Self, Refusal> {
         let Some(text) = combined(headers, NAME)? else {
             return Ok(Self::None);
@@ -77,11 +77,10 @@ impl Agents {
         }
     }
 
-    /// Returns the origin that a signature names and covers; `None` where there is no header.
+    /// Returns the key URL that a signature names and covers; `None` without the header.
     ///
-    /// Of a dictionary it is the member of the signature's label, else the one
-    /// member that it covers: a signature may be given another label on the
-    /// way, the key of a covered member may not.
+    /// In a dictionary, it is the member with the signature's label, or else the only covered
+    /// member: proxies may change the label of a signature, but not the key of a covered member.
     pub(super) fn covered_by(
         &self,
         signature: &Signature,
@@ -108,7 +107,7 @@ impl Agents {
     }
 }
 
-/// Returns the key of the covered member that is the signature's own.
+/// Returns the key of the covered member that belongs to the signature.
 fn covered_key<'s>(members: &'s Dictionary, signature: &'s Signature) -> Option<&'s str> {
     let covered = signature.covered(NAME);
     let is_whole = |params: &sfv::Parameters| {
@@ -131,10 +130,10 @@ fn covered_key<'s>(members: &'s Dictionary, signature: &'s Signature) -> Option<
 }
 
 impl KeyUrl {
-    /// Agents of one robot that are asked for a key when the request names none.
+    /// Maximum number of a robot's agents searched for a key if the request names no agent.
     pub(super) const MOST: usize = 4;
 
-    /// Reads a member: an `https:` URL, and what is there.
+    /// Parses a member: an `https:` URL and the type of its content.
     fn of(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
         let discovery = match item.params.get("type") {
             None => Discovery::Directory,
@@ -155,17 +154,17 @@ impl KeyUrl {
         Self::parse(text, discovery, allow_http).ok_or_else(refusal)
     }
 
-    /// Reads a URL; that of a directory has nothing but the origin.
+    /// Parses a URL; the URL of a directory consists of the origin only.
     pub(super) fn parse(text: &str, discovery: Discovery, allow_http: bool) -> Option<Self> {
         let mut url = Url::parse(text).ok()?;
         let is_fetched = url.scheme() == "https" || (allow_http && url.scheme() == "http");
-        // A user and password in the URL would be sent along by us.
+        // A user name and password in the URL would be sent in our request.
         let is_anonymous = url.username().is_empty() && url.password().is_none();
         if !is_fetched || !is_anonymous {
             return None;
         }
         if discovery != Discovery::Directory {
-            // It is never sent, and each one would be another entry of the cache.
+            // The fragment is never sent, and each one would be another cache entry.
             url.set_fragment(None);
             return Some(Self {
                 discovery,
@@ -173,7 +172,7 @@ impl KeyUrl {
             });
         }
         let origin = url.origin().ascii_serialization();
-        // Nothing but the origin, so no path, query or fragment.
+        // Only the origin: no path, query or fragment.
         let rest = url.as_str().strip_prefix(origin.as_str())?;
         (rest == "/").then_some(Self {
             discovery,
@@ -181,9 +180,9 @@ impl KeyUrl {
         })
     }
 
-    /// Returns the directories that the registry knows for a robot.
+    /// Returns the directories that the registry lists for a robot.
     ///
-    /// How keys are found at a URL with a path is said by the request alone.
+    /// For a URL with a path, only the request specifies how to find the keys.
     pub(super) fn all_of(robot: &Robot, allow_http: bool) -> Vec<Self> {
         let scheme = if allow_http { "http" } else { "https" };
         let agents = robot.signature_agents.iter().take(Self::MOST);
@@ -195,11 +194,11 @@ impl KeyUrl {
             .collect()
     }
 
-    /// Returns `true` if the registry knows it for a robot.
+    /// Returns `true` if the registry lists this URL for a robot.
     ///
-    /// A host in the registry is that of a directory: nobody but its operator has the
-    /// well-known path, and many may have others. A query has to be the registry's too,
-    /// so that nobody makes us fetch as often as there are queries.
+    /// A host in the registry is that of a directory: only its owner controls the well-known path,
+    /// whereas other paths may belong to others. A query must match too, so that clients cannot
+    /// cause a fetch per query.
     pub(super) fn is_of(&self, robot: &Robot) -> bool {
         let mut known = robot.signature_agents.iter();
         match self.discovery {
@@ -214,10 +213,10 @@ impl KeyUrl {
         }
     }
 
-    /// Returns the host of a directory that may be anybody's: one with a name, at the usual port.
+    /// Returns the host of an unlisted signer's directory: a named host with the default port.
     ///
-    /// Nobody but who runs a host has its well-known path. Where plain `http:` is allowed,
-    /// for tests, any will do.
+    /// Only the owner of a host controls its well-known path. If `http:` is allowed, for tests, any
+    /// host is accepted.
     pub(super) fn host_of_anybody(&self, allow_http: bool) -> Option<&str> {
         let is_directory = self.discovery == Discovery::Directory;
         let authority = Some(self.authority()).filter(|_| is_directory)?;
@@ -225,7 +224,7 @@ impl KeyUrl {
         host.or_else(|| SigningHost::new(authority).is_some().then_some(authority))
     }
 
-    /// Returns how the keys are found there.
+    /// Returns the way to find the keys at the URL.
     pub(super) fn discovery(&self) -> Discovery {
         self.discovery
     }
@@ -234,7 +233,7 @@ impl KeyUrl {
         &self.url
     }
 
-    /// Returns what stands behind the scheme: of a directory, host and port.
+    /// Returns the URL without its scheme: for a directory, host and port.
     fn authority(&self) -> &str {
         self.url
             .split_once("://")

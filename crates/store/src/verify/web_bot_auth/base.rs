@@ -1,4 +1,4 @@
-//! The text that is signed (RFC 9421 §2.5).
+//! The signature base: the text that is signed (RFC 9421 §2.5).
 
 use http::HeaderMap;
 use sfv::{Dictionary, FieldType as _, InnerList, Item, ListEntry, Parser};
@@ -8,23 +8,23 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Components of one signature.
+/// Maximum number of components of a signature.
 pub(super) const MAX_COMPONENTS: usize = 64;
-/// Bytes of a signature base.
+/// Maximum size of a signature base in bytes.
 pub(super) const MAX_BASE_BYTES: usize = 64 * 1024;
 
 /// Signature base of a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Base {
     pub(super) bytes: Vec<u8>,
-    /// The scheme that it is of, where that had to be supposed and makes a difference.
+    /// Assumed scheme, if the scheme is unknown and affects the base.
     pub(super) supposed: Option<&'static str>,
 }
 
-/// Returns the signature bases that a request may have.
+/// Returns the possible signature bases of a request.
 ///
-/// There is one, or one for each scheme where nobody knows which it came by and the
-/// signature covers something that depends on it.
+/// There is one base, or one for each scheme if the scheme is unknown and the signature covers a
+/// component that depends on it.
 pub(super) fn signature_bases(
     request: &SignedRequest<'_>,
     input: &InnerList,
@@ -48,7 +48,7 @@ pub(super) fn signature_bases(
     Ok(vec![supposed("https", https), supposed("http", http)])
 }
 
-/// Returns the signature base of a request that came by a scheme.
+/// Returns the signature base of a request with a scheme.
 fn signature_base(
     request: &SignedRequest<'_>,
     scheme: &str,
@@ -61,7 +61,7 @@ fn signature_base(
     let mut names: Vec<String> = Vec::with_capacity(input.items.len());
     for item in &input.items {
         let name = spell_item(item);
-        // A component stands once in a base (RFC 9421 §2.5). Of 64 names at most, no set is needed.
+        // A component may only occur once in a base (RFC 9421 §2.5). There are few names.
         if names.contains(&name) {
             return Err(Refusal::RepeatedComponent(shown(&name)));
         }
@@ -76,7 +76,7 @@ fn signature_base(
     Ok(base)
 }
 
-/// Adds a component's line.
+/// Adds the line of a component.
 pub(super) fn add_line(base: &mut Vec<u8>, name: &str, value: &[u8]) {
     base.extend_from_slice(name.as_bytes());
     base.extend_from_slice(b": ");
@@ -89,10 +89,10 @@ pub(super) fn last_line(input: &InnerList) -> String {
     format!("\"@signature-params\": {}", spell_list(input))
 }
 
-/// Bytes of all lines of a field that are read.
+/// Maximum size of all lines of a field in bytes.
 pub(super) const MAX_FIELD_BYTES: usize = 8 * 1024;
 
-/// Returns all lines of a field as one, as structured fields are (RFC 9651 §4.2).
+/// Returns all lines of a field combined into one, as for structured fields (RFC 9651 §4.2).
 pub(super) fn combined(
     headers: &HeaderMap,
     name: &'static str,
@@ -114,24 +114,24 @@ pub(super) fn combined(
     Ok(text)
 }
 
-/// Reads a field that is a dictionary; empty where there is none.
+/// Parses a field that is a dictionary; a missing field is empty.
 pub(super) fn dictionary(headers: &HeaderMap, name: &'static str) -> Result<Dictionary, Refusal> {
     let text = combined(headers, name)?.unwrap_or_default();
     let parsed = Parser::new(&text).parse();
     parsed.map_err(|_| Refusal::Malformed(name))
 }
 
-/// Returns a member of a dictionary or list as it is spelled strictly.
+/// Returns a member of a dictionary or list in strict serialization.
 pub(super) fn spell(member: ListEntry) -> String {
     vec![member].serialize().unwrap_or_default()
 }
 
-/// Returns an item as it is spelled strictly.
+/// Returns an item in strict serialization.
 pub(super) fn spell_item(item: &Item) -> String {
     item.serialize()
 }
 
-/// Returns an inner list as it is spelled strictly.
+/// Returns an inner list in strict serialization.
 pub(super) fn spell_list(list: &InnerList) -> String {
     spell(ListEntry::InnerList(list.clone()))
 }

@@ -1,4 +1,4 @@
-//! The checks of a signature, in their order.
+//! The checks of a signature, in order.
 
 use super::{
     SignatureSettings, SignedRequest,
@@ -15,7 +15,7 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// State of a prover.
+/// State of a signature prover.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) settings: SignatureSettings,
@@ -25,19 +25,19 @@ pub(super) struct Inner {
     pub(super) unlisted_signers: UnlistedSigners,
 }
 
-/// Signers whose signatures count.
+/// Accepted signers.
 #[derive(Clone, Copy)]
 pub(super) enum SignerScope<'r> {
-    /// The agents of a robot.
+    /// Agents of a robot.
     Robot(&'r Robot),
-    /// Any host that has a directory.
+    /// Any host with a key directory.
     Anybody,
 }
 
 /// Reason why the check of one signature stops.
 pub(super) enum CheckStop {
     Refused(Refusal),
-    /// Refused, by a key that the robot's own agent publishes.
+    /// Refused, although the key is published by the robot's own agent.
     RefusedByOwnKey(Refusal),
     Fetch(KeyUrl, String),
 }
@@ -48,7 +48,7 @@ impl From<Refusal> for CheckStop {
     }
 }
 
-/// Key, and the agent that publishes it.
+/// Key and the agent that publishes it.
 struct PublishedKey {
     key: Key,
     agent: KeyUrl,
@@ -72,7 +72,7 @@ impl Inner {
         Err(refused.unwrap_or(Refusal::OtherTag.into()))
     }
 
-    /// Checks one signature; the agent and a text say whose it is.
+    /// Checks one signature. Returns the agent and a text that describes the signer.
     pub(super) fn check(
         &self,
         request: &SignedRequest<'_>,
@@ -81,7 +81,7 @@ impl Inner {
         signature: &Signature,
     ) -> Result<(KeyUrl, String), CheckStop> {
         let parameters = signature.parameters()?;
-        // Without the host a signature for one site could be used at any other.
+        // Without the host, a signature for one site could be used at another.
         if !signature.covers("@authority") && !signature.covers("@target-uri") {
             return Err(Refusal::AuthorityNotCovered.into());
         }
@@ -96,11 +96,10 @@ impl Inner {
                 &self.unlisted_signers.used,
             ),
         };
-        // The cheap checks come first: what they refuse costs neither a fetch nor a signature
-        // verification.
+        // Cheap checks come first, to avoid fetches and signature verifications.
         let found = find(directories, candidates, &parameters.keyid)?;
         let fitting = self.fitting(&found, &parameters, signature, &bases, now_s);
-        // Only a signature that fits uses its nonce up: else anybody could use up a robot's.
+        // Only a valid signature uses up its nonce: otherwise anyone could use up a robot's nonces.
         let supposed = fitting
             .and_then(|fitting| {
                 self.use_up(used, &found.key, &parameters, now_s)
@@ -111,20 +110,20 @@ impl Inner {
         let keyid = shown(&key.keyid);
         let directory = match key.possession {
             Possession::NotSigned => "",
-            Possession::Proven => ", with which its directory is signed too",
-            Possession::Failed => ", whose directory has a signature with it that does not hold",
+            Possession::Proven => ", which also signs its directory",
+            Possession::Failed => ", whose signature of the directory is invalid",
         };
         let signed = format!("signed with the key {keyid} of {agent}{directory}");
         let text = match supposed {
             Some(scheme) => {
-                format!("{signed}, for a URL with {scheme}:, which nothing else tells here")
+                format!("{signed}, assuming a URL with {scheme}:")
             }
             None => signed,
         };
         Ok((agent, text))
     }
 
-    /// Returns the agents whose keys a signature may be with.
+    /// Returns the agents that may have published the signature's key.
     fn candidates(
         &self,
         whom: SignerScope<'_>,
@@ -158,8 +157,8 @@ impl Inner {
         if lifetime_s > max_s {
             return Err(Refusal::LongLifetime(lifetime_s, max_s));
         }
-        // The clocks of signer and verifier differ, so either end of the lifetime has the skew
-        // to spare.
+        // The clocks of signer and verifier differ, so the clock skew is tolerated at both ends of
+        // the lifetime.
         let ahead_s = created_s.saturating_sub(now_s);
         if ahead_s > skew_s {
             return Err(Refusal::NotYetValid(ahead_s));
@@ -171,7 +170,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Returns the scheme for which a signature fits, where that had to be supposed.
+    /// Verifies the signature. Returns the scheme, if it had to be assumed.
     fn fitting(
         &self,
         found: &PublishedKey,
@@ -189,7 +188,7 @@ impl Inner {
         if !key.is_valid(now_s, seconds(self.settings.clock_skew)) {
             return Err(Refusal::KeyNotValid { agent, keyid });
         }
-        // RFC 9421 §3.2: the algorithm of `alg` and that of the key must not differ.
+        // RFC 9421 §3.2: `alg` must match the algorithm of the key.
         if let Some(alg) = &parameters.alg
             && alg != key.algorithm()
         {
@@ -213,9 +212,9 @@ impl Inner {
         Ok(fitting.supposed)
     }
 
-    /// Remembers a nonce, which is good for one request.
+    /// Stores a nonce, which is valid for one request.
     ///
-    /// A signature without one holds for its lifetime, and for all that it covers
+    /// A signature without a nonce is valid for its lifetime and everything it covers
     /// (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
     fn use_up(
         &self,
@@ -228,8 +227,8 @@ impl Inner {
             return Ok(());
         };
         let skew_s = seconds(self.settings.clock_skew);
-        // The signature is accepted until the skew has passed, so the nonce has to be known for
-        // as long.
+        // The signature is accepted until the skew has passed, so the nonce must be stored until
+        // then.
         let until_s = parameters.expires_s.saturating_add(skew_s);
         match used.remember(&key.keyid, nonce, until_s, now_s) {
             NonceStatus::New => Ok(()),
@@ -267,7 +266,7 @@ fn find(
     Err(refusal.into())
 }
 
-/// Reads what a request says of its signatures.
+/// Parses the signature fields of a request.
 pub(super) fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal> {
     let agents = Agents::read(request.headers)?;
     Ok((agents, signatures(request.headers)?))

@@ -1,4 +1,4 @@
-//! Values of what a signature covers (RFC 9421 §2.1 and §2.2).
+//! Values of covered components (RFC 9421 §2.1 and §2.2).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName};
@@ -26,7 +26,7 @@ const DICTIONARIES: &[&str] = &[
 /// Fields that are lists, for `;sf`.
 const LISTS: &[&str] = &["sec-ch-ua", "sec-ch-ua-full-version-list"];
 
-/// Form in which a component is requested, by its parameter.
+/// Form of a component, specified by its parameter.
 enum ComponentForm<'i> {
     Plain,
     Strict,
@@ -35,12 +35,11 @@ enum ComponentForm<'i> {
     Named(&'i str),
 }
 
-/// Returns the value that stands behind a component's name in the signature base.
+/// Returns the value of a component for the signature base.
 ///
-/// The scheme is that which the request came by, or is supposed to have come by.
-/// A component has one parameter at most: `sf`, `bs` and `key` of a field,
-/// `name` of `@query-param`. What speaks of trailers or of another message
-/// (`tr`, `req`) is refused.
+/// `scheme` is the actual or assumed scheme of the request. A component has at most one parameter:
+/// `sf`, `bs` or `key` for a field, `name` for `@query-param`. Parameters for trailers or related
+/// messages (`tr`, `req`) are rejected.
 pub(super) fn value(
     request: &SignedRequest<'_>,
     scheme: &str,
@@ -68,7 +67,7 @@ pub(super) fn value(
     Ok(text.into_bytes())
 }
 
-/// Returns the value of a field, of a request or an answer.
+/// Returns the value of a field of a request or response.
 pub(super) fn field_value(headers: &HeaderMap, item: &Item) -> Result<Vec<u8>, Refusal> {
     let value = || {
         let name = item.bare_item.as_string().ok_or(ComponentError::Unknown)?;
@@ -121,7 +120,7 @@ fn target_uri(request: &SignedRequest<'_>, scheme: &str) -> String {
     format!("{}://{authority}{target}", scheme.to_ascii_lowercase())
 }
 
-/// Returns a parameter of the query; `None` unless it is there once (RFC 9421 §2.2.8).
+/// Returns a query parameter; `None` unless it occurs exactly once (RFC 9421 §2.2.8).
 fn query_param(request: &SignedRequest<'_>, name: &str) -> Option<String> {
     let query = request.query()?.as_bytes();
     let mut found = form_urlencoded::parse(query).filter(|(key, _)| encoded(key) == name);
@@ -131,7 +130,7 @@ fn query_param(request: &SignedRequest<'_>, name: &str) -> Option<String> {
 
 fn encoded(text: &str) -> String {
     let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
-    // RFC 9421 §2.2.8 wants spaces as `%20`, where the form serializer writes `+`.
+    // RFC 9421 §2.2.8 requires spaces as `%20`, but the form serializer writes `+`.
     encoded.replace('+', "%20")
 }
 
@@ -150,7 +149,7 @@ fn field(
     if lines.is_empty() {
         return Err(ComponentError::Missing);
     }
-    // RFC 9421 §2.1: each line is stripped, and lines are joined by a comma and a space.
+    // RFC 9421 §2.1: each line is trimmed, and lines are joined by a comma and a space.
     let whole = lines.join(&b", "[..]);
     match way {
         ComponentForm::Plain => Ok(whole),

@@ -1,4 +1,4 @@
-//! Key directories in memory, and how they get there.
+//! Cache of key directories, and their fetching.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -26,28 +26,28 @@ use super::{
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings, FetchError};
 use robot_detection_layer::clock::Clock;
 
-/// Well-known path of the keys, below an origin.
+/// Well-known path of a key directory below an origin.
 pub(super) const PATH: &str = "/.well-known/http-message-signatures-directory";
-/// Media type of a directory.
+/// Media type of a key directory.
 pub(super) const MEDIA_TYPE: &str = "application/http-message-signatures-directory+json";
 
-/// Media type that other key sets and metadata documents are asked for by.
+/// Media type requested for other key sets and metadata documents.
 ///
-/// It is not checked: RFC 7517 §8.5 registers `application/jwk-set+json`, but key sets are
-/// commonly served as plain JSON.
+/// The response's type is not checked: RFC 7517 §8.5 registers `application/jwk-set+json`, but key
+/// sets are commonly served as plain JSON.
 const JSON: &str = "application/json";
 
 const MAX_BYTES: u64 = 64 * 1024;
-/// Between two fetches of one directory, whatever asks for it.
+/// Minimum time between two fetches of one directory.
 const PAUSE_MS: i64 = 60_000;
-/// Freshness of a directory: shortest, without `Cache-Control`, and longest.
+/// Freshness of a directory: minimum, without `Cache-Control`, and maximum.
 const MIN_FRESH_S: i64 = 60;
 const USUAL_FRESH_S: i64 = 60 * 60;
 const MAX_FRESH_S: i64 = 24 * 60 * 60;
-/// Time for which keys are used on while their directory is unavailable.
+/// Time for which keys remain in use while their directory is unavailable.
 const MAX_STALE_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Key directories, key sets and metadata documents by their URL.
+/// Key directories, key sets and metadata documents by URL.
 #[derive(Debug)]
 pub(super) struct Directories {
     known: Cache<KeyUrl, Arc<DirectorySlot>>,
@@ -73,16 +73,16 @@ struct DirectoryState {
     failure: String,
 }
 
-/// Answer from memory.
+/// Result of a lookup in memory.
 #[derive(Debug)]
 pub(super) enum Lookup {
     /// The directory has the key.
     Known(Key),
-    /// It was fetched, and does not have the key.
+    /// The directory was fetched and does not have the key.
     Unknown,
-    /// It could not be had just now.
+    /// The directory is unavailable for this reason.
     Unavailable(String),
-    /// It must be fetched first.
+    /// The directory must be fetched first.
     NotFetched,
 }
 
@@ -97,7 +97,7 @@ impl Directories {
         }
     }
 
-    /// Looks up a key of a directory, in memory only.
+    /// Looks up a key of a directory in memory.
     pub(super) fn find(&self, origin: &KeyUrl, keyid: &str) -> Lookup {
         match self.known.get(origin) {
             Some(place) => place.state.load().find(keyid, self.clock.now_ms()),
@@ -105,9 +105,9 @@ impl Directories {
         }
     }
 
-    /// Fetches a directory, unless somebody else just did.
+    /// Fetches a directory, unless another task just did.
     ///
-    /// A failure is remembered as well; keys that are known stay.
+    /// A failure is stored as well; known keys are kept.
     pub(super) async fn fetch(&self, origin: &KeyUrl, keyid: &str) -> Result<(), Refusal> {
         let place = self.known.get_with(origin.clone(), Arc::default);
         let _one_at_a_time = place.fetching.lock().await;
@@ -132,7 +132,7 @@ impl Directories {
         place.state.store(Arc::new(state));
     }
 
-    /// Returns the keys of an agent, and for how many seconds they are fresh.
+    /// Returns the keys of an agent, and the seconds for which they are fresh.
     async fn answer(&self, agent: &KeyUrl) -> Result<(Vec<Key>, i64), String> {
         let parse = |url: &str| Url::parse(url).map_err(|error| error.to_string());
         let url = parse(agent.as_str())?;
@@ -146,7 +146,7 @@ impl Directories {
         }
     }
 
-    /// Fetches a key set; that of a directory is of one media type.
+    /// Fetches a key set; that of a directory must have the given media type.
     async fn key_set(
         &self,
         url: &Url,
@@ -166,7 +166,7 @@ impl Directories {
         Ok((keys, fresh_s(&text(&answer.headers, header::CACHE_CONTROL))))
     }
 
-    /// Fetches a metadata document, and the key set that it names, if it has none.
+    /// Fetches a metadata document, and the key set it refers to, if it contains no keys.
     async fn by_metadata(&self, url: &Url) -> Result<(Vec<Key>, i64), String> {
         let answer = self.get(url, JSON).await?;
         let metadata = Metadata::read(&answer.body, url)?;
@@ -174,14 +174,14 @@ impl Directories {
         match metadata {
             Metadata::Keys(keys) => Ok((keys, fresh_s)),
             Metadata::KeySet(url) => {
-                // The document is the operator's, but the URL in it is data from outside: it
-                // must not lead to plain text or to another scheme.
+                // The document is the operator's, but its URL is external input: plain text and
+                // other schemes are not allowed.
                 let is_fetched = url.scheme() == "https" || self.settings.allow_http;
                 if !is_fetched || !matches!(url.scheme(), "https" | "http") {
-                    return Err("its jwks_uri is no https URL".to_owned());
+                    return Err("jwks_uri is not an https URL".to_owned());
                 }
                 let (keys, set_fresh_s) = self.key_set(&url, None).await?;
-                // Both documents have to be current for the keys to be.
+                // The keys are fresh only while both documents are.
                 Ok((keys, fresh_s.min(set_fresh_s)))
             }
         }
@@ -198,18 +198,18 @@ impl Directories {
             Ok(answer)
         } else {
             Err(format!(
-                "it answered {}, and only 200 counts",
+                "the server answered {}, but only 200 is accepted",
                 answer.status
             ))
         }
     }
 
-    /// Returns the client; a machine without root certificates serves without it.
+    /// Returns the client, created at first use: a machine without root certificates can serve.
     fn client(&self) -> Result<&DirectClient, FetchError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        // The client refuses a limit of zero.
+        // The client rejects a limit of zero.
         let limit = self.settings.fetch_timeout.max(Duration::from_millis(1));
         let client = DirectClient::new(DirectSettings {
             connect_timeout: limit,
@@ -236,17 +236,17 @@ impl DirectoryState {
         };
         match keys.iter().find(|key| key.keyid == keyid) {
             Some(key) => Lookup::Known(key.clone()),
-            // The key may be newer than our copy: it is asked for, but once a minute at most.
+            // The key may be newer than the copy: fetch again, at most once a minute.
             None if !was_just_tried => Lookup::NotFetched,
             None if self.failure.is_empty() => Lookup::Unknown,
             None => Lookup::Unavailable(self.failure.clone()),
         }
     }
 
-    /// Returns what is known after a fetch.
+    /// Returns the state after a fetch.
     ///
-    /// Keys that a directory no longer has are gone; a directory that could
-    /// not be had says nothing about its keys, which are used on for a day.
+    /// Keys that are no longer in the directory are removed; if the directory is unavailable, its
+    /// keys remain in use for a day.
     fn after(&self, answer: Result<(Vec<Key>, i64), String>, now_ms: i64) -> Self {
         match answer {
             Ok((keys, fresh_s)) => Self {
@@ -268,7 +268,7 @@ impl DirectoryState {
     }
 }
 
-/// Client ID Metadata Document of a robot, of which the keys are looked at alone.
+/// Keys or key set URL in a robot's Client ID Metadata Document.
 enum Metadata {
     Keys(Vec<Key>),
     KeySet(Url),
@@ -282,28 +282,28 @@ struct MetadataJson {
 }
 
 impl Metadata {
-    /// Reads a document that came from a URL (draft-meunier-webbotauth-registry).
+    /// Parses a document fetched from a URL (draft-meunier-webbotauth-registry).
     fn read(json: &[u8], url: &Url) -> Result<Self, String> {
         let json: MetadataJson = serde_json::from_slice(json)
-            .map_err(|_| "it is no metadata document of a client".to_owned())?;
-        // A copy of somebody's document at another URL must not speak for him.
+            .map_err(|_| "not a client metadata document".to_owned())?;
+        // A copy of a document at another URL must not speak for its owner.
         if json.client_id.as_deref() != Some(url.as_str()) {
-            return Err("its client_id is not its own URL".to_owned());
+            return Err("client_id is not the document's URL".to_owned());
         }
         match (json.jwks, json.jwks_uri) {
-            (Some(_), Some(_)) => Err("it has both jwks and jwks_uri".to_owned()),
-            (None, None) => Err("it has neither jwks nor jwks_uri".to_owned()),
+            (Some(_), Some(_)) => Err("the document has both jwks and jwks_uri".to_owned()),
+            (None, None) => Err("the document has neither jwks nor jwks_uri".to_owned()),
             (Some(keys), None) => keys_of(keys.to_string().as_bytes()).map(Self::Keys),
             (None, Some(url)) => match Url::parse(&url) {
                 Ok(url) => Ok(Self::KeySet(url)),
-                Err(_) => Err("its jwks_uri is no https URL".to_owned()),
+                Err(_) => Err("jwks_uri is not an https URL".to_owned()),
             },
         }
     }
 }
 
 fn keys_of(json: &[u8]) -> Result<Vec<Key>, String> {
-    key::keys(json).ok_or_else(|| format!("it is no set of at most {} keys", key::MAX_KEYS))
+    key::keys(json).ok_or_else(|| format!("not a key set of at most {} keys", key::MAX_KEYS))
 }
 
 fn check_type(answer: &DirectResponse, media_type: &str) -> Result<(), String> {
@@ -312,7 +312,7 @@ fn check_type(answer: &DirectResponse, media_type: &str) -> Result<(), String> {
     if essence.eq_ignore_ascii_case(media_type) {
         Ok(())
     } else {
-        Err(format!("it is not served as {media_type}"))
+        Err(format!("the media type is not {media_type}"))
     }
 }
 
@@ -322,7 +322,7 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> String {
     lines.join(", ")
 }
 
-/// Returns the seconds for which `Cache-Control` lets an answer be used, within our bounds.
+/// Returns the freshness by `Cache-Control` in seconds, within our limits.
 fn fresh_s(cache_control: &str) -> i64 {
     let mut fresh = USUAL_FRESH_S;
     for directive in cache_control.split(',') {
@@ -332,7 +332,7 @@ fn fresh_s(cache_control: &str) -> i64 {
             "max-age" => {
                 let value = value.trim().trim_matches('"');
                 let is_number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
-                // A number too large for us is a long time.
+                // A number that does not fit means a long time.
                 if is_number {
                     fresh = value.parse().unwrap_or(MAX_FRESH_S);
                 }
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn freshness_has_bounds() {
+    fn freshness_is_limited() {
         for (cache_control, seconds) in [
             ("", USUAL_FRESH_S),
             ("public", USUAL_FRESH_S),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_outlive_a_failure_and_not_a_removal() {
+    fn keys_outlive_a_failure_but_not_a_removal() {
         let key = key();
         let find = |state: &DirectoryState, now_s: i64| state.find(&key.keyid, now_s * 1_000);
         let known = DirectoryState::default().after(Ok((vec![key.clone()], 600)), 0);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_asked_for_once_a_minute() {
+    fn unknown_key_is_fetched_once_a_minute() {
         let known = DirectoryState::default().after(Ok((vec![key()], 3_600)), 0);
         assert!(matches!(known.find("other", 59_999), Lookup::Unknown));
         assert!(matches!(known.find("other", 60_000), Lookup::NotFetched));

@@ -1,4 +1,4 @@
-//! Keys of a directory (RFC 7517), their thumbprints (RFC 7638), and what they verify.
+//! Keys of a directory (RFC 7517), their thumbprints (RFC 7638), and signature verification.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use ring::{
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::possession::Possession;
 
-/// Keys of one directory that are read.
+/// Maximum number of keys in a directory.
 pub(super) const MAX_KEYS: usize = 32;
 
-/// Thumbprints of the keys that RFC 9421 §B.1 prints with their private halves.
+/// Thumbprints of the keys that RFC 9421 §B.1 publishes with their private halves.
 const TEST_KEYS: &[&str] = &[
     "oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA",
     "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",
@@ -26,7 +26,7 @@ const TEST_KEYS: &[&str] = &[
 /// Public key of a directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
-    /// Thumbprint, made here from the key itself.
+    /// Thumbprint calculated from the key.
     pub(super) keyid: String,
     /// Proof of possession by the directory's own signature.
     pub(super) possession: Possession,
@@ -69,10 +69,10 @@ struct Jwk {
     d: Option<Value>,
 }
 
-/// Returns the keys of a JSON Web Key Set; `None` where it is none.
+/// Parses a JSON Web Key Set. Returns `None` if the JSON is not one.
 ///
-/// A key that is unusable does not hide the others: of another kind or use, out
-/// of shape, or published with its private half. `kid` is not looked at.
+/// Unusable keys are skipped: other types or uses, invalid keys, or keys published with their
+/// private half. `kid` is ignored.
 pub(super) fn keys(json: &[u8]) -> Option<Vec<Key>> {
     let set: Jwks = serde_json::from_slice(json).ok()?;
     if set.keys.len() > MAX_KEYS {
@@ -111,7 +111,7 @@ impl Key {
         }
     }
 
-    /// Returns its algorithm's name in a signature's `alg` (RFC 9421 §6.2).
+    /// Returns the name of the key's algorithm for a signature's `alg` (RFC 9421 §6.2).
     pub(super) fn algorithm(&self) -> &'static str {
         match self.material {
             Material::Ed25519(_) => "ed25519",
@@ -121,7 +121,7 @@ impl Key {
         }
     }
 
-    /// Returns `true` if its `nbf` and `exp` let it be used now.
+    /// Returns `true` if the key is valid now by its `nbf` and `exp`.
     pub(super) fn is_valid(&self, now_s: i64, skew_s: i64) -> bool {
         self.not_before_s
             .is_none_or(|from| from <= now_s.saturating_add(skew_s))
@@ -130,12 +130,12 @@ impl Key {
                 .is_none_or(|until| now_s.saturating_sub(skew_s) < until)
     }
 
-    /// Returns `true` if everybody has its private half.
+    /// Returns `true` if the private half of the key is public.
     pub(super) fn is_test_key(&self) -> bool {
         TEST_KEYS.contains(&self.keyid.as_str())
     }
 
-    /// Returns `true` if the signature of a message is by this key.
+    /// Returns `true` if this key verifies the signature of a message.
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let by = |algorithm: &'static dyn VerificationAlgorithm, key: &[u8]| {
             UnparsedPublicKey::new(algorithm, key).verify(message, signature)
@@ -164,7 +164,7 @@ impl Material {
             ("EC", curve @ ("P-256" | "P-384")) => {
                 let length = if curve == "P-256" { 32 } else { 48 };
                 let of_length = |text: &str| decode(text).filter(|it| it.len() == length);
-                // An uncompressed point (SEC 1 §2.3.3), which is what ring takes.
+                // Uncompressed point (SEC 1 §2.3.3), as required by ring.
                 let point = [&[4][..], &of_length(&jwk.x)?, &of_length(&jwk.y)?].concat();
                 Some(if curve == "P-256" {
                     Self::P256(point)
@@ -173,11 +173,11 @@ impl Material {
                 })
             }
             ("RSA", _) => {
-                // Some libraries put a zero in front, against RFC 7518 §6.3.1.1: the thumbprint is
-                // made without.
+                // Some libraries prepend a zero, contrary to RFC 7518 §6.3.1.1: the thumbprint is
+                // calculated without it.
                 let n = without_zeros(decode(&jwk.n)?);
                 let e = without_zeros(decode(&jwk.e)?);
-                // ring verifies with moduli of 2,048 to 8,192 bits.
+                // ring supports moduli of 2,048 to 8,192 bits.
                 let fits = (256..=1024).contains(&n.len()) && (1..=8).contains(&e.len());
                 fits.then_some(Self::Rsa { n, e })
             }
@@ -185,7 +185,7 @@ impl Material {
         }
     }
 
-    /// Returns `true` if a key's `alg` names its algorithm, as JWA does or as RFC 9421 does.
+    /// Returns `true` if a JWK's `alg` names this key's algorithm, in JWA or RFC 9421 notation.
     fn is_alg(&self, alg: &str) -> bool {
         let names: &[&str] = match self {
             Self::Ed25519(_) => &["EdDSA", "Ed25519", "ed25519"],
@@ -227,7 +227,7 @@ fn without_zeros(mut bytes: Vec<u8>) -> Vec<u8> {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "a cast of a float saturates, and no time is that far away"
+    reason = "a cast from a float saturates, and times are much smaller"
 )]
 fn seconds(number: f64) -> i64 {
     number as i64

@@ -1,72 +1,65 @@
-//! Web Bot Auth: robots that sign their requests.
+//! Web Bot Auth: verification of robots that sign their requests.
 //!
-//! After draft-ietf-webbotauth-httpsig-protocol, with HTTP Message Signatures
-//! (RFC 9421). A robot sends `Signature`, `Signature-Input` and `Signature-Agent`;
-//! the last names a URL, and how its keys are had there: `directory`, at the
-//! well-known path of an origin, `jwks_uri`, a key set, or `cimd`, a Client ID
-//! Metadata Document with the keys or their URL. Both forms of it are read, the
-//! current dictionary and the older string.
+//! Implements draft-ietf-webbotauth-httpsig-protocol with HTTP Message Signatures (RFC 9421). A
+//! robot sends `Signature`, `Signature-Input` and `Signature-Agent`; the latter names a URL and how
+//! to find keys there: `directory`, at the well-known path of an origin, `jwks_uri`, a key set, or
+//! `cimd`, a Client ID Metadata Document with the keys or their URL. Both the current dictionary
+//! and the older string form are supported.
 //!
-//! # What confirms, and what contradicts
+//! # Confirmation and contradiction
 //!
-//! A signature confirms a robot when it has the tag `web-bot-auth`, `created`,
-//! `expires` and `keyid`, covers `@authority` or `@target-uri` and its member of
-//! `Signature-Agent`, is of this time and no older than the limits, fits the
-//! request and the key with that thumbprint, and has no nonce that was used before. The key
-//! is one that an agent publishes which the registry knows for the robot
+//! A signature confirms a robot if it has the tag `web-bot-auth`, `created`, `expires` and `keyid`,
+//! covers `@authority` or `@target-uri` and its member of `Signature-Agent`, is valid now with a
+//! lifetime within the limits, matches the request and the key with that thumbprint, and has no
+//! nonce that was used before. The key must be published by an agent that the registry lists for
+//! the robot
 //! ([`Robot::signature_agents`](robot_detection_layer::registry::Robot::signature_agents)).
 //!
-//! It contradicts the claim when the request names one of the robot's own agents
-//! and the signature is wrong in a way that is the sender's doing: it does not
-//! fit, expired, is from the future, covers too little, or cannot be read.
+//! A signature contradicts the claim if the request names one of the robot's own agents and the
+//! sender caused the error: the signature does not match, has expired, is from the future, covers
+//! too little, or cannot be parsed.
 //!
-//! It says nothing when the agent is not one of the robot's, when its directory
-//! could not be had, or has no such key, or one out of its own time, and when a
-//! nonce comes a second time: that may be a robot that tries again. A signature
-//! without a nonce holds for its lifetime, and for every request that it covers.
+//! A signature proves nothing if the agent is not one of the robot's, if its directory is
+//! unavailable, lacks the key or has a key that is not valid now, and if a nonce is seen again,
+//! which may be a retry. A signature without a nonce is valid for its lifetime and for every
+//! request that it covers.
 //!
-//! # Where nobody knows the scheme
+//! # Unknown scheme
 //!
-//! What a signature says of `@scheme`, of `@target-uri` and of a port may depend on
-//! the scheme. A request that came by TLS came by `https:`, and a trusted proxy's
-//! word counts ([`SignedRequest::scheme`]); there a signature has to fit that
-//! scheme. All others came without TLS, maybe by somebody who ended it and does not
-//! say so: a signature that covers such a thing is tried with `https:` and then with
-//! `http:`, and the evidence tells with which it fits.
+//! The values of `@scheme`, `@target-uri` and a port may depend on the scheme. It is `https:` for a
+//! TLS connection, or as reported by a trusted proxy ([`SignedRequest::scheme`]); a signature must
+//! match that scheme. Other requests came without TLS, possibly from a proxy that terminates TLS
+//! without reporting this: a signature with such a component is checked with `https:` and then with
+//! `http:`, and the evidence contains the matching scheme.
 //!
-//! That opens no way to forge a signature. Each try asks for the operator's own
-//! signature over all that is covered, with one of two words in one place; who
-//! cannot sign gains nothing by a second word to miss. What is left is to take a
-//! signature that the robot made for the other scheme, of the same host, path and
-//! time. Who holds such a one can send it as it was meant: this listener is where
-//! both of them arrive, and he chooses by which way. With a nonce he can do it once:
-//! it is remembered with its key, whichever scheme fits, and used up with the first. A
-//! listener with TLS, and one behind a trusted proxy that tells, never try the other
-//! word: there a signature for `http:`, which anybody on the way could read, is not
-//! good for `https:`.
+//! This does not allow forgery: each check requires the operator's signature over all covered
+//! components, with one of two values in one place. The remaining attack uses a signature that the
+//! robot made for the other scheme, of the same host, path and time. Its holder can also send it as
+//! intended, since this listener receives both schemes. A nonce is stored with its key, whichever
+//! scheme matches, so it is used up by the first request. A listener with TLS, or behind a trusted
+//! proxy that reports the scheme, never tries the other scheme: a signature for `http:`, which
+//! others on the network can read, is not valid for `https:` there.
 //!
-//! The price is a second check of a signature that fails, and covers what depends on
-//! the scheme.
+//! The cost is a second check of failing signatures that depend on the scheme.
 //!
 //! # Key directories
 //!
-//! To prove a robot of the registry only those of agents which it knows for the robot in
-//! question, hosts of directories or whole URLs, and the key sets that their documents name
-//! are fetched, so nobody makes us fetch at will; over `https:` alone, without redirects
-//! or proxies, from public addresses, at most 64 KiB and 32 keys. They are kept as long as `Cache-Control` says, from one minute to one day, and
-//! asked again for a key that they do not have at most once a minute. While a
-//! directory cannot be had its keys are used on for a day.
+//! To verify a listed robot, only agents that the registry lists for this robot (hosts of
+//! directories or whole URLs) and key sets named in their documents are fetched, so clients cannot
+//! cause arbitrary fetches; only over `https:`, without redirects or proxies, from public
+//! addresses, at most 64 KiB and 32 keys. Directories are cached by `Cache-Control`, from one
+//! minute to one day, and fetched again for an unknown key at most once a minute. While a directory
+//! is unavailable, its keys remain in use for a day.
 //!
-//! Of whom the registry knows nothing the directory of an origin is fetched too, at the
-//! well-known path of a host with a name and the usual port, so that who signs is known
-//! by that host ([`SignatureProver::signer_now`]). Such directories and nonces are kept
-//! apart, and twenty are fetched in a minute at most. That proves nobody to be a robot of
-//! the registry.
+//! For unlisted signers, the directory at the well-known path of a named host with the default port
+//! is fetched too, so that the signer is known by its host ([`SignatureProver::signer_now`]). Such
+//! directories and nonces are stored separately, with at most twenty fetches a minute. They never
+//! verify a listed robot.
 //!
-//! A directory's own signatures, with each of its keys, prove that who publishes a
-//! key has its private half. The draft needs them for keys that somebody else passes
-//! on, and ours come from the directory itself: they are told with the evidence, and
-//! decide nothing. The test keys of RFC 9421, whose private halves are printed there, are refused.
+//! A directory's own signatures, one per key, prove that its publisher has the private halves. The
+//! draft requires them for keys passed on by others; here keys come from the directory itself, so
+//! these signatures are mentioned in the evidence only. The test keys of RFC 9421, whose private
+//! halves are public, are rejected.
 
 mod agent;
 mod base;

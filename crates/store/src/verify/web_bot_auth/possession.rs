@@ -1,9 +1,8 @@
-//! Signatures of a directory itself: whoever publishes a key has its private half.
+//! Signatures of a directory, which prove possession of the private keys.
 //!
-//! After draft-meunier-webbotauth-httpsig-directory: the answer has a signature with
-//! each key, of a tag of its own, which covers the host that was asked. Nothing
-//! hangs on it here, as a directory comes by TLS from the host that the registry
-//! knows; it is told with the evidence.
+//! As in draft-meunier-webbotauth-httpsig-directory, the response has a signature with each key,
+//! with a separate tag, that covers the requested host. It is only mentioned in the evidence, as a
+//! directory comes over TLS from a host listed in the registry.
 
 use http::HeaderMap;
 use sfv::{BareItem, InnerList};
@@ -16,31 +15,31 @@ use super::{
     signature::{Signature, tagged},
 };
 
-/// Tag of the signatures of a directory.
+/// Tag of a directory's signatures.
 pub(super) const TAG: &str = "http-message-signatures-directory";
 
 /// Proof of possession of a key's private half.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Possession {
-    /// There is no signature with the key.
+    /// The directory has no signature with the key.
     #[default]
     NotSigned,
     /// The publisher of the key has its private half.
     Proven,
-    /// There is a signature that is to prove it, and does not.
+    /// The directory's signature with the key is invalid.
     Failed,
 }
 
-/// Request for a directory: the host, and the time.
+/// Host and time of a request for a directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryRequest<'a> {
-    /// Host, with its port where that is not the scheme's.
+    /// Host, with the port unless it is the scheme's default.
     pub(super) authority: &'a str,
     pub(super) now_s: i64,
     pub(super) skew_s: i64,
 }
 
-/// Notes of each key what the answer's signatures say.
+/// Sets the possession of each key by the response's signatures.
 pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
     if !headers.contains_key("signature-input") {
         return;
@@ -80,7 +79,7 @@ fn holds(
     has_begun && !is_over && base.is_some_and(|base| key.verifies(&base, &signature.bytes))
 }
 
-/// Returns the signature base of an answer; `None` unless it covers the host that was asked.
+/// Returns the signature base of a response; `None` unless it covers the requested host.
 fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u8>> {
     if input.items.len() > MAX_COMPONENTS {
         return None;
@@ -99,7 +98,7 @@ fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u
                 covers_host = true;
                 authority.as_bytes().to_vec()
             }
-            // Only an answer of 200 gets this far.
+            // Only responses with status 200 are checked.
             "@status" if item.params.is_empty() => b"200".to_vec(),
             _ => component::field_value(headers, item).ok()?,
         };

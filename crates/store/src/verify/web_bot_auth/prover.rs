@@ -1,4 +1,4 @@
-//! The check of a request's signature.
+//! Verification of a request by its signature.
 
 use std::sync::Arc;
 
@@ -18,24 +18,23 @@ use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// Value of `Accept-Signature` on a refusal (RFC 9421 §5.1).
+/// Value of `Accept-Signature` in a refusal (RFC 9421 §5.1).
 ///
-/// It asks for a signature that [`SignatureProver`]
-/// accepts, and that holds for the one request alone. The draft says to send
-/// it with 403.
+/// Requests a signature that [`SignatureProver`] accepts and that is valid for a single request.
+/// The draft recommends sending it with status 403.
 pub const ACCEPT_SIGNATURE: &str = "sig1=(\"@authority\" \"@method\" \"@path\" \"@query\" \
      \"signature-agent\";key=\"sig1\");created;expires;keyid;nonce;tag=\"web-bot-auth\"";
 
-/// Method that proves a robot by the signature of its request.
+/// Prover that verifies a robot by the signature of its request.
 ///
-/// Clones share key directories and the memory of used signatures.
+/// Clones share key directories and used nonces.
 #[derive(Clone, Debug)]
 pub struct SignatureProver {
     inner: Arc<Inner>,
 }
 
 impl SignatureProver {
-    /// Creates a prover that knows no key yet.
+    /// Creates a prover without any keys.
     pub fn new(settings: SignatureSettings, clock: Clock) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -48,19 +47,19 @@ impl SignatureProver {
         }
     }
 
-    /// Returns `true` if a request carries a signature; cheap, for every request.
+    /// Returns `true` if a request has a signature; cheap enough for every request.
     pub fn is_signed(headers: &HeaderMap) -> bool {
         headers.contains_key("signature-input")
     }
 
-    /// Returns `true` if a signature of a request is for that request alone: it has a nonce.
+    /// Returns `true` if a signature is valid for a single request only: it has a nonce.
     pub fn is_for_one_request(headers: &HeaderMap) -> bool {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
     }
 
     /// Returns `true` if a signature of a request has a nonce that was used before.
     ///
-    /// It is for requests that were not verified: of one that was, its own nonce is known.
+    /// Only for requests that were not verified: a verified request has used its own nonce.
     pub fn is_replay(&self, headers: &HeaderMap) -> bool {
         let now_s = self.inner.clock.now_ms().div_euclid(1_000);
         let is_known = |signature: &Signature| {
@@ -72,10 +71,9 @@ impl SignatureProver {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(is_known))
     }
 
-    /// Checks a signature; fetches the key directory if necessary.
+    /// Checks a signature, and fetches the key directory if necessary.
     ///
-    /// Each request is to be asked about once: a second time its nonce is one that was
-    /// used before.
+    /// Call once per request: the second time, its nonce was used before.
     pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
         // One fetch for each signature and each agent that may have its key.
         for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
@@ -92,15 +90,15 @@ impl SignatureProver {
         nothing(&Refusal::TooManyFetches)
     }
 
-    /// Checks a signature without any I/O; `None` where a directory must be fetched first.
+    /// Checks a signature without any I/O; `None` if a directory must be fetched first.
     pub fn prove_now(&self, request: &SignedRequest<'_>, robot: &Robot) -> Option<Finding> {
         self.check_signatures(request, robot).ok()
     }
 
-    /// Returns the host that has signed a request, whoever it is, or why nobody is known to
-    /// have; without any I/O, `None` where its key directory must be fetched first.
+    /// Returns the host that signed a request, or the reason why the signer is unknown, without any
+    /// I/O; `None` if its key directory must be fetched first.
     ///
-    /// Each request is to be asked about once, as with [`prove`](Self::prove).
+    /// Call once per request, as with [`prove`](Self::prove).
     pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
         match self.inner.signer(request) {
             Ok(host) => Some(Ok(host)),
@@ -111,9 +109,9 @@ impl SignatureProver {
         }
     }
 
-    /// Returns the fetch of the key directory that a request asks for, where it is to be had now.
+    /// Returns a future that fetches the key directory for a request, if allowed now.
     ///
-    /// It is not where it is under way, or where many were fetched in this minute.
+    /// Returns `None` if the fetch is running, or if the limit per minute is reached.
     pub fn fetch_of_signer(
         &self,
         request: &SignedRequest<'_>,
@@ -128,7 +126,7 @@ impl SignatureProver {
         let fetching = FetchGuard { inner, agent };
         Some(async move {
             let FetchGuard { inner, agent } = &fetching;
-            // What fails is remembered there.
+            // A failure is stored in the directory's state.
             let _ = inner
                 .unlisted_signers
                 .directories
@@ -181,7 +179,7 @@ impl SignatureProver {
                 Err(CheckStop::Refused(refusal)) => refused(&refusal, is_own),
                 Err(CheckStop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
             };
-            // A signature that was good once is the robot's, whatever else stands beside it.
+            // A signature that was valid once is the robot's, whatever other signatures there are.
             let is_kept = matches!(
                 (&worst, &finding),
                 (Some(Finding::Replayed(_)), _)
@@ -195,7 +193,7 @@ impl SignatureProver {
     }
 }
 
-/// Guard of the fetch of an unlisted signer's directory, which ends when it is dropped.
+/// Guard of fetching an unlisted signer's directory, which ends when dropped.
 struct FetchGuard {
     inner: Arc<Inner>,
     agent: KeyUrl,

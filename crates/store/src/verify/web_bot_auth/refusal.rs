@@ -1,37 +1,37 @@
-//! Reasons why a signature proves nothing, or the opposite.
+//! Reasons why a signature proves nothing or contradicts a claim.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Reason for which a signature does not confirm a robot; its text is evidence.
+/// Reason why a signature does not confirm a robot; its text is evidence.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub(super) enum Refusal {
     #[error("{0} is over {max} bytes", max = super::base::MAX_FIELD_BYTES)]
     TooLong(&'static str),
-    #[error("{0} cannot be read")]
+    #[error("{0} cannot be parsed")]
     Malformed(&'static str),
     #[error("no signature has the tag \"web-bot-auth\"")]
     OtherTag,
     #[error("more than {max} signatures", max = super::signature::MAX_SIGNATURES)]
     TooManySignatures,
-    #[error("Signature-Input has the label {0}, and Signature has not")]
+    #[error("Signature-Input has the label {0}, but Signature does not")]
     NoSignature(String),
     #[error("the signature has no {0}")]
     NoParameter(&'static str),
-    #[error("the signature's {0} is of a wrong kind")]
+    #[error("the signature's {0} has the wrong type")]
     BadParameter(&'static str),
     #[error("the signature covers neither @authority nor @target-uri")]
     AuthorityNotCovered,
     #[error("the signature does not cover Signature-Agent")]
     AgentNotCovered,
-    #[error("the signature covers {0}, which is not known or cannot stand in a request")]
+    #[error("the signature covers {0}, which is unknown or not allowed in a request")]
     UnknownComponent(String),
     #[error("the signature covers {0} twice")]
     RepeatedComponent(String),
-    #[error("the signature covers {0}, which the request does not have, or not once")]
+    #[error("the signature covers {0}, which the request does not have exactly once")]
     MissingComponent(String),
-    #[error("the signature covers more than can be looked at")]
+    #[error("the signature covers too many components or bytes")]
     TooMuchCovered,
     #[error("Signature-Agent {0} is not the https origin of a key directory")]
     NoOrigin(String),
@@ -39,9 +39,9 @@ pub(super) enum Refusal {
     NoUrl(String),
     #[error("Signature-Agent has the type {0}, which is not supported")]
     OtherType(String),
-    #[error("signed by {0}, an agent that the registry does not know for this robot")]
+    #[error("signed by {0}, which is not an agent of this robot in the registry")]
     UnknownAgent(String),
-    #[error("signed without Signature-Agent, and the registry knows none for this robot")]
+    #[error("signed without Signature-Agent, and the registry has no agent of this robot")]
     NoAgent,
     #[error("the signature is from the future: created {0} s ahead of this clock")]
     NotYetValid(i64),
@@ -49,17 +49,17 @@ pub(super) enum Refusal {
     Expired(i64),
     #[error("the signature expires before it was created")]
     NoLifetime,
-    #[error("the signature is for {0} s, and at most {1} s are accepted")]
+    #[error("the signature is for {0} s, but at most {1} s are accepted")]
     LongLifetime(i64, i64),
     #[error("{agent} has no key {keyid}")]
     UnknownKey { agent: String, keyid: String },
-    #[error("the key {keyid} of {agent} is one of RFC 9421's test keys, which everybody has")]
+    #[error("the key {keyid} of {agent} is a test key of RFC 9421 with a public private half")]
     TestKey { agent: String, keyid: String },
-    #[error("the key {keyid} of {agent} is not valid now: its nbf or exp says so")]
+    #[error("the key {keyid} of {agent} is not valid now by its nbf or exp")]
     KeyNotValid { agent: String, keyid: String },
-    #[error("the signature's alg is {alg}, and the key's is {key}")]
+    #[error("the signature's alg is {alg}, but the key's is {key}")]
     OtherAlgorithm { alg: String, key: &'static str },
-    #[error("the signature does not fit the request and the key {keyid} of {agent}{either}")]
+    #[error("the signature does not match the request and the key {keyid} of {agent}{either}")]
     WrongSignature {
         agent: String,
         keyid: String,
@@ -67,20 +67,20 @@ pub(super) enum Refusal {
     },
     #[error("the signature's nonce was used before")]
     Replayed,
-    #[error("too many signatures are remembered to tell whether this one's nonce is new")]
+    #[error("too many nonces are stored to check whether the signature's nonce is new")]
     MemoryFull,
-    #[error("the key directory of {agent} could not be had: {reason}")]
+    #[error("could not fetch the key directory of {agent}: {reason}")]
     NoDirectory { agent: String, reason: String },
     #[error("too many key directories are being fetched")]
     TooManyFetches,
 }
 
 impl Refusal {
-    /// Returns `true` if a true robot that names its own agent would never be refused so.
+    /// Returns `true` if the sender caused the error, so that the real robot would not be refused.
     ///
-    /// A fault of the operator's directory, of the registry or of ours says
-    /// nothing about the sender. Nor does a nonce that is seen again: a robot that
-    /// tries again after a broken connection sends it twice.
+    /// Errors in the operator's directory, the registry or our program are not caused by the
+    /// sender, nor is a repeated nonce: a robot that retries after a broken connection sends it
+    /// twice.
     pub(super) fn is_of_sender(&self) -> bool {
         match self {
             Self::NoOrigin(_)
@@ -118,7 +118,7 @@ impl Refusal {
     }
 }
 
-/// Returns text from outside as evidence shows it: quoted, escaped and cut.
+/// Returns external text for evidence: quoted, escaped and truncated.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 60;
     let mut cut: String = text.chars().take(MOST).collect();
@@ -131,28 +131,28 @@ pub(super) fn shown(text: &str) -> String {
 /// Limits of a [`SignatureProver`](super::SignatureProver).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SignatureSettings {
-    /// Longest time from `created` to `expires`; 24 hours by default.
+    /// Maximum time from `created` to `expires`; 24 hours by default.
     pub max_lifetime: Duration,
-    /// Largest difference between the signer's clock and ours; 30 seconds by default.
+    /// Maximum difference between the signer's clock and ours; 30 seconds by default.
     pub clock_skew: Duration,
-    /// Nonces that are remembered, so that none is used twice; 262,144 by default.
+    /// Maximum number of stored nonces, which prevent reuse; 262,144 by default.
     ///
-    /// Each takes about 32 bytes until its signature expires. While that many are
-    /// remembered, no further signature with a nonce confirms anybody.
+    /// Each takes about 32 bytes until its signature expires. While the maximum is stored, further
+    /// signatures with a nonce confirm no robot.
     pub max_remembered: usize,
-    /// Key directories that are kept; 256 by default.
+    /// Maximum number of cached key directories; 256 by default.
     pub max_directories: usize,
-    /// Key directories that are fetched at once; 4 by default.
+    /// Maximum number of concurrent fetches of key directories; 4 by default.
     pub max_fetches: usize,
-    /// Longest time for fetching a key directory; 5 seconds by default.
+    /// Timeout for fetching a key directory; 5 seconds by default.
     pub fetch_timeout: Duration,
     /// Whether key directories may be fetched over `http:`; never by default.
     ///
-    /// For tests: whoever is between could exchange the keys.
+    /// For tests: an attacker on the network could replace the keys.
     pub allow_http: bool,
     /// Whether key directories may have private addresses; never by default.
     ///
-    /// For tests, and for robots of one's own network.
+    /// For tests, and for robots in the own network.
     pub allow_private_networks: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Memory of the nonces that were used.
+//! Store of used nonces.
 
 use std::{
     collections::HashMap,
@@ -7,13 +7,13 @@ use std::{
 
 use ring::digest;
 
-/// Parts of the memory, each with its lock: two requests seldom wait for each other.
+/// Number of shards, each with a lock: two requests rarely wait for each other.
 const SHARDS: usize = 16;
 
-/// Nonces that were used and have not expired, of bounded number.
+/// Used nonces that have not expired, limited in number.
 ///
-/// Nothing is forgotten before it expires, so nothing is used twice. Where
-/// there is no room, the caller is told.
+/// No nonce is removed before it expires, so none is used twice. If there is no room, the caller is
+/// notified.
 #[derive(Debug)]
 pub(super) struct UsedNonces {
     shards: Vec<Mutex<Shard>>,
@@ -22,13 +22,13 @@ pub(super) struct UsedNonces {
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// When each expires, in seconds.
+    /// Expiry time of each nonce, in seconds.
     until_s: HashMap<u128, i64>,
-    /// Before that there is nothing to sweep.
+    /// Time before which no nonce expires.
     sweep_at_s: i64,
 }
 
-/// Status of a nonce that is to be remembered.
+/// Status of a nonce to store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NonceStatus {
     New,
@@ -44,7 +44,7 @@ impl UsedNonces {
         }
     }
 
-    /// Remembers a key's nonce until its signature expires.
+    /// Stores a key's nonce until its signature expires.
     pub(super) fn remember(
         &self,
         keyid: &str,
@@ -59,7 +59,7 @@ impl UsedNonces {
         }
     }
 
-    /// Returns `true` if a key's nonce was used, and its signature has not expired.
+    /// Returns `true` if a key's nonce was used and its signature has not expired.
     pub(super) fn knows(&self, keyid: &str, nonce: &str, now_s: i64) -> bool {
         let name = name(keyid, nonce);
         let shard = self.shard(name);
@@ -68,7 +68,7 @@ impl UsedNonces {
 
     fn shard(&self, name: u128) -> Option<MutexGuard<'_, Shard>> {
         let at = usize::try_from(name % SHARDS as u128).unwrap_or_default();
-        // What a lock guards here is whole at any moment.
+        // The data behind the lock is valid even after a panic.
         let shard = self.shards.get(at)?;
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -76,12 +76,12 @@ impl UsedNonces {
 
 fn name(keyid: &str, nonce: &str) -> u128 {
     let mut context = digest::Context::new(&digest::SHA256);
-    // The NUL parts them: no string of a structured field has one (RFC 9651 §3.3.3).
+    // The NUL is a separator: no string of a structured field contains one (RFC 9651 §3.3.3).
     for part in [keyid, "\0", nonce] {
         context.update(part.as_bytes());
     }
     let digest = context.finish();
-    // Half of the hash is enough: nobody finds two nonces that share 128 bits of it.
+    // Half of the hash is enough: finding two nonces with equal 128 bits is infeasible.
     let first = digest.as_ref().first_chunk().copied();
     u128::from_be_bytes(first.unwrap_or_default())
 }
@@ -95,8 +95,8 @@ impl Shard {
         if self.knows(name, now_s) {
             return NonceStatus::Known;
         }
-        // A sweep looks at every nonce, so it waits until one has expired: a flood of requests
-        // cannot make each of them sweep.
+        // A sweep visits every nonce, so it waits until one has expired: a flood of requests must
+        // not cause a sweep each.
         if self.until_s.len() >= room && now_s > self.sweep_at_s {
             self.until_s.retain(|_, until| *until >= now_s);
             let next = self.until_s.values().min().copied();
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_is_known_until_it_expires() {
+    fn used_nonce_is_known_until_it_expires() {
         let used = UsedNonces::new(1 << 10);
         let nonce = |keyid, now_s| used.remember(keyid, "n", 100, now_s);
         assert!(!used.knows("a", "n", 0));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_says_so_and_forgets_nothing_but_what_expired() {
+    fn full_store_reports_no_room_and_drops_only_expired_nonces() {
         let used = UsedNonces::new(0);
         let ask =
             |number: u32, until_s, now_s| used.remember("a", &number.to_string(), until_s, now_s);

@@ -1,4 +1,4 @@
-//! The request whose signature is looked at.
+//! The request whose signature is checked.
 
 use http::{
     HeaderMap, Method,
@@ -7,18 +7,18 @@ use http::{
 };
 use robot_detection_layer::layer::ClaimedRequest;
 
-/// Request as it was received, for a check of its signature (RFC 9421 §2.2).
+/// Request as received, for checking its signature (RFC 9421 §2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'r> {
     /// Method of the request.
     pub method: &'r Method,
-    /// Scheme that the client used, `http` or `https`, where that is known for sure.
+    /// Scheme used by the client, `http` or `https`, if known for certain.
     ///
-    /// It is known of a connection by TLS, and where a trusted proxy tells it. What
-    /// came without TLS may have come by a proxy that ended it and does not say so;
-    /// then a signature may be of either.
+    /// The scheme is known for a TLS connection, or if a trusted proxy reports it. A request
+    /// without TLS may have come through a proxy that terminates TLS without reporting this; a
+    /// signature may then be for either scheme.
     pub scheme: Option<&'r str>,
-    /// Host and port that the client asked for: `:authority`, or `Host`.
+    /// Host and port requested by the client: `:authority`, or `Host`.
     pub authority: &'r str,
     /// Path and query, byte for byte as received: `/a?b=c`, or `*`.
     pub target: &'r str,
@@ -43,7 +43,7 @@ impl<'r> From<&ClaimedRequest<'r>> for SignedRequest<'r> {
 }
 
 impl<'r> SignedRequest<'r> {
-    /// Returns the path; `/` where the target has none (RFC 9421 §2.2.6).
+    /// Returns the path; `/` if the target has none (RFC 9421 §2.2.6).
     pub(super) fn path(&self) -> &'r str {
         match self.target.split_once('?').map_or(self.target, |it| it.0) {
             "" => "/",
@@ -51,12 +51,12 @@ impl<'r> SignedRequest<'r> {
         }
     }
 
-    /// Returns the query without its `?`; `None` where there is none.
+    /// Returns the query without its `?`, if any.
     pub(super) fn query(&self) -> Option<&'r str> {
         self.target.split_once('?').map(|it| it.1)
     }
 
-    /// Returns host and port in lower case, without the scheme's own port (RFC 9421 §2.2.3).
+    /// Returns host and port in lower case, without the scheme's default port (RFC 9421 §2.2.3).
     pub(super) fn normal_authority(&self, scheme: &str) -> String {
         let authority = self.authority.to_ascii_lowercase();
         let port = match scheme {

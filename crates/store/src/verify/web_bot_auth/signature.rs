@@ -1,4 +1,4 @@
-//! Signatures of a request, as its fields spell them.
+//! Signatures of a request, parsed from its fields.
 
 use http::HeaderMap;
 use sfv::{BareItem, InnerList, ListEntry};
@@ -8,21 +8,21 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Tag of the signatures that this protocol is about.
+/// Tag of signatures by this protocol.
 pub(super) const TAG: &str = "web-bot-auth";
-/// Signatures with our tag that are looked at.
+/// Maximum number of checked signatures with this tag.
 pub(super) const MAX_SIGNATURES: usize = 4;
 
-/// One signature with our tag.
+/// Signature with the tag of this protocol.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) label: String,
-    /// Covered components, and its parameters.
+    /// Covered components and parameters of the signature.
     pub(super) input: InnerList,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Parameters of a signature that the protocol asks for (RFC 9421 §2.3).
+/// Signature parameters required by the protocol (RFC 9421 §2.3).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Parameters {
     pub(super) created_s: i64,
@@ -32,12 +32,12 @@ pub(super) struct Parameters {
     pub(super) nonce: Option<String>,
 }
 
-/// Returns the signatures with our tag, one at least.
+/// Returns the signatures with the tag of this protocol, at least one.
 pub(super) fn signatures(headers: &HeaderMap) -> Result<Vec<Signature>, Refusal> {
     tagged(headers, TAG, MAX_SIGNATURES)
 }
 
-/// Returns the signatures with a tag, from one to so many.
+/// Returns the signatures with a tag, at least one and at most `most`.
 pub(super) fn tagged(
     headers: &HeaderMap,
     wanted: &str,
@@ -54,7 +54,7 @@ pub(super) fn tagged(
         if tag.is_none_or(|tag| tag.as_str() != wanted) {
             continue;
         }
-        // Each one may cost a fetch and a verification.
+        // Each signature may cost a fetch and a verification.
         if found.len() == most {
             return Err(Refusal::TooManySignatures);
         }
@@ -79,12 +79,12 @@ pub(super) fn tagged(
 }
 
 impl Signature {
-    /// Returns `true` if it is for one request alone.
+    /// Returns `true` if the signature is valid for a single request only.
     pub(super) fn has_nonce(&self) -> bool {
         self.input.params.contains_key("nonce")
     }
 
-    /// Returns its parameters.
+    /// Returns the parameters of the signature.
     pub(super) fn parameters(&self) -> Result<Parameters, Refusal> {
         Ok(Parameters {
             created_s: self.time("created")?,
@@ -95,12 +95,12 @@ impl Signature {
         })
     }
 
-    /// Returns `true` if it covers a component that has no parameters.
+    /// Returns `true` if the signature covers a component without parameters.
     pub(super) fn covers(&self, name: &str) -> bool {
         self.covered(name).any(sfv::Parameters::is_empty)
     }
 
-    /// Returns the parameters of each component of that name that it covers.
+    /// Returns the parameters of each covered component with a name.
     pub(super) fn covered(&self, name: &str) -> impl Iterator<Item = &sfv::Parameters> {
         let items = self.input.items.iter();
         items

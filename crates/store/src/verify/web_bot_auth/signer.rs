@@ -31,12 +31,12 @@ use robot_detection_layer::clock::Clock;
 
 /// Label of our signatures.
 const LABEL: &KeyRef = key_ref("sig1");
-/// Lifetime of the signature of a request.
+/// Lifetime of a request's signature in seconds.
 const REQUEST_S: i64 = 60;
-/// Time for which a directory may be cached, and its signature holds.
+/// Cache lifetime of the directory and lifetime of its signature, in seconds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
-/// Signer of the requests of our own site robot.
+/// Signer of the site robot's requests.
 ///
 /// Clones share the key.
 #[derive(Clone)]
@@ -49,18 +49,17 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Path of the key directory, below the agent.
+    /// Path of the key directory below the agent.
     pub const DIRECTORY_PATH: &str = PATH;
 
-    /// Creates a signer with the Ed25519 key of a file, PKCS #8 as PEM or a JWK.
+    /// Creates a signer with the Ed25519 key in a file, as PEM (PKCS #8) or JWK.
     ///
-    /// A file that is not there is made, with a new key, readable for its owner
-    /// alone. `agent` is the origin that serves the directory, such as
-    /// `https://www.example.com`.
+    /// A missing file is created with a new key, readable by its owner only. `agent` is the origin
+    /// that serves the directory, such as `https://www.example.com`.
     ///
     /// # Errors
     ///
-    /// Fails when the file cannot be read or made, holds no such key, or the
+    /// Returns an error if the file cannot be read or created, contains no such key, or if the
     /// agent is not an `https:` origin.
     pub fn open(path: &Path, agent: &str, clock: Clock) -> Result<Self, SigningKeyError> {
         let bad = || SigningKeyError::BadAgent {
@@ -91,10 +90,10 @@ impl Signer {
         &self.keyid
     }
 
-    /// Signs a request: for one minute, its method, host, path and query.
+    /// Signs the method, host, path and query of a request for one minute.
     ///
-    /// Sets `Signature-Agent`, `Signature-Input` and `Signature`. A URL without
-    /// a host is left as it is.
+    /// Sets `Signature-Agent`, `Signature-Input` and `Signature`. A request for a URL without a
+    /// host is not signed.
     pub fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
         let Some(signature) = self.signature(method, url, headers) else {
             return;
@@ -104,7 +103,7 @@ impl Signer {
         }
     }
 
-    /// Returns the key directory, signed for the agent's host and no other.
+    /// Returns the key directory, signed for the agent's host only.
     pub fn directory(&self) -> Response<Bytes> {
         let x = general_purpose::URL_SAFE_NO_PAD.encode(self.pair.public_key());
         let key = serde_json::json!({
@@ -154,7 +153,7 @@ impl Signer {
             target: &target,
             headers: &covered,
         };
-        // The scheme is known, so that there is one base.
+        // The scheme is known, so there is only one base.
         let base = signature_bases(&request, &input).ok()?.pop()?;
         let [input, signature] = self.sign_base(input, &base.bytes)?;
         Some([(agent_name, agent), input, signature])
@@ -202,7 +201,7 @@ impl Signer {
         Some(())
     }
 
-    /// Returns `Signature-Input` and `Signature`.
+    /// Returns the headers `Signature-Input` and `Signature`.
     fn sign_base(&self, input: InnerList, base: &[u8]) -> Option<[(HeaderName, HeaderValue); 2]> {
         let signature = BareItem::ByteSequence(self.pair.sign(base).as_ref().to_vec());
         let field = |member: sfv::ListEntry| {

@@ -1,4 +1,4 @@
-//! The private key that our own requests are signed with.
+//! The private key that signs the site robot's requests.
 
 use std::{
     fs::{self, OpenOptions},
@@ -19,38 +19,38 @@ use serde::Deserialize;
 #[non_exhaustive]
 pub enum SigningKeyError {
     /// The file cannot be read.
-    #[error("cannot read the signing key {path:?}: {source}: check the path and its rights")]
+    #[error("cannot read the signing key {path:?}: {source}; check the path and its permissions")]
     Read {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is not there and cannot be made.
-    #[error("cannot make the signing key {path:?}: {source}: check the directory and its rights")]
+    /// The file does not exist and cannot be created.
+    #[error("cannot create the signing key {path:?}: {source}; check the directory's permissions")]
     Create {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file holds no key of the kind that is needed.
+    /// The file contains no key of the required type.
     #[error(
-        "{path:?} holds no private Ed25519 key as PEM (PKCS #8) or JWK: \
-         name a file that is not there yet, and one is made"
+        "{path:?} contains no private Ed25519 key as PEM (PKCS #8) or JWK; \
+         specify a file that does not exist to create one"
     )]
     NoKey {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
     },
     /// The agent is not an `https:` origin.
-    #[error("{agent:?} is not the https origin of a site: write it as https://www.example.com")]
+    #[error("{agent:?} is not the https origin of a site; use for example https://www.example.com")]
     BadAgent {
-        /// Key type that was found.
+        /// Configured agent, which is not an origin.
         agent: String,
     },
-    /// The system gives no random bytes.
-    #[error("no signing key can be made: the system gives no random bytes")]
+    /// The operating system provides no random bytes.
+    #[error("cannot create a signing key: the system provides no random bytes")]
     NoRandom,
 }
 
@@ -62,7 +62,7 @@ struct PrivateJwk {
     x: String,
 }
 
-/// Reads the key of a file, or makes one there that only its owner may read.
+/// Reads the key from a file, or creates one that only the owner can read.
 pub(super) fn open(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     match fs::read(path) {
         Ok(bytes) => read(&bytes).ok_or_else(|| no_key(path)),
@@ -74,7 +74,7 @@ pub(super) fn open(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     }
 }
 
-/// Reads a key: PKCS #8 as PEM, or a JWK (RFC 8037 §2).
+/// Parses a key: PEM (PKCS #8) or JWK (RFC 8037 §2).
 pub(super) fn read(bytes: &[u8]) -> Option<Ed25519KeyPair> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         let jwk: PrivateJwk = serde_json::from_slice(bytes).ok()?;
@@ -86,7 +86,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Ed25519KeyPair> {
         return Ed25519KeyPair::from_seed_and_public_key(&seed, &public).ok();
     }
     let der = PrivatePkcs8KeyDer::from_pem_slice(bytes).ok()?;
-    // Without the public key, as OpenSSL writes it, or with.
+    // With or without the public key; OpenSSL omits it.
     Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der()).ok()
 }
 
@@ -96,7 +96,7 @@ fn create(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     let pem = pem(document.as_ref());
     match write(path, pem.as_bytes()) {
         Ok(()) => {}
-        // Another process was faster.
+        // Another process has just created the file.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return open(path),
         Err(source) => {
             return Err(SigningKeyError::Create {
@@ -107,11 +107,11 @@ fn create(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     }
     let pair = Ed25519KeyPair::from_pkcs8(document.as_ref()).map_err(|_| no_key(path))?;
     let key = super::key::Key::ed25519(pair.public_key().as_ref());
-    tracing::info!(keyid = key.keyid, "made a signing key in {path:?}");
+    tracing::info!(keyid = key.keyid, "created a signing key in {path:?}");
     Ok(pair)
 }
 
-/// Writes a file in one step: whoever reads it finds all of it or nothing.
+/// Writes a file atomically: readers see all of it or nothing.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));
@@ -122,7 +122,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&beside)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    // Unlike a rename, a link does not replace what somebody else put there.
+    // Unlike a rename, a link does not replace a file created by another process.
     let linked = written.and_then(|()| fs::hard_link(&beside, path));
     let removed = fs::remove_file(&beside);
     linked.and(removed)

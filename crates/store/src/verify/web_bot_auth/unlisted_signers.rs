@@ -1,7 +1,7 @@
 //! Signers that the registry does not list.
 //!
-//! Their key directories and nonces are kept apart from those of listed robots, so that
-//! nobody pushes these out of memory by signing under many names.
+//! Their key directories and nonces are cached separately, so that signing under many names does
+//! not displace those of listed robots.
 
 use std::{
     collections::HashSet,
@@ -11,13 +11,13 @@ use std::{
 use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::UsedNonces};
 use robot_detection_layer::clock::Clock;
 
-/// Directories that are kept.
+/// Maximum number of cached directories.
 const MAX_DIRECTORIES: usize = 256;
-/// Nonces that are remembered.
+/// Maximum number of stored nonces.
 const MAX_REMEMBERED: usize = 1 << 14;
-/// Directories that are fetched at once.
+/// Maximum number of concurrent fetches.
 const MAX_FETCHES: usize = 2;
-/// Directories that a minute's requests may have fetched: a signature names any host.
+/// Maximum number of fetches a minute, as a signature may name any host.
 const FETCHES_A_MINUTE: u32 = 20;
 
 const MINUTE_MS: i64 = 60_000;
@@ -31,7 +31,7 @@ pub(super) struct UnlistedSigners {
     clock: Clock,
 }
 
-/// Fetches of the minute, and those that have not ended.
+/// Number of fetches in the current minute, and running fetches.
 #[derive(Debug, Default)]
 struct FetchBudget {
     under_way: HashSet<KeyUrl>,
@@ -54,8 +54,8 @@ impl UnlistedSigners {
         }
     }
 
-    /// Returns `true` if a directory is to be fetched now: nobody else does, and the minute has
-    /// room.
+    /// Returns `true` if a directory may be fetched now: no fetch is running, and the limit per
+    /// minute is not reached.
     pub(super) fn begin(&self, agent: &KeyUrl) -> bool {
         let minute = self.clock.now_ms().div_euclid(MINUTE_MS);
         let mut begun = self.begun();
@@ -69,13 +69,13 @@ impl UnlistedSigners {
         begun.under_way.insert(agent.clone())
     }
 
-    /// Ends a fetch.
+    /// Marks a fetch as finished.
     pub(super) fn end(&self, agent: &KeyUrl) {
         self.begun().under_way.remove(agent);
     }
 
     fn begun(&self) -> MutexGuard<'_, FetchBudget> {
-        // Each change is whole; what a panic left is as good as before.
+        // Each change is atomic, so the state is valid even after a panic.
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,16 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_us_fetch_at_will() {
+    fn fetches_are_limited() {
         let clock = Clock::manual(1_800_000_000_000);
         let unlisted_signers = UnlistedSigners::new(&SignatureSettings::default(), clock.clone());
         assert!(unlisted_signers.begin(&agent(0)));
-        assert!(!unlisted_signers.begin(&agent(0)), "it is under way");
+        assert!(!unlisted_signers.begin(&agent(0)), "fetch started twice");
         unlisted_signers.end(&agent(0));
         let begun = (0..100).filter(|number| unlisted_signers.begin(&agent(*number)));
         assert_eq!(begun.count(), 19);
         clock.advance(Duration::from_mins(1));
-        assert!(!unlisted_signers.begin(&agent(1)), "it is under way still");
+        assert!(!unlisted_signers.begin(&agent(1)), "fetch started twice");
         assert!(unlisted_signers.begin(&agent(50)));
     }
 }

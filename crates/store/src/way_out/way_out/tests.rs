@@ -19,14 +19,14 @@ fn visitor(host: &str, agent: &str, cookie: &str) -> HeaderMap {
     headers(&[("host", host), ("user-agent", agent), ("cookie", cookie)])
 }
 
-/// What a browser sends that presses the button on a page.
+/// Returns the body that a browser sends when the button on a page is pressed.
 fn filled(form: &str) -> String {
     let value = |name: &str| {
         let (_, rest) = form
             .split_once(&format!("name=\"{name}\" value=\""))
             .unwrap();
         let value = rest.split_once('"').unwrap().0;
-        // As askama has escaped it.
+        // Undo the escaping by askama.
         value.replace("&#38;", "&")
     };
     let mut fields = form_urlencoded::Serializer::new(String::new());
@@ -61,7 +61,7 @@ impl Site {
             .press(&presser, is_https, body.as_bytes(), ACTION)
     }
 
-    /// Presses the button, and returns the cookie as a browser sends it.
+    /// Presses the button and returns the cookie in the form sent by a browser.
     fn cookie(&self, is_https: bool) -> String {
         let body = filled(&self.form("/a?b&c"));
         let response = self.press("a.example:8443", [192, 0, 2, 1], &body, is_https);
@@ -92,7 +92,7 @@ fn of_browser(set_cookie: &HeaderValue) -> String {
 }
 
 #[test]
-fn the_button_is_worth_a_cookie_for_one_browser_in_its_network() {
+fn confirmation_cookie_is_valid_for_one_browser_and_network() {
     let site = Site::new();
     let cookie = site.cookie(true);
     assert!(cookie.starts_with("__Host-"));
@@ -121,11 +121,11 @@ fn the_button_is_worth_a_cookie_for_one_browser_in_its_network() {
     ] {
         assert!(!site.is_good(&forged), "{forged}");
     }
-    assert!(!Site::new().is_good(&cookie), "the key of somebody else");
+    assert!(!Site::new().is_good(&cookie), "accepted with another key");
 }
 
 #[test]
-fn a_cookie_is_renewed_for_a_week_and_then_the_button_is_to_be_pressed_again() {
+fn cookie_is_renewed_for_a_week_only() {
     let site = Site::new();
     let mut cookie = site.cookie(true);
     let first = cookie.clone();
@@ -140,7 +140,7 @@ fn a_cookie_is_renewed_for_a_week_and_then_the_button_is_to_be_pressed_again() {
 }
 
 #[test]
-fn a_form_leads_to_its_page_on_its_host_and_nowhere_else() {
+fn form_redirects_only_to_its_page_on_its_host() {
     let site = Site::new();
     let form = filled(&site.form("/a"));
     let status = |host: &str, form: &str| site.press(host, [192, 0, 2, 1], form, true).status();
@@ -155,11 +155,11 @@ fn a_form_leads_to_its_page_on_its_host_and_nowhere_else() {
         assert!(!is_path(to), "{to}");
     }
     site.later(2);
-    assert_eq!(status("a.example", &form), 403, "it comes with a new one");
+    assert_eq!(status("a.example", &form), 403, "the form has expired");
 }
 
 #[tokio::test]
-async fn an_old_form_comes_with_a_new_one() {
+async fn expired_form_is_replaced_by_a_new_one() {
     let site = Site::new();
     let form = filled(&site.form("/a"));
     site.later(2);
@@ -171,7 +171,7 @@ async fn an_old_form_comes_with_a_new_one() {
 }
 
 #[test]
-fn a_network_presses_so_often_in_an_hour() {
+fn network_limit_applies() {
     let site = Site::new();
     let form = filled(&site.form("/a"));
     let mut statuses = (0..100).map(|host| {
@@ -185,7 +185,7 @@ fn a_network_presses_so_often_in_an_hour() {
 }
 
 #[tokio::test]
-async fn instances_share_the_keys_of_their_database() {
+async fn instances_share_the_keys_in_their_database() {
     let store = Store::connect("sqlite::memory:").await.unwrap();
     let sites = [Site::new(), Site::new()];
     for site in &sites {

@@ -7,14 +7,14 @@ fn entry(line: &str) -> Option<(&str, u64)> {
     Some((std::str::from_utf8(entry.user_agent).unwrap(), entry.bytes))
 }
 
-/// `TIME` stands for a time; what is left of the line is as a server writes it.
+/// Checks how a line is parsed; `TIME` is a placeholder for a time.
 fn assert_read(line: &str, user_agent: &str, bytes: u64) {
     let line = line.replace("TIME", TIME);
     assert_eq!(entry(&line), Some((user_agent, bytes)), "{line}");
 }
 
 #[test]
-fn forms_of_both_servers_are_read() {
+fn formats_of_both_servers_are_parsed() {
     for (line, user_agent, bytes) in [
         // Combined.
         (
@@ -63,7 +63,7 @@ fn forms_of_both_servers_are_read() {
 }
 
 #[test]
-fn addresses_users_and_more_fields_are_read_over() {
+fn addresses_users_and_additional_fields_are_skipped() {
     for (line, user_agent, bytes) in [
         // Addresses and users.
         (
@@ -96,7 +96,7 @@ fn addresses_users_and_more_fields_are_read_over() {
             "A/1",
             5,
         ),
-        // More fields than the form has.
+        // More fields than the format has.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 5 "-" "A/1" "192.0.2.9""#,
             "A/1",
@@ -118,9 +118,9 @@ fn addresses_users_and_more_fields_are_read_over() {
 }
 
 #[test]
-fn garbage_and_quotes_stay_in_their_fields() {
+fn invalid_requests_and_quotes_do_not_affect_other_fields() {
     for (line, user_agent, bytes) in [
-        // Requests that are none.
+        // Invalid requests.
         (r#"192.0.2.1 - - TIME "-" 408 - "-" "-""#, "-", 0),
         (r#"192.0.2.1 - - TIME "" 400 0 "-" "-""#, "-", 0),
         (
@@ -148,7 +148,7 @@ fn garbage_and_quotes_stay_in_their_fields() {
             "A/1",
             9,
         ),
-        // Quotes in the fields.
+        // Quotes in fields.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 5 "\"a\" \"b\"" "say \"A/1\"""#,
             r#"say \"A/1\""#,
@@ -164,7 +164,7 @@ fn garbage_and_quotes_stay_in_their_fields() {
             r"ends in \\",
             5,
         ),
-        // More than fits.
+        // Numbers that overflow.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 99999999999999999999 "-" "A/1""#,
             "A/1",
@@ -176,7 +176,7 @@ fn garbage_and_quotes_stay_in_their_fields() {
 }
 
 #[test]
-fn request_cannot_pretend_to_be_the_fields_after_it() {
+fn request_cannot_forge_the_fields_after_it() {
     let forged = r#"192.0.2.1 - - TIME "GET /\" 200 1 \"-\" \"Forged/1" 404 9 "-" "A/1""#;
     assert_read(forged, "A/1", 9);
     let forged = r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 404 9 "\" \"Forged/1" "A/1""#;
@@ -186,7 +186,7 @@ fn request_cannot_pretend_to_be_the_fields_after_it() {
 }
 
 #[test]
-fn every_part_of_a_line_up_to_its_last_quote_is_unreadable_or_common() {
+fn line_cut_before_its_last_quote_is_rejected_or_parsed_as_common_format() {
     let line = format!(r#"192.0.2.1 - - {TIME} "GET / HTTP/1.1" 200 512 "-" "A/1""#);
     let common = line.find(" \"-\"").unwrap();
     let status = line.find(" 512").unwrap();
@@ -201,7 +201,7 @@ fn every_part_of_a_line_up_to_its_last_quote_is_unreadable_or_common() {
 }
 
 #[test]
-fn lines_of_other_kinds_are_unreadable() {
+fn lines_of_other_formats_are_rejected() {
     for line in [
         "",
         " ",

@@ -1,18 +1,18 @@
-//! Escapes for bytes that a line cannot hold.
+//! Escape sequences for bytes that cannot appear in a log line.
 
 use std::io::Write as _;
 
-/// Longest escape, of a character beyond the first plane in JSON.
+/// Length of the longest escape sequence: a JSON character outside the basic multilingual plane.
 const MAX_ESCAPE_BYTES: usize = 12;
 
-/// Appends a quoted field, escaped as nginx does: `\xHH`, in upper case.
+/// Appends the content of a quoted field, escaped as nginx does: `\xHH` in upper case.
 ///
-/// Quotes, backslashes and all that is not printable ASCII are escaped.
+/// Quotes, backslashes and all bytes other than printable ASCII are escaped.
 pub(super) fn quoted(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     escape(text, limit, |byte| matches!(byte, b'"' | b'\\'), out);
 }
 
-/// Appends a word of its own: blanks are escaped as well, and nothing is `-`.
+/// Appends an unquoted word: blanks are escaped too, and an empty text becomes `-`.
 pub(super) fn word(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     if text.is_empty() {
         out.push(b'-');
@@ -20,14 +20,13 @@ pub(super) fn word(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     escape(text, limit, |byte| matches!(byte, b'"' | b'\\' | b' '), out);
 }
 
-/// Appends a JSON string of ASCII alone (RFC 8259 §7); what is not UTF-8 becomes U+FFFD.
+/// Appends a JSON string in pure ASCII (RFC 8259 §7); invalid UTF-8 becomes U+FFFD.
 pub(super) fn json(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     let end = out.len().saturating_add(limit);
     for chunk in text.utf8_chunks() {
         let invalid = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
         for letter in chunk.valid().chars().chain(invalid) {
-            // There is room for the longest escape, or the field ends: half an escape could not be
-            // read again.
+            // Stop unless the longest escape sequence fits: half a sequence could not be parsed.
             if out.len() + MAX_ESCAPE_BYTES > end {
                 return;
             }
@@ -55,8 +54,8 @@ fn escape(text: &[u8], limit: usize, is_special: impl Fn(u8) -> bool, out: &mut 
         if out.len() + MAX_ESCAPE_BYTES > end {
             return;
         }
-        // A line break in a header would forge a line, and an ESC would command the terminal of who
-        // reads it.
+        // A line break in a header would forge a log line, and an ESC would send commands to the
+        // reader's terminal.
         if is_special(byte) || !matches!(byte, b' '..=b'~') {
             let _ = write!(out, "\\x{byte:02X}");
         } else {
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_cannot_hold_is_escaped() {
+    fn special_bytes_are_escaped() {
         let text = b"a \"b\" \\ \n\x1b\x7f\xe2\x82\xac\xff";
         assert_eq!(
             escaped(quoted, text),
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_two_characters() {
+    fn long_text_is_cut_between_two_characters() {
         for (escape, text) in [
             (quoted as fn(&[u8], usize, &mut Vec<u8>), "\"".repeat(100)),
             (word, " ".repeat(100)),

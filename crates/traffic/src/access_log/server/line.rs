@@ -1,4 +1,4 @@
-//! Lines as this program writes them.
+//! Access log lines as written by this server.
 
 use std::{io::Write as _, net::IpAddr, str::FromStr, time::Duration};
 
@@ -8,10 +8,10 @@ use robot_detection_layer::suspect::Reasons;
 
 use super::escape::{json, quoted, word};
 
-/// Most bytes of a field, with its escapes; what is longer is cut.
+/// Maximum length of a field in bytes, including escape sequences; a longer field is truncated.
 ///
-/// All together stay below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES), so that
-/// every line is read again.
+/// The sum is below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES), so every line can be
+/// read back.
 const MAX_TARGET_BYTES: usize = 24 * 1024;
 const MAX_USER_AGENT_BYTES: usize = 16 * 1024;
 const MAX_REFERER_BYTES: usize = 8 * 1024;
@@ -21,21 +21,21 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Form of the lines that are written.
+/// Format of written access log lines.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LineFormat {
-    /// The common form, and words after it.
+    /// Common log format, followed by additional words.
     Common,
-    /// The combined form, and quoted fields after it.
+    /// Combined log format, followed by additional quoted fields.
     #[default]
     Combined,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Error of a word that names no form of lines.
+/// Error for the name of an unknown access log format.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{0:?} is none of common, combined and json")]
+#[error("unknown access log format {0:?}: expected common, combined or json")]
 pub struct UnknownLineFormat(String);
 
 impl FromStr for LineFormat {
@@ -51,22 +51,22 @@ impl FromStr for LineFormat {
     }
 }
 
-/// Request as a line of the access log describes it.
+/// Request to write to the access log.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     /// Address of the client.
     pub client: IpAddr,
-    /// Time at which the request came, in milliseconds since 1970.
+    /// Time at which the request was received, in milliseconds since 1970.
     pub received_ms: i64,
     /// Requested host.
     pub host: Option<&'a [u8]>,
-    /// Empty, like target and version, where the head could not be read.
+    /// HTTP method; empty, like target and version, if the request head could not be parsed.
     pub method: &'a str,
-    /// Path and query.
+    /// Path and query of the request.
     pub target: &'a str,
-    /// Version of HTTP.
+    /// HTTP version of the request.
     pub version: &'a str,
-    /// `None`: it was another server's, and nothing is known of it.
+    /// Response to the request; `None` if another server sends the response.
     pub answer: Option<LoggedAnswer>,
     /// `Referer` header.
     pub referer: Option<&'a [u8]>,
@@ -74,33 +74,33 @@ pub struct Line<'a> {
     pub user_agent: Option<&'a [u8]>,
     /// Name of the site.
     pub site: &'a str,
-    /// Id of the robot; none for a person.
+    /// Robot id; `None` for a person.
     pub robot: Option<&'a str>,
-    /// `person`, `listed` or `unlisted`; `-` for the administrator and our own robot.
+    /// `person`, `listed` or `unlisted`; `-` for an administrator and the site robot.
     pub visitor: &'a str,
-    /// Word for what was done, or would have been done in a dry run.
+    /// Decision for the request, also in a dry run.
     pub decision: &'a str,
-    /// Cause of the decision.
+    /// Reason for the decision.
     pub cause: &'a str,
-    /// Word for the verdict on the robot's claim, where there is one.
+    /// Verdict on the robot's claim, if any.
     pub verdict: Option<&'a str>,
-    /// Why the visitor is suspect, if it is.
+    /// Reasons for which the visitor is a suspect.
     pub reasons: Reasons,
 }
 
-/// Answer to a request as a line of the access log describes it.
+/// Response to a request, as written to the access log.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedAnswer {
-    /// Status of the response.
+    /// HTTP status of the response.
     pub status: u16,
-    /// Bytes of the body that were sent.
+    /// Number of bytes of the body that were sent.
     pub body_bytes: u64,
-    /// Time until the end of the body.
+    /// Duration until the end of the body.
     pub duration: Duration,
 }
 
 impl Line<'_> {
-    /// Appends the line, without its end.
+    /// Appends the log line without its line ending.
     pub fn write(&self, format: LineFormat, out: &mut Vec<u8>) {
         match format {
             LineFormat::Common => {
@@ -122,7 +122,7 @@ impl Line<'_> {
         // Writing to memory never fails.
         let _ = write!(
             out,
-            // The two names that nobody here knows are those of identd and of HTTP authentication.
+            // The two unknown names are those of identd and HTTP authentication.
             "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
             self.client,
             at.day(),
@@ -178,7 +178,7 @@ impl Line<'_> {
         };
     }
 
-    /// Appends a JSON object whose names are nginx's variables where there is one.
+    /// Appends a JSON object that uses the names of nginx's variables where possible.
     fn write_json(&self, out: &mut Vec<u8>) {
         let at = moment(self.received_ms);
         let _ = write!(
@@ -228,7 +228,7 @@ impl Line<'_> {
         ] {
             member(name, text.map(str::as_bytes), MAX_NAME_BYTES, out);
         }
-        // Written without an allocation: the codes are words.
+        // Written without an allocation: the codes are plain words.
         if self.reasons.is_empty() {
             out.extend_from_slice(b",\"suspect\":null}");
         } else {
@@ -237,7 +237,7 @@ impl Line<'_> {
     }
 }
 
-/// Writes a member after another one; what is absent is `null`.
+/// Appends an object member after another one; `None` is written as `null`.
 fn member(name: &str, text: Option<&[u8]>, limit: usize, out: &mut Vec<u8>) {
     let _ = write!(out, ",\"{name}\":");
     match text {

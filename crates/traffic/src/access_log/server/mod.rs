@@ -1,4 +1,4 @@
-//! The access log of the server: its lines as they are written, and read back.
+//! Writer and reader of this server's access log lines.
 
 mod escape;
 mod line;

@@ -1,4 +1,4 @@
-//! Fields by which lines of an unknown log are recognised.
+//! Fields by which the lines of an unknown log are recognized.
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
@@ -10,20 +10,20 @@ use crate::access_log::{
     logged_request::HOSTS,
 };
 
-/// Meaning of the field without which every visitor counts as nameless.
+/// Name of the field without which every visitor counts as nameless.
 const USER_AGENT: &str = "User-Agent";
 
-/// Fields that were recognised in lines of a log.
+/// Fields recognized in the lines of a log.
 #[derive(Clone, Debug, Default)]
 pub struct RecognisedFields {
     form: &'static str,
-    /// The field of each meaning.
+    /// Name of the field for each meaning, such as `status`.
     fields: BTreeMap<&'static str, String>,
     has_readable_line: bool,
 }
 
 impl RecognisedFields {
-    /// Adds the fields of a line.
+    /// Adds the fields of a log line.
     pub fn add(&mut self, line: &[u8]) {
         self.has_readable_line |= ServedLines::default().read(line).is_some();
         if line.trim_ascii_start().starts_with(b"{") {
@@ -43,7 +43,7 @@ impl RecognisedFields {
         self.has_readable_line
     }
 
-    /// Returns `true` if at least one line has a field for the User-Agent, be it empty.
+    /// Returns `true` if at least one line has a User-Agent field, even an empty one.
     pub fn has_user_agent(&self) -> bool {
         self.fields.contains_key(USER_AGENT)
     }
@@ -72,11 +72,11 @@ impl RecognisedFields {
     }
 }
 
-/// Such as `JSON with time (ts), status (status)`.
+/// Formats the fields such as `JSON with time (ts), status (status)`.
 impl fmt::Display for RecognisedFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fields.is_empty() {
-            return f.write_str("no field is recognised");
+            return f.write_str("no known field found");
         }
         write!(f, "{} with", self.form)?;
         for (number, (meaning, field)) in self.fields.iter().enumerate() {
@@ -90,33 +90,33 @@ impl fmt::Display for RecognisedFields {
     }
 }
 
-/// All that a line tells of a response, still escaped.
+/// Fields of a response in a log line, still escaped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Whole<'a> {
-    /// `01/Mar/2026:10:00:00 +0000`.
+    /// Time such as `01/Mar/2026:10:00:00 +0000`.
     pub(super) time: &'a [u8],
     pub(super) status: &'a [u8],
     pub(super) bytes: u64,
-    /// None in the common form.
+    /// Referer; `None` in the common format.
     pub(super) referrer: Option<&'a [u8]>,
     pub(super) user_agent: &'a [u8],
-    /// Quoted fields behind the User-Agent, as many as there are.
+    /// Quoted fields after the User-Agent.
     pub(super) more: [Option<&'a [u8]>; 4],
-    /// What follows the last of them.
+    /// Text after the last quoted field.
     pub(super) rest: &'a [u8],
 }
 
-/// Reads all of a line; `None` where [`read`] has none.
+/// Parses all fields of a line; returns `None` if [`read`] does.
 pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
     let RawEntry { user_agent, bytes } = read(line)?;
     let request = request(line)?;
     let (_, mut rest, end) = after_request_at(request)?;
     let status = request.get(end + 2..).map(word).unwrap_or_default().0;
     let before = line.get(..line.len() - request.len())?;
-    // Before the request stands `[time] "`.
+    // `[time] "` precedes the request.
     let time = before.strip_suffix(b"] \"")?;
     let time = time.get(memchr::memrchr(b'[', time)? + 1..)?;
-    // Referer and User-Agent first.
+    // The first two fields are Referer and User-Agent.
     let mut fields = [None; 6];
     for field in &mut fields {
         let Some((text, behind)) = next_quoted(rest).and_then(quoted) else {

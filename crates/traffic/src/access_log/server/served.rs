@@ -1,4 +1,4 @@
-//! The response that a line tells of: when, how, to whom.
+//! Responses and clients described by access log lines.
 
 use std::{borrow::Cow, net::IpAddr, sync::LazyLock};
 
@@ -10,62 +10,62 @@ use crate::access_log::{
     FieldPath, escapes::unescape, json::Fields, logged_request::HOSTS, parser::client,
 };
 
-/// Names of JSON fields, best first: at most eight of each.
+/// Names of JSON fields, best first; at most eight in each list.
 pub(super) const TIMES: &[&str] = &[
     "time",
     "time_iso8601",
     "StartUTC",
     "timestamp",
     "@timestamp",
-    // Seconds since 1970, of Caddy and nginx.
+    // Seconds since 1970, written by Caddy and nginx.
     "ts",
     "msec",
 ];
 pub(super) const STATUSES: &[&str] = &[
     "status",
-    // Of Traefik, the Elastic Common Schema and Google.
+    // Traefik, the Elastic Common Schema and Google.
     "DownstreamStatus",
     "http.response.status_code",
     "httpRequest.status",
 ];
 
-/// Response that a line tells of.
+/// Response described by an access log line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Served<'a> {
-    /// Seconds since 1970.
+    /// Time of the response, in seconds since 1970.
     pub at_s: i64,
-    /// 0 where the line does not say.
+    /// HTTP status; 0 if the line has no status.
     pub status: u16,
-    /// Bytes of the body.
+    /// Bytes of the response body.
     pub bytes: u64,
-    /// 0 where the line does not say.
+    /// Duration in microseconds; 0 if the line has no duration.
     pub micros: u64,
-    /// The User-Agent as it was sent; none where it is absent, empty or `-`.
+    /// User-Agent as sent by the client; `None` if it is absent, empty or `-`.
     pub user_agent: Option<&'a [u8]>,
     /// Requested host.
     pub host: Option<Cow<'a, str>>,
-    /// What a server of ours says: its site, what it did, the verdict on the claim.
+    /// Name of the site, only in the log of a server of this project.
     pub site: Option<Cow<'a, str>>,
-    /// Decision.
+    /// Decision for the request, only in the log of a server of this project.
     pub decision: Option<Cow<'a, str>>,
-    /// Verdict on the robot's claim.
+    /// Verdict on the robot's claim, only in the log of a server of this project.
     pub verdict: Option<Cow<'a, str>>,
 }
 
-/// Reader of lines, one after the other.
+/// Parser for the responses in access log lines, called for one line after the other.
 #[derive(Debug, Default)]
 pub struct ServedLines {
-    /// A User-Agent without its escapes.
+    /// Buffer for the unescaped User-Agent.
     unescaped: Vec<u8>,
-    /// The time that was read last: many lines have the same.
+    /// Time parsed last: many lines have the same time.
     time: Vec<u8>,
     at_s: i64,
 }
 
 impl ServedLines {
-    /// Reads a line of the common, combined or JSON form, which is known by its brace.
+    /// Parses a line in common, combined or JSON format (a line that starts with a brace).
     ///
-    /// `None` where it is of none of these, or tells no time.
+    /// Returns `None` if the line has another format or no time.
     pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Served<'a>> {
         if line.trim_ascii_start().starts_with(b"{") {
             self.read_json(line)
@@ -105,7 +105,7 @@ impl ServedLines {
         let time = TIME.read(line)?;
         let at_s = match self.second(time.user_agent, "") {
             Some(at_s) => at_s,
-            // nginx has no way to write a number without quotes that all of its versions know.
+            // Not all versions of nginx can write a number without quotes.
             None => number(time.user_agent)
                 .or(i64::try_from(time.bytes).ok())
                 .filter(|at_s| *at_s > 0)?,
@@ -130,7 +130,7 @@ impl ServedLines {
         })
     }
 
-    /// Returns the seconds since 1970 of a time in a format, or as RFC 3339 has it.
+    /// Parses a time in the given format, or in RFC 3339 if empty, as seconds since 1970.
     fn second(&mut self, time: &[u8], format: &str) -> Option<i64> {
         if time != self.time || time.is_empty() {
             let text = str::from_utf8(time).ok()?;
@@ -158,7 +158,7 @@ impl ServedLines {
     }
 }
 
-/// What a server of ours writes behind the User-Agent.
+/// Fields that this server writes after the User-Agent.
 struct Own<'a> {
     decision: &'a [u8],
     verdict: Option<&'a [u8]>,
@@ -170,7 +170,7 @@ impl<'a> Own<'a> {
         let [Some(_robot), Some(visitor), Some(decision), Some(verdict)] = whole.more else {
             return None;
         };
-        // Others write quoted fields there too, such as `X-Forwarded-For`.
+        // Other servers also write quoted fields there, such as `X-Forwarded-For`.
         let is_ours = matches!(
             visitor,
             b"person" | b"listed" | b"unlisted" | b"nameless" | b"shared" | b"-"
@@ -183,13 +183,13 @@ impl<'a> Own<'a> {
     }
 }
 
-/// Returns the whole part of a number.
+/// Returns the integer part of a number.
 fn number(digits: &[u8]) -> Option<i64> {
     let whole = digits.split(|byte| *byte == b'.').next()?;
     str::from_utf8(whole).ok()?.parse().ok()
 }
 
-/// Reads `0.001234` as microseconds.
+/// Parses `0.001234` as microseconds.
 fn micros(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text.trim_ascii()).ok()?;
     let (seconds, fraction) = text.split_once('.')?;
@@ -198,7 +198,7 @@ fn micros(text: &[u8]) -> Option<u64> {
     seconds.checked_mul(1_000_000)?.checked_add(fraction)
 }
 
-/// Returns the name of a virtual host, which stands before the address in some logs.
+/// Returns the name of a virtual host, which precedes the address in some logs.
 fn virtual_host(line: &[u8]) -> Option<&[u8]> {
     let mut words = line.split(|byte| *byte == b' ');
     let (host, client) = (words.next()?, words.next()?);
@@ -230,7 +230,7 @@ pub(super) fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
     Fields::new(paths(texts), paths(numbers))
 }
 
-/// Names of JSON fields, best first: at most eight.
+/// Names of JSON fields, best first; at most eight.
 const REFERRERS: &[&str] = &[
     "http_referer",
     "request.headers.Referer",
@@ -241,17 +241,17 @@ const REFERRERS: &[&str] = &[
     "httpRequest.referer",
 ];
 
-/// Who asked, and where he came from.
+/// Client address and presence of a referrer in an access log line.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Asked {
     /// Client address, if the line has one.
     pub client: Option<IpAddr>,
-    /// Whether the request has a `Referer`.
+    /// Whether the request has a `Referer` header.
     pub has_referrer: bool,
 }
 
 impl Asked {
-    /// Reads a line of the common, combined or JSON form, which is known by its brace.
+    /// Parses a line in common, combined or JSON format (a line that starts with a brace).
     pub fn read(line: &[u8]) -> Self {
         static REFERRER: LazyLock<Fields> = LazyLock::new(|| fields(REFERRERS, &[]));
 
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_any_server_tell_when_and_how_they_answered() {
+    fn responses_in_lines_of_various_servers_are_parsed() {
         let (agent, host) = (Some("A/1".to_owned()), Some("a.example".to_owned()));
         for (line, expected) in [
             (
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_ours_tells_what_it_did_too() {
+    fn decision_and_verdict_are_parsed_from_our_own_log() {
         let own = r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 302 0 "-" "G" "googlebot" "listed" "redirect" "verified" 0.001234"#;
         let json = r#"{"time":"2026-03-01T10:00:00Z","status":302,"site":"shop","decision":"redirect","verdict":"verified"}"#;
         let mut lines = ServedLines::default();
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn client_and_referrer_are_read_of_every_form() {
+    fn client_and_referrer_are_parsed_in_every_format() {
         for (line, client, has_referrer) in [
             (
                 r#"192.0.2.7 - - [t] "GET / HTTP/1.1" 200 5 "https://a.example/" "A""#,

@@ -1,11 +1,11 @@
-//! What traffic is added up by.
+//! Groupings of traffic figures.
 
 use crate::summary::Grouping;
 
-/// Declares the groupings from one list, so that none lacks a word.
+/// Declares all groupings in one list, so that each has its words.
 macro_rules! groupings {
     ($($(#[$attribute:meta])* $By:ident = $word:literal, $plural:literal;)*) => {
-        /// What traffic is added up by.
+        /// Attribute by which traffic is grouped.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         #[derive(clap::ValueEnum)]
         pub enum By {
@@ -13,10 +13,10 @@ macro_rules! groupings {
         }
 
         impl By {
-            /// Every one of them, in the order of the tables.
+            /// All groupings, in the order of the tables.
             pub const ALL: &'static [Self] = &[$(Self::$By),*];
 
-            /// Returns the word of parameters and options.
+            /// Returns the word for this grouping in parameters and options.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$By => $word,)* }
             }
@@ -35,26 +35,26 @@ macro_rules! groupings {
 groupings! {
     /// Robots
     Robot = "robot", "robots";
-    /// Companies and projects that run them
+    /// Companies and projects that run robots
     Operator = "operator", "operators";
-    /// What they are for
+    /// Purposes of robots
     Purpose = "purpose", "purposes";
-    /// Robots and the verdicts on their claims
+    /// Robots with the verdicts on their claims
     Verdict = "verdict", "verdicts";
-    /// What was done
+    /// Decisions for requests
     Decision = "decision", "decisions";
-    /// Rules and words that decided
+    /// Rules and other causes of decisions
     Cause = "cause", "causes";
     /// Sites
     Site = "site", "sites";
-    /// Classes of statuses
+    /// Classes of HTTP statuses
     Status = "status", "statuses";
-    /// People, robots, unlisted robots, requests without User-Agent
+    /// People, robots, unlisted robots and requests without User-Agent
     Total = "total", "totals";
 }
 
 impl By {
-    /// Returns what a word names.
+    /// Returns the grouping for a word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|by| by.as_str() == word)
     }

@@ -1,4 +1,4 @@
-//! Figures over time.
+//! Traffic figures over time.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::{By, Figures};
 const HOUR: i64 = 60;
 const DAY: i64 = 24 * HOUR;
 
-/// Longest times, in minutes, with the spans that their figures are read in and the width of a
-/// step: so many steps fit a chart, and no more is read than it shows.
+/// Step widths for charts: maximum duration in minutes, span of the figures to read, and minutes of
+/// a step. Each fits the chart, and no more figures are read than shown.
 const STEPS: &[(i64, TrafficSpan, i64)] = &[
     (2 * HOUR, TrafficSpan::Minute, 1),
     (6 * HOUR, TrafficSpan::Minute, 5),
@@ -22,37 +22,37 @@ const STEPS: &[(i64, TrafficSpan, i64)] = &[
     (i64::MAX, TrafficSpan::Day, 30 * DAY),
 ];
 
-/// 1970 began on a Thursday, weeks begin on Mondays.
+/// 1970 began on a Thursday; weeks begin on Mondays.
 const MONDAY: i64 = 3 * DAY;
 
-/// Equal steps of some time.
+/// Time divided into equal steps for a chart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Course {
     /// First minute of the first step.
     pub began: i64,
-    /// Minutes of a step.
+    /// Minutes of each step.
     pub step: i64,
-    /// How many there are.
+    /// Number of steps.
     pub steps: usize,
-    /// The first step begins before the minutes, so that its figures are of a part of it.
+    /// Whether the first step begins before the requested minutes, so that it is incomplete.
     pub begins_late: bool,
-    /// The last step ends after the minutes.
+    /// Whether the last step ends after the requested minutes.
     pub is_cut: bool,
 }
 
 /// Figures of one group over time.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The cells of its row.
+    /// Cells that identify the group.
     pub cells: Vec<Option<String>>,
     /// Sum of all steps.
     pub count: Count,
-    /// The count of each step.
+    /// Count of each step.
     pub steps: Vec<Count>,
 }
 
 impl Course {
-    /// Returns the longest spans in which some minutes are worth reading.
+    /// Returns the longest span whose figures are detailed enough for a range of minutes.
     pub fn span(minutes: &Range<i64>) -> TrafficSpan {
         Self::step(minutes).0
     }
@@ -65,10 +65,10 @@ impl Course {
         })
     }
 
-    /// Creates the steps of what was counted in some minutes.
+    /// Creates the steps for the figures of a range of minutes.
     pub fn new(minutes: &Range<i64>, counted: &[TrafficStep]) -> Self {
         let (_, step) = Self::step(minutes);
-        // Of long ago only days are kept: an hour of the chart would have a day's requests.
+        // Old figures are stored by day only: an hourly step would show a whole day's requests.
         let longest = counted.iter().map(|step| step.span.minutes()).max();
         let step = step.max(longest.unwrap_or(1));
         let offset = if step == 7 * DAY { MONDAY } else { 0 };
@@ -97,7 +97,7 @@ impl Course {
 }
 
 impl<'d> Figures<'d> {
-    /// Returns the requests of each step that a key is one of.
+    /// Returns the number of requests in each step whose key matches `is_of`.
     pub fn steps_of(&self, course: &Course, is_of: impl Fn(&TrafficKey) -> bool) -> Vec<u64> {
         let mut steps = vec![0_u64; course.steps];
         let keys = self.keys().iter();
@@ -115,7 +115,7 @@ impl<'d> Figures<'d> {
         steps
     }
 
-    /// Returns what was counted apart, with the last span in which anything was counted of it.
+    /// Returns each key with the last step in which requests were counted.
     pub fn last_seen(&self) -> impl Iterator<Item = (&TrafficKey, &'d TrafficStep)> {
         let mut steps: Vec<&'d TrafficStep> = self.steps().iter().collect();
         steps.sort_by_key(|step| step.began + step.span.minutes());
@@ -131,7 +131,7 @@ impl<'d> Figures<'d> {
         keys.filter_map(|(key, last)| Some((key, last?)))
     }
 
-    /// Returns the figures of each row of a table over time, most hits first.
+    /// Returns the figures of each table row over time, most hits first.
     pub fn lines(&self, by: By, course: &Course) -> Vec<Line> {
         let (places, rows) = self.groups(by);
         let line = |cells| Line {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_time_has_a_number_of_steps_that_a_chart_can_show() {
+    fn every_duration_has_a_number_of_steps_that_fits_a_chart() {
         for length in [
             1,
             60,

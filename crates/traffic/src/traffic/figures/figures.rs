@@ -1,4 +1,4 @@
-//! What was counted, as tables.
+//! Traffic figures as tables.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -11,32 +11,32 @@ use robot_detection_store::store::{
 
 use super::{By, TrafficFilter};
 
-/// Robots of the registry by their ids.
+/// Robots of the registry by id.
 #[derive(Clone, Debug)]
 pub struct KnownRobots<'d> {
     by_id: HashMap<&'d str, &'d Robot>,
 }
 
-/// Counts of some time, and the robots that they are about.
+/// Traffic counts of a period with the robots that sent the requests.
 #[derive(Debug)]
 pub struct Figures<'d> {
-    /// What is counted apart, in the places that cells name.
+    /// Keys of the counts, at the places that cells refer to.
     keys: Cow<'d, [TrafficKey]>,
-    /// What was counted of each; nothing of those that the filter leaves out.
+    /// Count of each key; zero for keys that the filter excludes.
     counts: Vec<Count>,
-    /// The same over time, where that is asked for, with what is left out.
+    /// Counts over time, if requested, including those that the filter excludes.
     steps: &'d [TrafficStep],
     robots: KnownRobots<'d>,
 }
 
-/// Cells of a row; what is not known has none.
+/// Cells of a row; `None` means unknown.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// Rows of a table: the number of each key's row, and the cells of the rows.
+/// Groups of a table: the row number of each key, and the cells of each row.
 pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
 
 impl<'d> KnownRobots<'d> {
-    /// Creates it from a detector's robots.
+    /// Indexes the robots of a detector.
     pub fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();
         Self {
@@ -44,7 +44,7 @@ impl<'d> KnownRobots<'d> {
         }
     }
 
-    /// Returns the record of a robot; one that has gone from the registry since has none.
+    /// Returns the robot of a traffic key; `None` if it is no longer in the registry.
     pub fn of(&self, key: &TrafficKey) -> Option<&'d Robot> {
         self.by_id(&key.robot)
     }
@@ -56,7 +56,7 @@ impl<'d> KnownRobots<'d> {
 }
 
 impl<'d> Figures<'d> {
-    /// Creates them of sums.
+    /// Creates figures from sums, without figures over time.
     pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
         let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
         let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
@@ -69,7 +69,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Creates them of what was counted when.
+    /// Creates figures from sums and figures over time.
     pub fn over_time(
         keys: &'d [TrafficKey],
         part: &'d TrafficPart,
@@ -84,7 +84,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Creates those of nothing.
+    /// Creates empty figures.
     pub fn none(robots: KnownRobots<'d>) -> Self {
         Self {
             keys: Cow::Borrowed(&[]),
@@ -94,18 +94,18 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Returns what was counted when, others' counts among it: see [`Self::is_counted`].
+    /// Returns the counts over time, including those rejected by [`Self::is_counted`].
     pub fn steps(&self) -> &'d [TrafficStep] {
         self.steps
     }
 
-    /// Returns `true` if a cell is of what the figures are about.
+    /// Returns `true` if the filter includes the key of a cell.
     pub fn is_counted(&self, cell: &TrafficCell) -> bool {
         let count = self.counts.get(cell.place());
         count.is_some_and(|count| count.hits > 0)
     }
 
-    /// Returns what was counted apart, with its count.
+    /// Returns the keys with their counts, without keys that have no requests.
     pub fn sums(&self) -> impl Iterator<Item = (&TrafficKey, Count)> {
         let counted = self.keys.iter().zip(&self.counts);
         counted
@@ -118,12 +118,12 @@ impl<'d> Figures<'d> {
         &self.robots
     }
 
-    /// Returns what was counted apart, in the places that cells name.
+    /// Returns all keys, at the places that cells refer to.
     pub(super) fn keys(&self) -> &[TrafficKey] {
         &self.keys
     }
 
-    /// Returns the rows that what was counted is in; what has no cells, or no count, is in none.
+    /// Assigns each key to a row of the table; keys without a group or a count have no row.
     pub(super) fn groups(&self, by: By) -> Groups {
         let mut numbers = HashMap::new();
         let mut rows = Vec::new();
@@ -138,7 +138,7 @@ impl<'d> Figures<'d> {
         (places.collect(), rows)
     }
 
-    /// Adds up by the cells of a row; what has none is left out.
+    /// Returns the rows with their counts; keys without a group are left out.
     fn grouped(&self, by: By) -> Vec<Row> {
         let (places, cells) = self.groups(by);
         let row = |cells| Row {
@@ -154,7 +154,7 @@ impl<'d> Figures<'d> {
         rows
     }
 
-    /// Returns what tells the rows of a table apart; there are thousands of keys, and few rows.
+    /// Returns the values that identify a key's row; there are thousands of keys, but few rows.
     fn group_of<'k>(&'k self, by: By, key: &'k TrafficKey) -> Option<(Option<&'k str>, &'k str)> {
         let of_robot = |group| names_robot(key).then_some(group);
         let robot = || self.robots.of(key);
@@ -191,7 +191,7 @@ impl<'d> Figures<'d> {
     }
 }
 
-/// Returns what was counted of each key, and nothing of those that a filter leaves out.
+/// Returns the count of each key; zero for keys that the filter excludes.
 fn wanted(
     keys: &[TrafficKey],
     counts: &[TrafficCount],
@@ -214,7 +214,7 @@ fn wanted(
         .collect()
 }
 
-/// Names of totals: those of `identify --summary`, so that the two can be compared.
+/// Names of the totals, as in `identify --summary`.
 const TOTALS: [(Kind, &str); 5] = [
     (Kind::Person, "people"),
     (Kind::Shared, "shared"),
@@ -256,7 +256,7 @@ impl Summary for Figures<'_> {
             By::Status => &["status"],
             By::Total => {
                 let named = self.totals().into_iter().chain([("all", self.all())]);
-                // Totals keep the order in which they add up.
+                // Totals keep their order.
                 return Rows {
                     columns: &["total"],
                     rows: named.map(total_row).collect(),
@@ -272,7 +272,7 @@ impl Summary for Figures<'_> {
     }
 }
 
-/// Returns `true` if a request was a robot's that has a name, or `unlisted` for one.
+/// Returns `true` if a request came from a listed or unlisted robot.
 pub(super) fn names_robot(key: &TrafficKey) -> bool {
     [Kind::Listed, Kind::Unlisted]
         .iter()
@@ -286,7 +286,7 @@ fn total_row((name, count): (&str, Count)) -> Row {
     }
 }
 
-/// Returns the word for a class of statuses.
+/// Returns the word for a status class, such as `2xx`.
 pub(super) fn status_word(class: u8) -> &'static str {
     const WORDS: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
     let class = usize::from(class).checked_sub(1);

@@ -1,4 +1,4 @@
-//! Which requests figures are about.
+//! Filters for traffic figures.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use robot_detection_layer::{
 };
 use robot_detection_store::store::{Store, StoreError, TrafficKey, TrafficSpan};
 
-/// Word for robots whose operator or purpose is not known.
+/// Word for an unknown operator or purpose.
 pub const NONE_KNOWN: &str = "-";
 
-/// Word for whatever was done with requests so that the server behind did not see them.
+/// Word for all decisions that keep a request from the upstream.
 pub const SPARED: &str = "spared";
 
-/// Words for visitors, and the kinds that each stands for.
+/// Words for visitors, each with the kinds it includes.
 pub const VISITORS: &[(&str, &[Kind])] = &[
     ("people", Kind::PEOPLE),
     ("robots", Kind::ROBOTS),
@@ -29,31 +29,31 @@ pub const VISITORS: &[(&str, &[Kind])] = &[
     ("nameless", &[Kind::Nameless]),
 ];
 
-/// What requests have to have in common; of what is `None`, anything.
+/// Conditions that requests must meet; `None` matches all requests.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrafficFilter {
-    /// One of [`VISITORS`].
+    /// Kinds of visitors: a word of [`VISITORS`].
     pub visitors: Option<String>,
-    /// Name of a site.
+    /// Name of the site.
     pub site: Option<String>,
     /// Id of the robot.
     pub robot: Option<String>,
-    /// Company or project.
+    /// Operator of the robot: a company or project.
     pub operator: Option<String>,
-    /// Word of a purpose.
+    /// Purpose of the robot.
     pub purpose: Option<String>,
-    /// Word of a verdict.
+    /// Verdict on the robot's claim.
     pub verdict: Option<String>,
-    /// Word of a decision.
+    /// Decision for the request, or [`SPARED`].
     pub decision: Option<String>,
     /// Cause of the decision.
     pub cause: Option<String>,
-    /// Class of the status, such as `2xx`.
+    /// Status class, such as `2xx`.
     pub status: Option<String>,
 }
 
 impl TrafficFilter {
-    /// Returns `true` if nothing is left out.
+    /// Returns `true` if the filter matches all requests.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -62,7 +62,7 @@ impl TrafficFilter {
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == found)
         };
-        // Only a robot with a name has an operator or a purpose, be it one that is not known.
+        // Only listed and unlisted robots have an operator or purpose, possibly unknown.
         let is_of = |wanted: &Option<String>, found: Option<&str>| {
             let found = found.unwrap_or(NONE_KNOWN);
             wanted.is_none() || (names_robot(key) && is(wanted, found))
@@ -99,20 +99,20 @@ impl TrafficFilter {
     }
 }
 
-/// Returns `true` if a request was not passed on: what would have been done in a dry run was not.
+/// Returns `true` if a request was not passed on; `false` for a decision of a dry run.
 pub fn is_spared(decision: &str) -> bool {
     let mut others = Action::ALL.iter().filter(|action| **action != Action::Pass);
     others.any(|action| action.as_str() == decision)
 }
 
-/// Returns every word for a verdict.
+/// Returns all words for verdicts, including `none`.
 pub fn verdict_words() -> Vec<&'static str> {
     let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
-    // Where nothing is claimed, or nobody proves claims.
+    // For requests without a claim, or without verification.
     words.chain(["none"]).collect()
 }
 
-/// Returns every word for what was done, or would have been, and the one for all that spares.
+/// Returns all words for decisions, including those of dry runs and [`SPARED`].
 pub fn decision_words() -> Vec<&'static str> {
     let done = Action::ALL.iter().map(|action| action.words().word);
     let would = Action::ALL.iter().filter(|action| **action != Action::Pass);
@@ -122,52 +122,52 @@ pub fn decision_words() -> Vec<&'static str> {
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Time that is asked about: since when, and until when if not now.
+/// Start and end of the period to report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Times {
-    /// Start.
+    /// Start of the period.
     pub since: Moment,
-    /// End, exclusive; `None` means now.
+    /// End of the period, exclusive; `None` means now.
     pub until: Option<Moment>,
 }
 
-/// Reason why a time has no minutes.
+/// Error for an invalid period.
 #[derive(Debug, thiserror::Error)]
 pub enum TimesError {
-    /// The end is before the beginning.
-    #[error("since is later than until: nothing is between them")]
+    /// The end is before the start.
+    #[error("--since must not be later than --until")]
     Backwards,
-    /// The database failed.
+    /// The database query failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Times {
-    /// Returns the minutes since 1970, as far as anything was counted of them.
+    /// Returns the period in minutes since 1970, limited to minutes with counts.
     ///
     /// # Errors
     ///
-    /// Fails if the end is before the beginning, or if the database does.
+    /// Returns an error if the end is before the start, or if the database query fails.
     pub async fn minutes(self, store: &Store, now_ms: i64) -> Result<Range<i64>, TimesError> {
         let first = store.traffic().first_day().await?;
         self.within(first, now_ms).ok_or(TimesError::Backwards)
     }
 
-    /// Returns them where the first day of which anything was counted is known; `None` where
-    /// since is later than until.
+    /// Returns the period, given the first day with counts. Returns `None` if `since` is later than
+    /// `until`.
     pub fn within(self, first: Option<i64>, now_ms: i64) -> Option<Range<i64>> {
-        // The minute that has begun is counted too.
+        // The current minute counts too.
         let now = now_ms.div_euclid(MINUTE_MS) + 1;
         let first = first.unwrap_or(now);
         let until = self.until.map_or(now, |until| until.minute(now, first));
         let since = self.since.minute(now, first.min(until));
-        // Nothing was counted before; who asks for the year 1970 waits for no half a million pieces.
+        // Limit the period to minutes with counts, so that a period since 1970 is not slow.
         let bounded = |minute: i64| minute.clamp(first.min(now), now);
         (since <= until).then(|| bounded(since)..bounded(until))
     }
 }
 
-/// Returns the minutes that are told of, which grow where only whole hours or days are kept.
+/// Returns the reported minutes, extended to whole hours or days where only these are stored.
 pub fn told(minutes: &Range<i64>, now_ms: i64) -> Range<i64> {
     let pieces = TrafficSpan::cover(minutes.clone(), now_ms.div_euclid(MINUTE_MS));
     TrafficSpan::covered(&pieces).unwrap_or(minutes.clone())
@@ -179,7 +179,7 @@ mod tests {
     use robot_detection_layer::detect::Detector;
 
     #[test]
-    fn people_have_no_operator_be_it_an_unknown_one() {
+    fn people_have_no_operator_not_even_an_unknown_one() {
         let detector = Detector::new([]).unwrap();
         let robots = KnownRobots::new(&detector);
         let key = |kind: Kind| TrafficKey {

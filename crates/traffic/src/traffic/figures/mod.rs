@@ -1,4 +1,4 @@
-//! What was kept of the traffic, as figures that pages, JSON, CSV and commands share.
+//! Stored traffic as figures for pages, JSON, CSV and commands.
 
 mod by;
 mod course;

@@ -1,23 +1,23 @@
-//! Times as options and parameters name them.
+//! Points in time as written in options and parameters.
 
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _};
 use chrono_tz::Tz;
 
-/// Time, or how long ago it is.
+/// Absolute or relative point in time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moment {
-    /// The beginning of all that is kept.
+    /// Start of all stored data.
     All,
-    /// Minutes ago.
+    /// Number of minutes ago.
     Ago(i64),
     /// Minutes since 1970.
     At(i64),
 }
 
 impl Moment {
-    /// Returns the minute since 1970; `first` is that of the first day of which something is kept.
+    /// Returns the time in minutes since 1970; `first` is the first minute with stored data.
     pub fn minute(self, now: i64, first: i64) -> i64 {
         match self {
             Self::All => first,
@@ -28,11 +28,11 @@ impl Moment {
 }
 
 impl Moment {
-    /// Reads a time; one that says none of its own is in `zone`.
+    /// Parses a time; a time without a zone is in `zone`.
     ///
     /// # Errors
     ///
-    /// Fails with what can be written.
+    /// Returns an error that lists the accepted formats.
     pub fn parse(text: &str, zone: Tz) -> Result<Self, String> {
         let found = match text {
             "all" => Some(Self::All),
@@ -40,7 +40,7 @@ impl Moment {
             _ => ago(text).or_else(|| at(text, zone)),
         };
         found.ok_or_else(|| {
-            "write 30m, 24h, 7d, 4w, a day such as 2026-11-01, a time such as 2026-11-01T08:00Z, or all"
+            "write 30m, 24h, 7d, 4w, a date such as 2026-11-01, a time such as 2026-11-01T08:00Z, or all"
                 .to_owned()
         })
     }
@@ -58,7 +58,7 @@ fn ago(text: &str) -> Option<Moment> {
     let (number, minutes) = [("m", 1), ("h", 60), ("d", 24 * 60), ("w", 7 * 24 * 60)]
         .into_iter()
         .find_map(|(unit, minutes)| Some((text.strip_suffix(unit)?, minutes)))?;
-    // A sign is none of a length of time.
+    // A duration has no sign.
     let number: u32 = number.parse().ok().filter(|_| !number.starts_with('+'))?;
     Some(Moment::Ago(i64::from(number) * minutes))
 }
@@ -74,7 +74,7 @@ fn at(text: &str, zone: Tz) -> Option<Moment> {
     } else {
         NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok()?
     };
-    // The hour that a zone leaves out in spring is none of its times; UTC has it.
+    // A local time skipped by daylight saving is interpreted as UTC.
     let found = zone.from_local_datetime(&time).earliest();
     let seconds = found.map_or(time.and_utc().timestamp(), |time| time.timestamp());
     Some(Moment::At(seconds.div_euclid(60)))
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_people_write_them() {
+    fn times_are_parsed_in_the_usual_formats() {
         for (text, expected) in [
             ("all", Some(Moment::All)),
             ("now", Some(Moment::Ago(0))),

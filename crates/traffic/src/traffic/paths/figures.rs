@@ -1,4 +1,4 @@
-//! Sums of paths as pages, reports and programs are told them.
+//! Sums of paths as shown on pages, in reports and to programs.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,66 +14,66 @@ use robot_detection_store::store::{
 
 use super::{OTHER, form::Form};
 
-/// Word for people where robots have their ids.
+/// Word for people, used where robots have their id.
 pub const PEOPLE: &str = "people";
 
-/// Pattern of every path.
+/// Pattern that matches every path.
 const TOP: &str = "/*";
 
-/// What of the paths is asked for.
+/// Filter for path figures.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PathFilter {
-    /// Id of a robot, or [`PEOPLE`].
+    /// Robot id, or [`PEOPLE`].
     pub robot: Option<String>,
-    /// Path, or pattern: a star stands for one segment, the last one for all that follow.
+    /// Path or pattern: a `*` matches one segment, a final `*` all remaining segments.
     pub path: Option<String>,
 }
 
-/// What sums are put together by.
+/// Attribute by which path figures are grouped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PathGroup {
-    /// Paths as they are kept; what was folded stands with its pattern.
+    /// Paths as stored; folded paths appear as their pattern.
     Path,
     /// Patterns of two segments.
     Pattern,
-    /// What is one segment below the filter.
+    /// Next level of segments below the filter's pattern.
     Below,
-    /// Who asked.
+    /// Visitors: robots, or people.
     Visitor,
-    /// What robots asked for: pages, Markdown, feeds.
+    /// Document format requested by robots: pages, Markdown, feeds.
     Form,
 }
 
-/// Number of requests that is too low by at most `more`.
+/// Number of requests for a path or group, too low by at most `more`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PathFigure {
-    /// Path, pattern, visitor or form.
+    /// Path, pattern, visitor or document format.
     pub name: String,
-    /// Requests, at least.
+    /// Minimum number of requests.
     pub count: PathCount,
-    /// Those of people.
+    /// Number of human requests in `count`.
     pub people: u64,
-    /// Number of paths not listed.
+    /// Maximum number of requests missing from the count.
     pub more: u64,
 }
 
-/// Sums of some time, and how much higher each may be.
+/// Path sums of a period with the possible error of each.
 #[derive(Debug)]
 pub struct PathFigures {
     rows: Vec<PathSum>,
     cuts: BTreeMap<String, PathCut>,
     filter: PathFilter,
-    /// What was counted with patterns, by site and pattern: each robot's number.
+    /// Requests counted by pattern: visitors and their numbers, by site and pattern.
     folded: HashMap<(String, String), Vec<(String, u64)>>,
 }
 
 impl PathFigure {
-    /// Returns the requests of robots.
+    /// Returns the number of requests by robots.
     pub fn robots(&self) -> u64 {
         self.count.requests.saturating_sub(self.people)
     }
 
-    /// Returns it as JSON, its name under a key.
+    /// Returns the figure as JSON, with its name stored under `key`.
     pub fn to_json(&self, key: &str) -> Value {
         json!({
             key: self.name,
@@ -87,7 +87,7 @@ impl PathFigure {
         })
     }
 
-    /// Returns how exact it is, for people to read; empty where it is exact.
+    /// Returns the possible error for display; empty if the figure is exact.
     pub fn bound(&self) -> String {
         match self.more {
             0 => String::new(),
@@ -114,7 +114,7 @@ impl PathFigures {
         }
     }
 
-    /// Returns the most frequent ones, 0 for all, and how many there are.
+    /// Returns the `top` most frequent groups (0: all) and the total number of groups.
     pub fn top(&self, group: PathGroup, top: usize) -> (Vec<PathFigure>, usize) {
         let mut figures = BTreeMap::<String, PathFigure>::new();
         for row in &self.rows {
@@ -125,7 +125,7 @@ impl PathFigures {
         let all = figures.len();
         let named = |(name, figure)| PathFigure { name, ..figure };
         let mut figures: Vec<_> = figures.into_iter().map(named).collect();
-        // Stable, so that what is equal stays in the order of the names.
+        // The sort is stable, so equal figures stay sorted by name.
         figures.sort_by_key(|figure| std::cmp::Reverse(figure.count.requests));
         if top > 0 {
             figures.truncate(top);
@@ -136,7 +136,7 @@ impl PathFigures {
         (figures, all)
     }
 
-    /// Returns the sum of all that is asked for.
+    /// Returns the sum of all requests that match the filter.
     pub fn total(&self) -> PathFigure {
         let mut total = PathFigure::default();
         for row in &self.rows {
@@ -155,7 +155,7 @@ impl PathFigures {
             PathGroup::Below => Some(below(self.filter.path.as_deref().unwrap_or(TOP), path)),
             PathGroup::Visitor if row.key.robot.is_empty() => Some(PEOPLE.to_owned()),
             PathGroup::Visitor => Some(row.key.robot.clone()),
-            // Of people only patterns are known, which have lost how the path ended.
+            // For people only patterns are stored, which lack the end of the path.
             PathGroup::Form => {
                 (!row.key.robot.is_empty()).then(|| Form::of(path).word().to_owned())
             }
@@ -168,7 +168,7 @@ impl PathFigures {
         match group {
             PathGroup::Path | PathGroup::Pattern | PathGroup::Below => self.more(name, robot),
             PathGroup::Visitor => self.more(path, Some(name)),
-            // What a pattern stands for may have had any form.
+            // Folded paths may have had any document format.
             PathGroup::Form => {
                 let is_open = |row: &&PathSum| {
                     !row.key.robot.is_empty() && Form::of(&row.key.path) == Form::Unknown
@@ -184,10 +184,10 @@ impl PathFigures {
         }
     }
 
-    /// Returns how many requests for a path, or for all below a pattern, may be missing.
+    /// Returns the maximum number of requests missing from a path's or pattern's count.
     ///
-    /// A request that was folded is in the number of a pattern above, with the same visitor or
-    /// with `other`; of each visitor no more were folded than the cut says.
+    /// A folded request is counted for a pattern above, with the same visitor or with `other`; for
+    /// each visitor, the cut limits the number of folded requests.
     fn more(&self, path: &str, robot: Option<&str>) -> u64 {
         let is_path = path_pattern(path.as_bytes(), false) != path;
         let above = std::iter::successors(path_above(path), |path| path_above(path));
@@ -237,7 +237,7 @@ impl PathFilter {
     }
 }
 
-/// Writes figures as CSV, for programs that take some texts for formulas too.
+/// Formats figures as CSV that is also safe for spreadsheets.
 pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
     let mut csv = format!(
         "{heading},requests,at_most_more,robots,people,redirects,client_errors,server_errors\n"
@@ -262,7 +262,7 @@ pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
     csv
 }
 
-/// Returns `true` if a visitor is the one that is asked for.
+/// Returns `true` if the filter's robot matches a visitor.
 fn is_of(robot: Option<&str>, visitor: &str) -> bool {
     match robot {
         None => true,
@@ -271,7 +271,7 @@ fn is_of(robot: Option<&str>, visitor: &str) -> bool {
     }
 }
 
-/// Returns `true` if a path is the one, or below the pattern, that is asked for.
+/// Returns `true` if a path equals the given path or matches the given pattern.
 fn is_below(pattern: &str, path: &str) -> bool {
     let mut segments = path.split('/');
     let mut asked = pattern.split('/').peekable();
@@ -289,7 +289,7 @@ fn is_below(pattern: &str, path: &str) -> bool {
     segments.next().is_none()
 }
 
-/// Returns what a path is counted with in the level below a pattern.
+/// Returns the group of a path in the level below a pattern.
 fn below(pattern: &str, path: &str) -> String {
     let level = pattern.matches('/').count();
     if !pattern.ends_with("/*") || level > 2 {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_patterns_leads_to_paths_and_its_sums_stay() {
+    fn pattern_tree_leads_to_paths_with_consistent_sums() {
         let rows = [
             ("bot", "/docs/guide/a", 5),
             ("bot", "/docs/guide/b", 3),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_folded_bounds_what_may_be_missing() {
+    fn folded_requests_bound_the_missing_count() {
         let rows = [
             ("bot", "/docs/guide/a", 50),
             ("bot", "/docs/guide/*", 30),
@@ -399,17 +399,17 @@ mod tests {
         };
         let figures = PathFigures::new(sums(&rows, cut), PathFilter::default());
         let more = |path, robot| figures.more(path, robot);
-        // At most 9 of the robot's 30, the other's 3, 2 of some robot, 4 of nobody knows whom.
+        // At most 9 of the robot's 30, the other robot's 3, 2 of `other` and 4 skipped requests.
         assert_eq!(more("/docs/guide/a", None), 9 + 3 + 2 + 4);
         assert_eq!(more("/docs/guide/a", Some("cat")), 3 + 2 + 4);
         assert_eq!(more("/docs/guide/a", Some(PEOPLE)), 4);
-        // Nothing stands above it but what is of others.
+        // No pattern above has folded requests except those of `other`.
         assert_eq!(more("/docs/guide/*", None), 2 + 4);
         assert_eq!(more(TOP, None), 4);
     }
 
     #[test]
-    fn forms_are_told_of_robots_and_what_is_open_bounds_them() {
+    fn document_formats_are_bounded_by_folded_robot_requests() {
         let rows = [
             ("bot", "/a.md", 2),
             ("bot", "/a", 5),
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_matched_segment_by_segment() {
+    fn patterns_match_segment_by_segment() {
         for (pattern, path, is) in [
             ("/docs/*", "/docs/a", true),
             ("/docs/*", "/docs/a/b/c", true),

@@ -1,6 +1,6 @@
-//! In which form a page was asked for, as far as its path tells.
+//! Document format of a requested page, derived from its path.
 
-/// Form of what was asked for.
+/// Document format of a requested page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {
     Html,
@@ -8,7 +8,7 @@ pub(super) enum Form {
     /// Feeds and sitemaps: lists of pages for programs.
     Feed,
     Other,
-    /// Of a pattern it is not known.
+    /// Unknown, as only a pattern is stored.
     Unknown,
 }
 
@@ -16,11 +16,11 @@ const HTML: &[&str] = &["html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cg
 const MARKDOWN: &[&str] = &["md", "markdown", "mdx"];
 const FEEDS: &[&str] = &["rss", "atom", "rdf"];
 
-/// Names of feeds whatever they end with.
+/// Names of feeds, whatever their extension.
 const FEED_NAMES: &[&str] = &["feed", "rss", "atom"];
 
 impl Form {
-    /// Returns the form of a kept path.
+    /// Returns the document format of a stored path.
     pub(super) fn of(path: &str) -> Self {
         if path.ends_with('*') {
             return Self::Unknown;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_path_tells_its_form() {
+    fn document_format_is_derived_from_the_end_of_the_path() {
         for (path, form) in [
             ("/", "html"),
             ("/a/", "html"),

@@ -1,10 +1,10 @@
-//! Which pages are asked for, about: sketches of paths and of their patterns.
+//! Approximate counts of requested pages: sketches of paths and their patterns.
 //!
-//! A request leaves who asked, for what, and how it was answered, in a slot of a [`Ring`]. Once a
-//! second the slots are carried over into a [`Window`] of at most a few thousand paths; what finds
-//! no place there is counted with its pattern, a pattern with the one above. So the sums are right,
-//! and each number is at most as much too low as what has been folded. Of people only patterns are
-//! kept, in which nothing is left that may be an id or a secret.
+//! A request leaves visitor, path and status in a slot of a [`Ring`]. Once a second the slots are
+//! moved to a [`Window`] of at most a few thousand paths; a path without room is counted under its
+//! pattern, a pattern under the one above. So the sums are exact, and each count is too low by at
+//! most the number of folded requests. For people only patterns are stored, which contain no ids or
+//! secrets.
 
 mod figures;
 mod form;
@@ -18,5 +18,5 @@ pub use note::PathNote;
 pub(super) use ring::{Ring, Settled};
 pub use window::{Window, shared_name};
 
-/// Robot that stands for those of which there are too many.
+/// Robot name under which robots beyond the limit are counted.
 const OTHER: &str = "other";

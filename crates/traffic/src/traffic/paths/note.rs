@@ -1,9 +1,9 @@
-//! Path of one request, without an allocation.
+//! Path of one request, stored without an allocation.
 
 use robot_detection_layer::policy::with_normal_path;
 use robot_detection_store::store::{MAX_PATH_BYTES, path_pattern, path_text};
 
-/// First bytes of a request's path, without an allocation.
+/// First bytes of a request's path, stored without an allocation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PathNote {
     bytes: [u8; MAX_PATH_BYTES],
@@ -12,7 +12,7 @@ pub struct PathNote {
 }
 
 impl PathNote {
-    /// Creates the note of a path as a request names it.
+    /// Copies the path of a request, truncated to the maximum length.
     pub fn new(path: &str) -> Self {
         let (kept, is_cut) = first_bytes(path);
         let mut bytes = [0; MAX_PATH_BYTES];
@@ -26,12 +26,12 @@ impl PathNote {
         }
     }
 
-    /// Creates a note of what was read from a slot.
+    /// Creates a path from the content of a slot.
     pub(super) fn read(bytes: [u8; MAX_PATH_BYTES], len: u8, is_cut: bool) -> Self {
         Self { bytes, len, is_cut }
     }
 
-    /// Returns what is kept: of a person the pattern.
+    /// Returns the text to store: for people the pattern of the path.
     pub fn kept_text(&self, is_person: bool) -> String {
         let kept = std::str::from_utf8(self.kept()).unwrap_or_default();
         with_normal_path(kept, |normal| {
@@ -43,7 +43,7 @@ impl PathNote {
         })
     }
 
-    /// Returns the bytes up to the last whole segment.
+    /// Returns the bytes up to the last complete segment.
     fn kept(&self) -> &[u8] {
         let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
         if !self.is_cut {
@@ -56,7 +56,7 @@ impl PathNote {
     }
 }
 
-/// Returns the bytes of a path that are noted, and whether more follow.
+/// Returns the bytes of a path to store, and whether more bytes follow.
 #[inline]
 pub(super) fn first_bytes(path: &str) -> (&[u8], bool) {
     let path = path.as_bytes();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_has_the_path_or_what_is_sure_of_it() {
+    fn long_path_is_cut_at_a_segment() {
         for (path, expected) in [
             ("/", "/"),
             ("*", "*"),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_person_s_path_the_pattern_is_kept() {
+    fn path_of_a_person_is_reduced_to_its_pattern() {
         for (path, expected) in [
             ("/", "/"),
             ("/assets/app.js", "/assets/app.js"),

@@ -1,25 +1,24 @@
-//! Slots that requests leave their paths in.
+//! Slots in which requests leave their paths.
 
 use robot_detection_store::store::MAX_PATH_BYTES;
 
 use super::note::{PathNote, first_bytes};
 use crate::slots::{Slots, Ticket, Words};
 
-/// Slots of a process: half a megabyte, for as many requests as come between two times that they
-/// are emptied.
+/// Number of slots of a process (half a megabyte), enough for the requests between two drains.
 const SLOTS: usize = 4_096;
 
-/// Bits behind which the length of the path stands, and whether it was cut.
+/// Position of the path length in the state, and flag of a truncated path.
 const LENGTH_AT: u32 = 8;
 const IS_CUT: u64 = 1 << 2;
-/// Where the class of the status and the number of the visitor stand.
+/// Positions of the status class and the visitor number in the state.
 const CLASS_AT: u32 = 16;
 const VISITOR_AT: u32 = 32;
 
-/// Slots of all requests.
+/// Path slots of all requests.
 pub(in crate::traffic) type Ring = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
 
-/// What was read from a slot.
+/// Content of the slot of a finished request.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::traffic) struct Settled {
     pub(in crate::traffic) visitor: u32,
@@ -28,7 +27,7 @@ pub(in crate::traffic) struct Settled {
 }
 
 impl Ring {
-    /// Leaves a path in a free slot; `None` where there is none.
+    /// Stores a path in a free slot; `None` without a free slot.
     #[inline]
     pub(in crate::traffic) fn claim_path(&self, path: &str) -> Option<Ticket> {
         let (path, is_cut) = first_bytes(path);
@@ -39,14 +38,14 @@ impl Ring {
         })
     }
 
-    /// Records who left a path and how he was answered, so that it is counted.
+    /// Records visitor and status class of a path's request, so that it is counted.
     #[inline]
     pub(in crate::traffic) fn settle_path(&self, ticket: Ticket, visitor: u32, class: u8) {
         let class = u64::from(class) << CLASS_AT;
         self.settle(ticket, u64::from(visitor) << VISITOR_AT | class);
     }
 
-    /// Empties the slots of requests that were answered; returns how many there were.
+    /// Empties the slots of finished requests. Returns the number of emptied slots.
     pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&Settled)) -> usize {
         self.drain(|words, told| {
             let [_, length, class, ..] = told.to_le_bytes();
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_read_when_its_request_was_answered() {
+    fn path_is_read_once_its_request_is_finished() {
         let ring = Ring::default();
         let long = format!("/{}", "a/".repeat(100));
         let tickets: Vec<_> = ["/", "/a/b.html", &long]
@@ -91,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_no_slot_waits_for_none() {
+    fn requests_do_not_wait_for_a_free_slot() {
         let ring = Ring::default();
         let tickets: Vec<_> = std::iter::from_fn(|| ring.claim_path("/a")).collect();
         assert_eq!(tickets.len(), SLOTS);
-        // Few of those that are held for long keep nobody else away.
+        // A few slots that stay occupied do not block other requests.
         for ticket in tickets.iter().skip(100) {
             ring.settle_path(*ticket, 0, 2);
         }
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_leave_paths_at_once_leave_each_whole() {
+    fn concurrent_threads_store_complete_paths() {
         let ring = Ring::default();
         let texts = ["/aaaaaaaaaaaaaaaaaaaaaaaa", "/bbbb/bbbbbbbbbbbbbbbbb", "/c"];
         let (mut left, mut skipped, mut read) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Paths and their numbers, of which only so many are kept apart.
+//! Paths and their counts, limited in number.
 
 use std::{
     cmp::Reverse,
@@ -13,34 +13,34 @@ use robot_detection_store::store::{
 
 use super::OTHER;
 
-/// Most paths and patterns that are kept apart; two hundred bytes each.
+/// Maximum number of separately counted paths and patterns; two hundred bytes each.
 const MAX_ENTRIES: usize = 4_096;
 
-/// Most of a site that come into the database for a minute.
+/// Maximum number of rows of a site written to the database for a minute.
 const MAX_OF_SITE: usize = 512;
 
-/// Sketch of what was asked for in some time.
+/// Sketch of the paths requested in a period.
 ///
-/// What finds no place goes to the entry of its pattern: the smallest numbers first, paths before
-/// patterns. Nothing is lost, so the sums are those of all requests; a path that is there may have
-/// been asked for more often by at most what [`PathCut`] says.
+/// A path without room is folded into the entry of its pattern: smallest counts first, paths before
+/// patterns. No request is lost, so sums are exact; a path may have been requested more often than
+/// counted, by at most its [`PathCut`].
 #[derive(Debug, Default)]
 pub struct Window {
     entries: HashMap<Entry, PathCount>,
     cuts: BTreeMap<Arc<str>, PathCut>,
 }
 
-/// Who asked for what.
+/// Site, robot and path of a count.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 struct Entry {
     site: Arc<str>,
-    /// Empty for people.
+    /// Id of the robot; empty for people.
     robot: Arc<str>,
     path: Box<str>,
 }
 
 impl Window {
-    /// Counts requests for a path; of people, for a pattern.
+    /// Counts requests for a path, or for a pattern in the case of people.
     pub fn add(&mut self, site: &Arc<str>, robot: &Arc<str>, path: &str, count: PathCount) {
         let entry = Entry {
             site: Arc::clone(site),
@@ -49,19 +49,19 @@ impl Window {
         };
         *self.entries.entry(entry).or_default() += count;
         if self.entries.len() > MAX_ENTRIES {
-            // Half at once, so that not each further path has all of them sorted.
+            // Fold half of them, so that not every further path sorts all entries.
             self.fold(|_| true, MAX_ENTRIES / 2);
         }
     }
 
-    /// Notes requests of which nobody knows the path.
+    /// Counts requests whose path is unknown.
     pub fn skip(&mut self, site: &Arc<str>, requests: u64) {
         if requests > 0 {
             self.cut(site).skipped += requests;
         }
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of another window.
     pub fn merge(&mut self, counted: CountedPaths) {
         let mut names = HashSet::<Arc<str>>::new();
         for (key, count) in counted.rows {
@@ -78,12 +78,12 @@ impl Window {
         self.entries.is_empty() && self.cuts.is_empty()
     }
 
-    /// Returns how many paths and patterns there are.
+    /// Returns the number of paths and patterns.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns what is to be kept of it, at a minute since 1970, and is empty.
+    /// Empties the window. Returns the rows to store for a minute since 1970.
     pub fn take(&mut self, minute: i64) -> CountedPaths {
         let mut sites = HashMap::<Arc<str>, usize>::new();
         for entry in self.entries.keys() {
@@ -98,7 +98,7 @@ impl Window {
             .into_iter()
             .map(|(entry, count)| (entry.key(), count))
             .collect();
-        // Instances that add to the same rows do it in the same order.
+        // Instances that add to the same rows use the same order.
         rows.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let cuts = std::mem::take(&mut self.cuts).into_iter();
         CountedPaths {
@@ -108,7 +108,7 @@ impl Window {
         }
     }
 
-    /// Folds the smallest of some entries into their patterns until so many are left.
+    /// Folds the smallest selected entries into their patterns until `left` remain.
     fn fold(&mut self, is_of: impl Fn(&Entry) -> bool, left: usize) {
         loop {
             let entries = self.entries.iter().filter(|(entry, _)| is_of(entry));
@@ -116,20 +116,20 @@ impl Window {
                 .map(|(entry, count)| (entry.clone(), count.requests))
                 .partition(|(entry, _)| entry.is_path());
             let too_many = (paths.len() + patterns.len()).saturating_sub(left);
-            // Patterns have half of the room, and what paths leave of theirs.
+            // Patterns get half of the room, plus room that paths do not need.
             let room = left - paths.len().min(left / 2);
             let patterns_left = patterns.len().min(room);
             let of_patterns = patterns.len() - patterns_left;
             let folded = self.fold_smallest(patterns, of_patterns, |cut| &mut cut.patterns)
                 + self.fold_smallest(paths, too_many - of_patterns, |cut| &mut cut.paths);
-            // Patterns that were not there before take a place too.
+            // Patterns created by folding take up room too.
             if folded == 0 {
                 return;
             }
         }
     }
 
-    /// Folds so many entries; returns how many there were.
+    /// Folds the smallest `number` entries. Returns the number of folded entries.
     fn fold_smallest(
         &mut self,
         entries: Vec<(Entry, u64)>,
@@ -171,7 +171,7 @@ impl Entry {
         path_pattern(self.path.as_bytes(), false) != *self.path
     }
 
-    /// Returns how many patterns are above it; all paths are alike.
+    /// Returns the number of patterns above the entry; 0 for all paths.
     fn depth(&self) -> usize {
         if self.is_path() {
             return 0;
@@ -179,7 +179,7 @@ impl Entry {
         std::iter::successors(path_above(&self.path), |path| path_above(path)).count()
     }
 
-    /// Returns the entry that it is counted with where there is no place for it; `None`: it stays.
+    /// Returns the entry into which this one is folded; `None` if it cannot be folded.
     fn folded(&self) -> Option<Self> {
         if let Some(pattern) = path_above(&self.path) {
             let path = pattern.into();
@@ -206,7 +206,7 @@ impl Entry {
     }
 }
 
-/// Returns the one copy of a name, which is made when the name comes first.
+/// Returns the shared copy of a name, creating it if it is new.
 pub fn shared_name<S: BuildHasher>(names: &mut HashSet<Arc<str>, S>, name: &str) -> Arc<str> {
     if let Some(known) = names.get(name) {
         return Arc::clone(known);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_paths_need_no_more_room_than_a_few_thousand_and_none_is_lost() {
+    fn million_paths_use_bounded_memory_and_no_request_is_lost() {
         let mut window = Window::default();
         for number in 0..1_000_000_u64 {
             let path = format!("/shop/item/{number}/{}", "x".repeat(80));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_robots_of_too_many_names_ask_is_counted_as_others() {
+    fn robots_beyond_the_limit_are_counted_as_other() {
         let mut window = Window::default();
         for robot in 0..10_000 {
             add(&mut window, &format!("bot-{robot}"), "/");
@@ -266,11 +266,11 @@ mod tests {
         assert!(counted.rows.len() <= MAX_OF_SITE);
         let mut people = counted.rows.iter().filter(|(key, _)| key.robot.is_empty());
         let first: u64 = people.by_ref().map(|(_, count)| count.requests).sum();
-        assert_eq!(first, 10_000, "people stay people");
+        assert_eq!(first, 10_000, "people are counted as robots");
         assert!(counted.rows.iter().any(|(key, _)| key.robot == OTHER));
     }
 
-    /// Requests of few paths that are asked for often, among many that are not.
+    /// Generates requests with a few frequent paths among many rare ones.
     fn asked() -> impl Strategy<Value = Vec<(u8, u16)>> {
         let path = prop_oneof![0..20_u16, 0..3_000_u16];
         prop::collection::vec((0..3_u8, path), 0..20_000)
@@ -279,7 +279,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn what_is_shown_and_the_cut_hold_what_was_asked(asked in asked(), writers in 1..4_usize) {
+        fn counts_and_cuts_cover_all_requests(asked in asked(), writers in 1..4_usize) {
             let mut exact = BTreeMap::<PathKey, u64>::new();
             let mut whole = Window::default();
             let size = asked.len().div_ceil(writers).max(1);

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::*;
 
 fn parsed(file: impl AsRef<[u8]>) -> Parsed {
-    read(file.as_ref(), &Source::web_robots_db()).expect("a robot-id in it")
+    read(file.as_ref(), &Source::web_robots_db()).expect("the file contains a robot-id")
 }
 
 fn one(file: impl AsRef<[u8]>) -> Robot {
@@ -38,7 +38,7 @@ fn patterns(robot: &Robot) -> Vec<String> {
 // Bytes and lines.
 
 #[test]
-fn bytes_that_are_not_utf_8_are_windows_1252_line_by_line() {
+fn lines_that_are_not_utf_8_are_windows_1252() {
     let parsed =
         parsed(b"robot-id: a\nrobot-name: M\xfccke\n\nrobot-id: b\nrobot-name: M\xc3\xbccke\x01\n");
     assert_eq!(parsed.robots[0].name, "Mücke");
@@ -46,7 +46,7 @@ fn bytes_that_are_not_utf_8_are_windows_1252_line_by_line() {
 }
 
 #[test]
-fn every_line_end_makes_the_same_records() {
+fn every_line_ending_gives_the_same_records() {
     let file = "robot-id: a\nrobot-name: A A\n\nrobot-id: b\nrobot-name: B";
     for end in ["\n", "\r\n", "\r", "\r\r\n"] {
         let parsed = parsed(file.replace('\n', end));
@@ -82,7 +82,7 @@ fn any_number_of_blanks_may_follow_the_colon() {
 }
 
 #[test]
-fn whole_values_are_kept_not_first_words() {
+fn whole_values_are_kept() {
     let robot = one(
         "robot-id: quill\nrobot-name:   The  Quill\tRobot  \nrobot-useragent: Quill Robot/1.0 (a b)",
     );
@@ -91,7 +91,7 @@ fn whole_values_are_kept_not_first_words() {
 }
 
 #[test]
-fn indented_lines_go_on_with_the_field_before() {
+fn indented_lines_continue_the_previous_field() {
     let robot = one(
         "robot-id: quill\nrobot-useragent: QuillSpider/X.X (Quill Image Search;\n  http://www.acme.example/)\nrobot-name: Quill\n\tSpider\nrobot-description: text\n   robot-like words: more\n",
     );
@@ -103,7 +103,7 @@ fn indented_lines_go_on_with_the_field_before() {
 }
 
 #[test]
-fn a_name_glued_to_the_id_gives_both() {
+fn a_name_glued_to_the_id_is_split_off() {
     let robot = one("robot-id: robot-name: Quill Valley\nrobot-useragent: QuillValley/1.0");
     assert_eq!(
         (robot.id.as_str(), robot.name.as_str()),
@@ -130,7 +130,7 @@ fn the_first_field_wins() {
 }
 
 #[test]
-fn fields_outside_the_schema_are_read_over() {
+fn fields_outside_the_schema_are_ignored() {
     let robot = one(
         "robot-id: quill\nrobot-nofollow: yes\nrobot-description1: x\nmodified-date: today\nx-field: y\nfree text\nrobot-name: Quill",
     );
@@ -138,7 +138,7 @@ fn fields_outside_the_schema_are_read_over() {
 }
 
 #[test]
-fn fields_come_in_any_order() {
+fn fields_may_be_in_any_order() {
     let robot = one(
         "robot-useragent: QuillBot\nrobot-name: Quill\nrobot-id: quill\nrobot-details-url: http://acme.example/",
     );
@@ -177,7 +177,7 @@ fn names_and_addresses_of_owners_are_never_kept() {
 // Records.
 
 #[test]
-fn two_blank_lines_part_records_as_one_does() {
+fn two_blank_lines_separate_records_like_one() {
     assert_eq!(
         ids(&parsed("robot-id: a\n\n\n \t\nrobot-id: b\n")),
         ["a", "b"]
@@ -237,7 +237,7 @@ fn entities_are_decoded_everywhere() {
 }
 
 #[test]
-fn ids_lose_their_blanks_and_stay_apart() {
+fn ids_lose_their_blanks_and_remain_unique() {
     let parsed = parsed(
         "robot-id: quill one\n\nrobot-id: quill two\n\nrobot-id:  quill  one \nrobot-name: Again\n",
     );
@@ -271,7 +271,7 @@ fn a_long_useragent_is_kept_whole() {
 }
 
 #[test]
-fn only_http_urls_are_details() {
+fn details_urls_must_be_http() {
     let url = |value: &str| one(format!("robot-id: a\nrobot-details-url: {value}\n")).details_url;
     assert_eq!(
         url("(http://acme.example/man?fetch(3))").as_deref(),
@@ -314,7 +314,7 @@ fn a_robot_without_a_usable_useragent_is_kept_with_its_reason() {
     assert_eq!(reason("robot-id: a\n"), "the useragent is empty");
     assert_eq!(
         reason("robot-id: a\nrobot-useragent: no\n"),
-        "the useragent says \"no\", which names no robot"
+        "the useragent is \"no\", which does not name a robot"
     );
     assert_eq!(
         reason(
@@ -325,7 +325,7 @@ fn a_robot_without_a_usable_useragent_is_kept_with_its_reason() {
 }
 
 #[test]
-fn the_product_token_stands_in_for_a_missing_useragent() {
+fn the_product_token_replaces_a_missing_useragent() {
     let robot =
         one("robot-id: a\nrobot-useragent: none\nrobot-exclusion-useragent: QuillBot/1.0\n");
     assert_eq!(patterns(&robot), ["token \"QuillBot\""]);
@@ -354,7 +354,7 @@ fn product_tokens_are_names() {
 }
 
 #[test]
-fn purposes_of_the_database_leave_its_robots_redirected() {
+fn robots_with_purposes_of_the_database_are_redirected() {
     let purpose = |value: &str| one(format!("robot-id: a\nrobot-purpose: {value}\n")).purpose;
     assert_eq!(purpose("Indexing, statistics"), Purpose::Search);
     assert_eq!(purpose("maintenance, indexing."), Purpose::Search);
@@ -369,7 +369,7 @@ fn purposes_of_the_database_leave_its_robots_redirected() {
 }
 
 #[test]
-fn whether_robots_txt_is_obeyed_is_one_word() {
+fn exclusion_is_parsed_from_the_first_word() {
     let exclusion = |value: &str| one(format!("robot-id: a\nrobot-exclusion: {value}\n")).exclusion;
     assert_eq!(exclusion("Yes."), Exclusion::Yes);
     assert_eq!(exclusion("no (soon)"), Exclusion::No);
@@ -377,10 +377,10 @@ fn whether_robots_txt_is_obeyed_is_one_word() {
     assert_eq!(exclusion("not yet"), Exclusion::Unknown);
 }
 
-// Our own fields.
+// Additional fields.
 
 #[test]
-fn a_stated_kind_compares_the_useragent_as_it_stands() {
+fn a_stated_kind_keeps_the_useragent_unchanged() {
     let robot = bundled(
         "robot-id: quill\nrobot-useragent: qut/\nrobot-useragent-kind: prefix\nrobot-useragent2: Quirk Bot|Bot of Quirk\nrobot-useragent-kind2: token\nrobot-useragent3: QuA\nrobot-useragent3-kind: exact\nrobot-useragent4: quo\n",
     );
@@ -397,8 +397,8 @@ fn a_stated_kind_compares_the_useragent_as_it_stands() {
 }
 
 #[test]
-fn a_wrong_kind_makes_the_robot_unusable() {
-    for (kind, part) in [("tokn", "no kind"), ("token", "too short")] {
+fn an_invalid_kind_makes_the_robot_unusable() {
+    for (kind, part) in [("tokn", "not a kind"), ("token", "too short")] {
         let robot = bundled(&format!(
             "robot-id: a\nrobot-useragent: Q\nrobot-useragent-kind: {kind}\n"
         ));
@@ -410,7 +410,7 @@ fn a_wrong_kind_makes_the_robot_unusable() {
 }
 
 #[test]
-fn stated_patterns_replace_those_of_the_useragent() {
+fn stated_patterns_replace_derived_ones() {
     let robot = bundled(
         "robot-id: quill\nrobot-useragent: QuillBot\nrobot-pattern: token Quill\nrobot-pattern2: regex ^Quill\\/[0-9] x\n",
     );
@@ -421,7 +421,7 @@ fn stated_patterns_replace_those_of_the_useragent() {
 }
 
 #[test]
-fn operator_hosts_and_ranges_are_taken_from_our_own_files_only() {
+fn operator_hosts_and_ranges_are_read_from_trusted_files_only() {
     let file = "robot-id: a\nrobot-owner-name: Acme, Inc.\nrobot-host: *.acme.example, Crawl.Acme.Example., 192.0.2.*, com, bad_host.example\nrobot-ranges-url: https://acme.example/ips.json\n";
     let robot = bundled(file);
     assert_eq!(robot.operator.as_deref(), Some("Acme, Inc."));
@@ -438,7 +438,7 @@ fn operator_hosts_and_ranges_are_taken_from_our_own_files_only() {
 }
 
 #[test]
-fn signature_agents_are_hosts_and_taken_from_our_own_files_only() {
+fn signature_agents_are_hosts_and_read_from_trusted_files_only() {
     let file = "robot-id: a\nrobot-signature-agent: https://Keys.Acme.example/, acme.example:8443; acme.example:443, \"https://keys.acme.example\", http://plain.example, acme.example/Path, acme.example/a?b, acme.example:0, acme.example:+1, localhost\n";
     assert_eq!(
         bundled(file).signature_agents,
@@ -453,7 +453,7 @@ fn signature_agents_are_hosts_and_taken_from_our_own_files_only() {
 }
 
 #[test]
-fn evidence_is_words_and_taken_from_our_own_files_only() {
+fn evidence_is_words_and_read_from_trusted_files_only() {
     let file = "robot-id: a\nrobot-evidence: matomo, web-robots-db; matomo, Some prose., http://a.example/, operator\n";
     assert_eq!(
         bundled(file).evidence,
@@ -465,7 +465,7 @@ fn evidence_is_words_and_taken_from_our_own_files_only() {
 // Size.
 
 #[test]
-fn long_values_are_cut_and_long_useragents_unusable() {
+fn long_values_are_truncated_and_long_useragents_unusable() {
     let long = "ä".repeat(20_000);
     let robot = one(format!(
         "robot-id: {}\nrobot-name: {long}\nrobot-useragent: {long}\n",
@@ -480,7 +480,7 @@ fn long_values_are_cut_and_long_useragents_unusable() {
 }
 
 #[test]
-fn what_was_skipped_is_bounded() {
+fn skipped_records_are_limited() {
     let file = format!("robot-id: a\n\n{}", "x\n\n".repeat(3000));
     let parsed = parsed(file);
     assert_eq!(parsed.records, 3001);
@@ -489,7 +489,7 @@ fn what_was_skipped_is_bounded() {
 }
 
 #[test]
-fn too_many_robots_are_not_kept() {
+fn the_number_of_robots_is_limited() {
     let mut file = String::new();
     for number in 0..50_010 {
         writeln!(file, "robot-id: q{number}").unwrap();
@@ -500,7 +500,7 @@ fn too_many_robots_are_not_kept() {
 
 #[test]
 fn no_input_takes_quadratic_time() {
-    // Each of these took minutes where a scan starts again at every step.
+    // Each of these takes minutes if a scan restarts at every step.
     for unit in [
         "robot-",
         "robot-id:",

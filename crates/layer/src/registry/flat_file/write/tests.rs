@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::registry::{PatternKind, Source, flat_file::read, useragent::strip_useragent};
 
-/// Pieces that have a meaning to the reader, or look as if they had.
+/// Pieces that have a meaning for the parser, or look as if they had.
 const PIECES: &[&str] = &[
     "robot-",
     "Robot-",
@@ -118,13 +118,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_reads_back(bytes in nasty_file()) {
+    fn written_robots_read_back(bytes in nasty_file()) {
         check(&bytes, &Source::bundled());
         check(&bytes, &Source::web_robots_db());
     }
 
     #[test]
-    fn robots_made_by_hand_read_back(name in nasty_text(), useragent in nasty_text(), text in nasty_text()) {
+    fn manually_added_robots_read_back(name in nasty_text(), useragent in nasty_text(), text in nasty_text()) {
         let mut robot = Robot::new("by-hand", Source::manual());
         let name = tidy(&name);
         if !name.is_empty() {

@@ -1,4 +1,4 @@
-//! `robots.json` of ai.robots.txt: an object whose keys are product tokens.
+//! Import of the `robots.json` of ai.robots.txt: an object with product tokens as keys.
 
 use super::value::{Value, first_url, link_text};
 use crate::registry::{
@@ -8,23 +8,27 @@ use crate::registry::{
     useragent::{token, without_version},
 };
 
-/// Bytes of the longest name.
+/// Maximum number of bytes of a name.
 const MAX_NAME_BYTES: usize = 200;
-/// Bytes from which what stands for an operator is prose.
+/// Number of bytes from which an operator's name counts as prose.
 const PROSE_BYTES: usize = 60;
 
-/// Reads the object; each key becomes a token if it is specific enough.
+/// Reads the object. Each sufficiently specific key becomes a token.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let file = Value::from_json(bytes)?;
     let Value::Map(entries) = &file else {
-        return Err(format!("{} in place of a JSON object", file.shape()));
+        return Err(format!("expected a JSON object, found {}", file.shape()));
     };
     let mut collector = Collector::default();
     let mut numbers = Numbers::new();
     for (key, entry) in entries {
         let name = clean(key);
         if !matches!(entry, Value::Map(_)) {
-            collector.skip(0, &name, format!("{} in place of an object", entry.shape()));
+            collector.skip(
+                0,
+                &name,
+                format!("expected an object, found {}", entry.shape()),
+            );
             continue;
         }
         match token(&name) {
@@ -52,7 +56,7 @@ fn describe(robot: &mut Robot, name: &str, entry: &Value) {
     robot.purpose = purpose(entry.field("function").as_text());
 }
 
-/// Returns the operator's name, unless there is a sentence or a URL in its place.
+/// Returns the operator's name, unless the text is a sentence or a URL.
 fn operator_name(text: &str) -> Option<String> {
     let name = clean(link_text(text));
     let says_nothing = name.is_empty()
@@ -63,19 +67,19 @@ fn operator_name(text: &str) -> Option<String> {
     (!says_nothing).then_some(name)
 }
 
-/// Returns words that stand for a purpose.
+/// Returns the description that stands for a purpose in the list.
 pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
     match purpose {
-        Purpose::AiTraining => "Gathers text to train models.",
-        Purpose::AiSearch => "Builds the index that an assistant searches.",
-        Purpose::AiUser => "Fetches what the user of an assistant asks for.",
+        Purpose::AiTraining => "Collects text to train models.",
+        Purpose::AiSearch => "Builds a search index for assistants.",
+        Purpose::AiUser => "Fetches pages for a user of an assistant.",
         other => other.as_str(),
     }
 }
 
-/// Returns the purpose that its own word, or a few in a list's own terms, stand for.
+/// Returns the purpose for a description: a purpose's word, or terms that the list uses.
 fn purpose(function: &str) -> Purpose {
-    // Files that were exported here say most purposes in our own words.
+    // Files exported by this program contain the words of most purposes.
     if let Some(purpose) = Purpose::from_word(function.trim()) {
         return purpose;
     }
@@ -140,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_names_everybody_is_skipped() {
+    fn a_key_that_is_too_general_is_skipped() {
         let parsed = parsed(r#"{"Operator": {}, "bot": {}, "Go": {}, "AcmeBot": {}, "Acme2": 7}"#);
         assert_eq!(parsed.robots.len(), 1);
         let skipped: Vec<_> = parsed
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_come_to_one_id_are_numbered() {
+    fn keys_with_the_same_id_are_numbered() {
         let parsed = parsed(r#"{"Acme-AI": {}, "acme ai": {}, "Acme.AI": {}}"#);
         let ids: Vec<_> = parsed
             .robots

@@ -1,4 +1,4 @@
-//! `crawler-user-agents.json`: an array of objects with a regular expression.
+//! Import of `crawler-user-agents.json`: an array of objects with a regular expression.
 
 use super::{value::Value, value::first_url};
 use crate::registry::{
@@ -7,13 +7,13 @@ use crate::registry::{
     text::{clean, cut, slug},
 };
 
-/// Bytes of the longest name.
+/// Maximum number of bytes of a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Bytes from which a run of an expression is a name.
+/// Number of bytes from which a literal run in an expression is a name.
 const LONG_RUN: usize = 4;
 
-/// Tags that are not the word of a purpose.
+/// Tags that differ from the word of the purpose.
 const TAGS: &[(&str, Purpose)] = &[
     ("search-engine", Purpose::Search),
     ("ai-crawler", Purpose::AiTraining),
@@ -25,11 +25,11 @@ const TAGS: &[(&str, Purpose)] = &[
     ("seo-tool", Purpose::Seo),
 ];
 
-/// Reads the list; the expressions keep their anchors and their case.
+/// Reads the list. Expressions keep their anchors and their case.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let file = Value::from_json(bytes)?;
     let Value::List(entries) = &file else {
-        return Err(format!("{} in place of a JSON array", file.shape()));
+        return Err(format!("expected a JSON array, found {}", file.shape()));
     };
     let mut collector = Collector::default();
     let mut numbers = Numbers::new();
@@ -90,7 +90,7 @@ pub(in crate::registry) fn tag(purpose: Purpose) -> &'static str {
         .map_or(purpose.as_str(), |&(tag, _)| tag)
 }
 
-/// Returns the first long run of an expression that stands for itself, or the longest.
+/// Returns the first long literal run of an expression, or else the longest run.
 fn literal(regex: &str) -> String {
     let mut longest = String::new();
     let mut run = String::new();
@@ -115,7 +115,7 @@ fn literal(regex: &str) -> String {
                 }
             }
             '?' | '*' | '{' => {
-                // What stands before may be missing, and is no part of the name.
+                // The preceding character is optional, so it is not part of the name.
                 run.pop();
                 end(&mut run);
                 if c == '{' {
@@ -132,7 +132,7 @@ fn literal(regex: &str) -> String {
         .to_owned()
 }
 
-/// Returns the letter of a class that holds it in both cases: `wW`.
+/// Returns the letter of a class that contains it in both cases, such as `wW`.
 fn one_letter(class: &str) -> Option<char> {
     let mut letters = class.chars();
     let (first, second) = (letters.next()?, letters.next()?);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_entry_is_skipped_with_its_reason() {
+    fn an_invalid_entry_is_skipped_with_a_reason() {
         let parsed = parsed(
             r#"[{"pattern": "Foo(?=Bar)"}, {"pattern": ".*"}, {"url": "x"}, 7, {"pattern": ["x"]}, {"pattern": "AcmeBot"}]"#,
         );
@@ -184,12 +184,12 @@ mod tests {
             .map(|skipped| skipped.reason.as_str())
             .collect();
         assert!(reasons[0].contains("look-around"), "{reasons:?}");
-        assert!(reasons[1].contains("everybody"), "{reasons:?}");
+        assert!(reasons[1].contains("too general"), "{reasons:?}");
         assert_eq!(&reasons[2..], ["no pattern"; 3]);
     }
 
     #[test]
-    fn names_that_come_to_one_id_are_numbered() {
+    fn names_with_the_same_id_are_numbered() {
         let parsed =
             parsed(r#"[{"pattern": "acme\\/"}, {"pattern": "acme-"}, {"pattern": "^acme$"}]"#);
         let ids: Vec<_> = parsed
@@ -201,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_is_refused() {
+    fn a_file_that_is_not_an_array_is_rejected() {
         let refused = |json: &str| read(json.as_bytes(), &Source::bundled()).unwrap_err();
-        assert_eq!(refused("{}"), "an object in place of a JSON array");
+        assert_eq!(refused("{}"), "expected a JSON array, found an object");
         assert!(refused("[{\"pattern\": \"x").contains("EOF"), "truncated");
         assert!(refused(&"[".repeat(100_000)).contains("recursion"), "deep");
     }

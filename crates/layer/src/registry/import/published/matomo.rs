@@ -1,4 +1,4 @@
-//! `regexes/bots.yml` of Matomo's device detector.
+//! Import of the `regexes/bots.yml` of Matomo's device detector.
 
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
@@ -9,12 +9,12 @@ use crate::registry::{
     text::{clean, cut, decode, slug},
 };
 
-/// What its own matcher puts before every expression: a boundary on the left.
+/// Left boundary that Matomo's matcher adds before every expression.
 const BOUNDARY: &str = "(?i)(?:^|[^A-Z0-9_-]|[^A-Z0-9-]_|sprd-|MZ-)(?:";
-/// Bytes of the longest name.
+/// Maximum number of bytes of a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Categories, as far as they say what a robot is for.
+/// Categories that correspond to a purpose.
 const CATEGORIES: &[(&str, Purpose)] = &[
     ("Search bot", Purpose::Search),
     ("Feed Fetcher", Purpose::Feed),
@@ -32,7 +32,7 @@ const CATEGORIES: &[(&str, Purpose)] = &[
     ("AI Search Crawler", Purpose::AiSearch),
 ];
 
-/// Reads the list; what needs look-around or backreferences is skipped.
+/// Reads the list. Expressions with look-around or backreferences are skipped.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let text = decode(bytes);
     let options = serde_saphyr::options! {
@@ -62,18 +62,18 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed,
     Ok(collector.finish())
 }
 
-/// Makes a pattern with the boundary, of an expression that is fine without it.
+/// Creates a pattern with the boundary from an expression that is valid without the boundary.
 fn bounded(regex: &str) -> Result<Pattern, InvalidPattern> {
-    // By itself first: `a)|(b` would end our group and open another one.
+    // Checked separately first: `a)|(b` would end the group and open another one.
     Pattern::stated(PatternKind::Regex, regex)?;
     Pattern::stated(PatternKind::Regex, &format!("{BOUNDARY}{regex})"))
 }
 
-/// Returns the expression of a pattern that this importer made, without the boundary.
+/// Returns the expression of a pattern created by this import, without the boundary.
 pub(in crate::registry) fn inner(pattern: &Pattern) -> Option<&str> {
     let is_regex = pattern.kind == PatternKind::Regex;
     let inner = pattern.text.strip_prefix(BOUNDARY)?.strip_suffix(')')?;
-    // A pattern that merely begins like ours has a group that ends sooner.
+    // A pattern that only begins with the boundary has a group that ends earlier.
     (is_regex && bounded(inner).is_ok()).then_some(inner)
 }
 
@@ -110,7 +110,7 @@ fn robot(pattern: Pattern, name: &str, entry: &Value, source: &Source) -> Robot 
 
 fn first_line(message: &str) -> String {
     let line = message.lines().find(|line| !line.trim().is_empty());
-    cut(&clean(line.unwrap_or("no YAML")), 200).to_owned()
+    cut(&clean(line.unwrap_or("not YAML")), 200).to_owned()
 }
 
 #[cfg(test)]
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_reported_with_its_line() {
+    fn unusable_entries_are_reported_with_their_line() {
         let parsed = parsed(FILE);
         let ids: Vec<_> = parsed
             .robots
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_in_one_line() {
+    fn a_file_that_is_not_a_list_is_rejected_in_one_line() {
         for yaml in ["just text", "key: value", "- [unclosed", "- &a [*a, *a]"] {
             let refused = read(yaml.as_bytes(), &Source::bundled());
             if let Err(error) = refused {

@@ -1,4 +1,4 @@
-//! Readers of JSON and YAML: the feature `formats`.
+//! Readers for JSON and YAML, enabled by the feature `formats`.
 
 pub(in crate::registry) mod ai_robots_txt;
 pub(in crate::registry) mod crawler_user_agents;

@@ -1,4 +1,4 @@
-//! JSON or YAML of which nothing is known beforehand.
+//! JSON or YAML value without a fixed schema.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::registry::text::{clean, starts_with_ignore_case};
 
-/// Value of any shape, in the order of its file; wrong shapes are data too.
+/// Value of any type, in the order of the file.
 ///
-/// A published list is changed by many hands: one number in place of a string
-/// must not hide the other records.
+/// Published lists have many authors: a number instead of a string must not affect the other
+/// records.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Nothing,
@@ -19,15 +19,15 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Reads JSON, whatever its encoding.
+    /// Parses JSON in any encoding.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        // RFC 8259 §8.1 forbids the mark to writers, and allows readers to ignore it.
+        // RFC 8259 §8.1 forbids writing a byte order mark, but allows ignoring it.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = crate::registry::text::decode(bytes);
         serde_json::from_str(&text).map_err(|error| error.to_string())
     }
 
-    /// Returns the text, or an empty one for any other shape.
+    /// Returns the text, or an empty text for other types.
     pub(super) fn as_text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -35,7 +35,7 @@ impl Value {
         }
     }
 
-    /// Returns the value of a key, or nothing.
+    /// Returns the value of a key, or `Nothing`.
     pub(super) fn field(&self, key: &str) -> &Self {
         match self {
             Self::Map(fields) => fields
@@ -46,7 +46,7 @@ impl Value {
         }
     }
 
-    /// Returns the values of a list, none for any other shape.
+    /// Returns the items of a list, or none for other types.
     pub(super) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
@@ -54,7 +54,7 @@ impl Value {
         }
     }
 
-    /// Returns the name of its kind.
+    /// Returns the name of the value's type.
     pub(super) fn shape(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -127,8 +127,7 @@ impl<'de> Visitor<'de> for AnyShape {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Vec::new();
         while let Some(key) = map.next_key::<Self::Value>()? {
-            // YAML has keys of every shape, but no format that is read here has other keys than
-            // text.
+            // YAML allows keys of any type, but the formats read here have only text keys.
             match key {
                 Value::Text(key) => fields.push((key, map.next_value()?)),
                 Value::Nothing | Value::List(_) | Value::Map(_) => {
@@ -140,21 +139,21 @@ impl<'de> Visitor<'de> for AnyShape {
     }
 }
 
-/// Bytes of the longest URL that is kept.
+/// Maximum number of bytes of a stored URL.
 const MAX_URL_BYTES: usize = 2048;
 
 /// Returns the first `http:` or `https:` URL in a text.
 pub(super) fn first_url(text: &str) -> Option<String> {
     let text = clean(text);
     text.split(|c: char| c.is_whitespace() || "<>\"'`\\()[]{}".contains(c))
-        // At the end these belong to the sentence around the URL.
+        // At the end of a URL, these characters belong to the surrounding sentence.
         .map(|word| word.trim_end_matches(['.', ',', ';', ':', '!', '?']))
         .find_map(url_at_the_end)
 }
 
-/// Returns the longest URL that ends a word.
+/// Returns the longest URL at the end of a word.
 fn url_at_the_end(word: &str) -> Option<String> {
-    // In lower case once for the whole word: it can have many beginnings that are none of a URL.
+    // Converted to lower case once, because the word may contain `http` many times.
     let lower = word.to_ascii_lowercase();
     let mut ends = lower
         .match_indices("http")
@@ -202,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn words_that_begin_no_url_are_looked_at_once() {
-        // It would take minutes if each one had the rest of the text copied or searched.
+    fn words_without_a_url_take_linear_time() {
+        // Takes minutes if the rest of the text is copied or searched at each word.
         for (word, bytes) in [("http", 0), ("http ", 0), ("http://a", MAX_URL_BYTES)] {
             let found = first_url(&word.repeat((1 << 20) / word.len()));
             assert_eq!(found.map_or(0, |url| url.len()), bytes, "{word:?}");
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_url_that_is_kept_has_2_kib() {
+    fn the_maximum_length_of_a_url_is_2_kib() {
         let longest = format!("http://{}", "a".repeat(MAX_URL_BYTES - 7));
         assert_eq!(first_url(&format!("({longest}...)")), Some(longest.clone()));
         assert_eq!(first_url(&format!("{longest}a")), None);
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_has_a_text() {
+    fn the_text_of_a_link_is_returned() {
         assert_eq!(link_text("[Acme](https://acme.example)"), "Acme");
         assert_eq!(link_text(" Acme "), "Acme");
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::registry::PatternKind::{Exact, Prefix, Product, Token};
 
-/// Shapes of real records, with names that nobody has.
+/// Patterns of real records, with invented names.
 macro_rules! shapes {
     ($($name:ident: $useragent:expr => [$($kind:ident $text:expr),* $(,)?];)*) => {$(
         #[test]
@@ -23,7 +23,7 @@ macro_rules! refused {
 }
 
 shapes! {
-    // Names that are specific are looked for anywhere.
+    // Specific names match anywhere.
     two_words_and_a_version: "ACMEdatos QuoLink/1.0.2 (test links)" => [Token "ACMEdatos QuoLink"];
     quotes_around_it: "'Ahem! The Homepage Digger'" => [Token "Ahem! The Homepage Digger"];
     a_word_for_robots_in_it: "QuillBOT" => [Token "QuillBOT"];
@@ -48,7 +48,7 @@ shapes! {
     a_placeholder_of_letters: "quizzSpider xxxxxxx ()/" => [Token "quizzSpider"];
     a_number_glued_to_it: "ssquarcher100" => [Token "ssquarcher100"];
 
-    // Other single words are compared at the start only.
+    // Other single words match at the start only.
     a_word_and_a_version: "quippe/1.1" => [Prefix "quippe/"];
     stars_for_a_version: "QuackRub/*.*" => [Prefix "QuackRub/"];
     a_version_in_angle_brackets: "Quillet/<version>" => [Prefix "Quillet/"];
@@ -67,14 +67,14 @@ shapes! {
     a_bare_word_and_a_version_behind_a_blank: "Quofox v2.0" => [Product "Quofox"];
     a_bare_word_for_robots: "grabber" => [Product "grabber"];
 
-    // What is left is compared as a whole.
+    // The rest is compared as a whole.
     one_letter: "Q/3.8" => [Exact "Q/3.8"];
     a_library: "libwww-perl-5.41" => [Exact "libwww-perl-5.41"];
     a_library_and_colons: "LWP::" => [Exact "LWP::"];
     generic_but_for_the_address: "I Robot 0.4 (irobot@acme.example)" => [Exact "I Robot 0.4 (irobot@acme.example)"];
     not_a_browser_although_it_says_so: "Mozilla 3.01 PQWF (Win95)" => [Exact "Mozilla 3.01 PQWF (Win95)"];
 
-    // Inside what a browser sends.
+    // Inside of a browser's User-Agent.
     behind_compatible: "Mozilla/4.0 (compatible; QuillView 1.0;unix)" => [Token "QuillView"];
     behind_compatible_and_a_colon: "Mozilla/4.0 (compatible: QDSE robot)" => [Token "QDSE robot"];
     behind_compatible_and_a_blank: "Mozilla/2.0 (compatible fouillon v2.0; fouillon.acme.example)" => [Token "fouillon"];
@@ -93,7 +93,7 @@ shapes! {
     a_short_name_behind_compatible: "Mozilla/5.0 (compatible; Quey/1.1)" => [Token "Quey"];
     a_shorter_name_behind_compatible: "Mozilla/5.0 (compatible; Que/1.1)" => [Exact "Mozilla/5.0 (compatible; Que/1.1)"];
 
-    // Several at once.
+    // Several alternatives.
     alternatives_with_a_bar: "QuoScan Server/5.5 | QuoScan Workstation/5.5" => [Token "QuoScan Server", Token "QuoScan Workstation"];
     alternatives_with_or: "\"QuillBot\" or \"Ask Wilbur\"" => [Token "QuillBot", Token "Ask Wilbur"];
     alternatives_with_a_comma: "Openquill data gatherer, Openbot/3.0+(robot@acme.example;+http://acme.example)" => [Token "Openquill data gatherer", Token "Openbot"];
@@ -144,7 +144,7 @@ fn tokens_of_lists_are_specific() {
 }
 
 #[test]
-fn words_for_nothing_are_junk() {
+fn placeholders_are_junk() {
     for junk in [
         "no",
         "Yes",

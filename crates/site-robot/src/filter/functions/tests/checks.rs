@@ -1,10 +1,10 @@
-//! What is said of directives that cannot be used.
+//! Tests of error messages for invalid directives.
 
 use super::*;
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table")]
-fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
+#[expect(clippy::too_many_lines, reason = "table of cases")]
+fn errors_contain_the_line_and_the_nearest_valid_name() {
     for (directive, expected) in [
         ("Meta fn=filterrules-process", "did you mean \"MetaData\""),
         (
@@ -22,15 +22,15 @@ fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "Data fn=filter-by-exact src=a allow=b deny=c",
-            "cannot stand together",
+            "cannot be combined",
         ),
         (
             "Setup fn=enumerate-urls",
-            "enumerate-urls cannot stand at Setup; it stands at Enumerate",
+            "enumerate-urls is not allowed at Setup; use it at Enumerate",
         ),
         (
             "MetaData fn=filter-by-md5",
-            "it stands at Data, Enumerate, Generate",
+            "use it at Data, Enumerate, Generate",
         ),
         (
             "MetaData fn=filter-by-max src=host value=1",
@@ -38,7 +38,7 @@ fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "Generate fn=extract-html-toc level=7",
-            "level=7 is not from 1 to 6",
+            "level=7 is not between 1 and 6",
         ),
         (
             "Generate fn=extract-full-text part=half",
@@ -46,25 +46,25 @@ fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "Generate fn=rename-attribute src=author",
-            "names no other name",
+            "contains no new name",
         ),
         (
             "Data fn=filter-by-regex src=host deny=(",
-            "is no regular expression",
+            "is not a valid regular expression",
         ),
         (
             "Data fn=generate-md5 enable=maybe",
-            "none of true, false, on, off",
+            "not one of true, false, on, off",
         ),
-        ("Data fn=generate-md5 level=3", "the function takes none"),
+        ("Data fn=generate-md5 level=3", "the function accepts none"),
         ("Data", "Data without fn="),
         (
             "Setup fn=filterrules-setup config=x logtype=quiet",
-            "is no logtype",
+            "is not a valid logtype",
         ),
         (
             "Data fn=assign-source dst=a value=b src=c",
-            "cannot stand together",
+            "cannot be combined",
         ),
     ] {
         let errors = errors(directive);
@@ -76,7 +76,7 @@ fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
     }
     let twice = errors("Data fn=filter-by-md5\nData fn=filter-by-md5");
     assert!(
-        twice.contains("line 3: error: filter-by-md5 may stand once"),
+        twice.contains("line 3: error: filter-by-md5 may be used only once"),
         "{twice}"
     );
     assert_eq!(errors("Data fn=no-such-function enable=off"), "");

@@ -1,4 +1,4 @@
-//! Functions that change what is known of a resource.
+//! Tests of functions that change the data of a resource.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn assign_source_copies_another_source_or_a_value() {
 }
 
 #[test]
-fn assign_type_by_extension_stands_in_the_reference_with_two_lines_run_together() {
+fn assign_type_by_extension_is_repaired_from_the_misprint_in_the_reference() {
     let text = format!("{TYPES}\nMetaData fn=assign-type-by-extclear-source");
     let bench = Bench::new(&text);
     let mut page = at("http://h.example/read.me.txt");
@@ -30,7 +30,7 @@ fn assign_type_by_extension_stands_in_the_reference_with_two_lines_run_together(
 }
 
 #[test]
-fn clear_source_takes_the_path_away() {
+fn clear_source_removes_the_path() {
     let bench = Bench::new("MetaData fn=clear-source src=path");
     let mut page = at("http://h.example/a");
     assert!(bench.metadata(&mut page).is_allowed());
@@ -39,7 +39,7 @@ fn clear_source_takes_the_path_away() {
 }
 
 #[test]
-fn convert_to_html_converts_types_and_what_has_none() {
+fn convert_to_html_converts_known_and_unknown_types() {
     let bench = Bench::new(
         "Data fn=convert-to-html type=application/pdf\n\
          Data fn=convert-to-html type=application/rtf\n\
@@ -63,7 +63,7 @@ fn convert_to_html_converts_types_and_what_has_none() {
     assert_eq!(
         programs,
         ["pdf-to-html", "x-mif-to-html"],
-        "once for both clones"
+        "converted once for both clones"
     );
     let mut page = with(
         "http://h.example/c",
@@ -75,7 +75,7 @@ fn convert_to_html_converts_types_and_what_has_none() {
 }
 
 #[test]
-fn convert_to_html_that_fails_leaves_the_resource_as_it_is() {
+fn failed_convert_to_html_leaves_the_resource_unchanged() {
     let bench = Bench::new("Data fn=convert-to-html type=application/rtf");
     let mut rtf = with("http://h.example/a", "application/rtf", "{\\rtf");
     assert!(bench.data(&mut rtf).is_allowed());
@@ -112,7 +112,7 @@ fn copy_attribute_copies_whole_words() {
 }
 
 #[test]
-fn generate_md5_sums_the_body_up() {
+fn generate_md5_hashes_the_body() {
     let bench = Bench::new("Data fn=generate-md5");
     let mut page = html("hello world");
     assert!(bench.data(&mut page).is_allowed());

@@ -1,14 +1,17 @@
-//! Functions that find links.
+//! Tests of functions that find links.
 
 use super::*;
 
 #[test]
-fn enumerate_urls_takes_the_links_of_html() {
+fn enumerate_urls_returns_the_links_of_html() {
     let bench = Bench::new("Enumerate fn=enumerate-urls type=text/html");
     let body = "<a href=b>b</a> <a href=b>again</a> <iframe src=/c></iframe>";
     assert_eq!(bench.links(&mut html(body)), ["b", "/c"]);
     let mut other = with("http://h.example/", "application/xhtml+xml", body);
-    assert!(bench.links(&mut other).is_empty(), "another type");
+    assert!(
+        bench.links(&mut other).is_empty(),
+        "resources of another type have no links"
+    );
     let many = (0..2000)
         .map(|at| format!("<a href={at}>x</a>"))
         .collect::<Vec<_>>()
@@ -19,7 +22,7 @@ fn enumerate_urls_takes_the_links_of_html() {
 }
 
 #[test]
-fn of_xhtml_an_empty_script_is_its_own_end() {
+fn xhtml_script_may_be_self_closing() {
     let bench = Bench::new("Enumerate fn=enumerate-urls");
     let body = "<html><head><script src='a.js'/></head><body><a href='b'>b</a></body></html>";
     let mut page = with(
@@ -32,7 +35,7 @@ fn of_xhtml_an_empty_script_is_its_own_end() {
 }
 
 #[test]
-fn parts_of_a_page_are_one_url_to_enumerate_urls() {
+fn enumerate_urls_ignores_fragments() {
     let bench = Bench::new("Enumerate fn=enumerate-urls max=2");
     let body = "<a href=#1>1</a><a href=#2>2</a><a href=a#1>a</a><a href=a#2>a</a>\
                 <a href=a>a</a><a href=b>b</a><a href=c>c</a>";
@@ -42,7 +45,7 @@ fn parts_of_a_page_are_one_url_to_enumerate_urls() {
 }
 
 #[test]
-fn enumerate_urls_from_text_takes_what_stands_after_url() {
+fn enumerate_urls_from_text_returns_urls_after_the_label() {
     let bench = Bench::new("Enumerate fn=enumerate-urls-from-text");
     let text = "See <URL:http://h.example/a> and URL: http://h.example/b.\nURL: see below\n";
     let mut page = with("http://h.example/", "text/plain", text);

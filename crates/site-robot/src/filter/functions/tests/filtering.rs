@@ -1,9 +1,9 @@
-//! Functions that let resources pass, or not.
+//! Tests of functions that deny resources.
 
 use super::*;
 
 #[test]
-fn filter_by_exact_denies_one_type_and_lets_the_others_pass() {
+fn filter_by_exact_denies_one_type_only() {
     let bench = Bench::new("Data fn=filter-by-exact src=type deny=text/plain");
     assert!(bench.data(&mut html("")).is_allowed());
     let denied = bench.data(&mut with("http://h.example/", "Text/Plain; charset=x", "a"));
@@ -16,17 +16,14 @@ fn filter_by_exact_denies_one_type_and_lets_the_others_pass() {
 }
 
 #[test]
-fn filter_by_max_of_content_length_waits_for_the_data() {
+fn filter_by_max_tests_content_length_after_retrieval() {
     let bench = Bench::new("MetaData fn-filter-by-max src=content-length value=1024");
     let mut small = at("http://h.example/");
     assert!(bench.metadata(&mut small).is_allowed());
     let fits = "x".repeat(1024 * 1024);
     assert!(bench.data(&mut html(&fits)).is_allowed());
     let denied = bench.data(&mut html(&format!("{fits}y")));
-    assert_eq!(
-        reason(&denied),
-        "content-length 1048577 is more than 1024 times 1024 bytes"
-    );
+    assert_eq!(reason(&denied), "content-length 1048577 exceeds 1024 KiB");
 }
 
 #[test]
@@ -50,7 +47,7 @@ fn filter_by_max_counts_hosts_objects_and_depth() {
 }
 
 #[test]
-fn filter_by_md5_lets_the_best_of_several_copies_pass() {
+fn filter_by_md5_passes_the_best_of_several_copies() {
     let bench = Bench::new("Data fn=generate-md5\nData fn=filter-by-md5");
     let at = |url: &str| with(url, "text/html", "the same");
     assert!(bench.data(&mut at("http://h.example/a")).is_allowed());
@@ -61,28 +58,28 @@ fn filter_by_md5_lets_the_best_of_several_copies_pass() {
     );
     assert!(
         bench.data(&mut at("http://h.example/a")).is_allowed(),
-        "once more after a crash"
+        "the same URL passes again after a crash"
     );
     assert!(
         bench.data(&mut at("http://h.example/")).is_allowed(),
-        "a better URL came later"
+        "a better URL passes later"
     );
     assert!(bench.data(&mut html("another")).is_allowed());
 }
 
 #[test]
-fn filter_by_prefix_lets_all_kinds_of_text_pass() {
+fn filter_by_prefix_passes_all_text_types() {
     let bench = Bench::new("MetaData fn=filter-by-prefix src=type allow=text");
     let mut unknown = at("http://h.example/");
     assert!(
         bench.metadata(&mut unknown).is_allowed(),
-        "the type is not known yet"
+        "the type is unknown before retrieval"
     );
     assert!(bench.data(&mut html("")).is_allowed());
     let denied = bench.data(&mut with("http://h.example/", "image/png", ""));
     assert_eq!(
         reason(&denied),
-        "type \"image/png\", allowed is only what begins with \"text\""
+        "type \"image/png\", but only a value that begins with \"text\" is allowed"
     );
     let known = "MetaData fn=assign-source dst=type value=image/png\n\
                  MetaData fn=filter-by-prefix src=type allow=text";
@@ -110,7 +107,7 @@ fn filter_by_regex_denies_a_domain() {
 }
 
 #[test]
-fn filterrules_process_follows_the_rules_at_both_stages() {
+fn filterrules_process_applies_the_rules_at_both_stages() {
     let bench = Bench::new(
         "Setup fn=filterrules-setup config=./config/filterrules.conf\n\
          MetaData fn=filterrules-process\nData fn=filterrules-process",
@@ -123,8 +120,8 @@ fn filterrules_process_follows_the_rules_at_both_stages() {
     let denied = bench.metadata(&mut at("http://h.example/secret/a"));
     assert_eq!(
         reason(&denied),
-        "rule of line 3: path \"/secret/a\" begins-with \"/secret/\" (\"a\")"
+        "rule on line 3: path \"/secret/a\" begins-with \"/secret/\" (\"a\")"
     );
     let mut image = with("http://h.example/i", "image/png", "");
-    assert!(reason(&bench.data(&mut image)).contains("rule of line 4: type"));
+    assert!(reason(&bench.data(&mut image)).contains("rule on line 4: type"));
 }

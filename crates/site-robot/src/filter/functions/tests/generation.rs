@@ -1,4 +1,4 @@
-//! Functions that describe a resource.
+//! Tests of functions that describe a resource.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn generate_by_regex_classifies_all_hosts_of_a_domain() {
 }
 
 #[test]
-fn generate_rd_expires_takes_the_date_of_the_resource_or_three_months() {
+fn generate_rd_expires_uses_the_resource_date_or_three_months() {
     let bench = Bench::new("Generate fn=generate-rd-expires");
     let expires = |mut page: Resource| {
         bench.describe(&mut page);
@@ -74,7 +74,7 @@ fn generate_rd_expires_takes_the_date_of_the_resource_or_three_months() {
 }
 
 #[test]
-fn generate_rd_last_modified_is_now_under_its_short_name_too() {
+fn generate_rd_last_modified_is_now_also_under_its_short_name() {
     let bench = Bench::new(
         "Generate fn=generate-last-modified\nGenerate fn=extract-source src=rd-last-modified",
     );
@@ -90,7 +90,7 @@ fn generate_rd_last_modified_is_now_under_its_short_name_too() {
 }
 
 #[test]
-fn rename_attribute_gives_the_author_another_name() {
+fn rename_attribute_renames_the_author() {
     let bench = Bench::new(
         "Generate fn=extract-html-meta\nGenerate fn=rename-attribute src=\"author->author-name\"",
     );
@@ -100,7 +100,7 @@ fn rename_attribute_gives_the_author_another_name() {
 }
 
 #[test]
-fn extract_full_text_takes_all_text() {
+fn extract_full_text_returns_all_text() {
     let bench = Bench::new("Generate fn=extract-full-text");
     let page = "<title>T</title><h1>A</h1><p>b <b>c</b></p><script>no</script>";
     let description = bench.describe(&mut html(page));
@@ -111,7 +111,7 @@ fn extract_full_text_takes_all_text() {
 }
 
 #[test]
-fn extract_full_text_takes_the_main_part_where_it_is_told_to() {
+fn extract_full_text_can_be_limited_to_the_main_part() {
     let bench = Bench::new(
         "Generate fn=extract-full-text part=main\nGenerate fn=extract-html-toc part=main",
     );
@@ -127,7 +127,7 @@ fn extract_full_text_takes_the_main_part_where_it_is_told_to() {
 }
 
 #[test]
-fn extract_html_meta_takes_title_and_tags() {
+fn extract_html_meta_returns_title_and_tags() {
     let bench = Bench::new("Generate fn=extract-html-meta truncate=255 type=text/html");
     let body = format!(
         "<title> A  title </title><meta name=Description content=\"{}\">\
@@ -143,7 +143,7 @@ fn extract_html_meta_takes_title_and_tags() {
     assert_eq!(
         description.value("md5"),
         None,
-        "no page says its own checksum"
+        "pages cannot set their own checksum"
     );
     assert_eq!(description.value("refresh"), None);
     let mut other = with("http://h.example/", "application/xhtml+xml", &body);
@@ -151,7 +151,7 @@ fn extract_html_meta_takes_title_and_tags() {
 }
 
 #[test]
-fn extract_html_text_takes_the_first_text_without_headings() {
+fn extract_html_text_can_skip_headings() {
     let bench =
         Bench::new("Generate fn=extract-html-text truncate=255 type=text/html skip-headings=true");
     let body = format!("<h1>Heading</h1><p>First. {}</p>", "more words ".repeat(50));
@@ -171,7 +171,7 @@ fn extract_html_text_takes_the_first_text_without_headings() {
 }
 
 #[test]
-fn extract_html_toc_takes_headings_down_to_a_level() {
+fn extract_html_toc_returns_headings_down_to_a_level() {
     let bench = Bench::new("Generate fn=extract-html-toc truncate=255 level=3");
     let body = "<h1>One</h1><h2>Two</h2><p>x</p><h3>Three</h3><h4>Four</h4>";
     let description = bench.describe(&mut html(body));
@@ -187,7 +187,7 @@ fn extract_html_toc_takes_headings_down_to_a_level() {
 }
 
 #[test]
-fn extract_source_takes_a_list_of_sources() {
+fn extract_source_accepts_a_list_of_sources() {
     let bench = Bench::new(
         "Data fn=generate-md5\n\
          Generate fn=generate-rd-expires\nGenerate fn=generate-rd-last-modified\n\
@@ -218,12 +218,12 @@ fn extract_source_takes_a_list_of_sources() {
 }
 
 #[test]
-fn harvest_summarizer_adds_what_the_program_says() {
+fn harvest_summarizer_adds_the_program_output() {
     let bench = Bench::new("Generate fn-harvest-summarizer summarizer=HTML.sum");
     let description = bench.describe(&mut html("x"));
     assert_eq!(description.value("author"), Some("Anna"));
     assert_eq!(description.title(), "a\nb");
-    // Other pages are worked on while it waits for the program.
+    // The robot processes other pages while waiting for the program.
     assert!(bench.filter.waits());
     assert!(!Bench::new("Generate fn=extract-full-text").filter.waits());
 }

@@ -1,9 +1,9 @@
-//! Functions of the first stage and of the last.
+//! Tests of `Setup` and `Shutdown` functions.
 
 use super::*;
 
 #[test]
-fn filterrules_setup_reads_the_rules_and_the_type_of_log() {
+fn filterrules_setup_reads_rules_and_log_type() {
     let bench =
         Bench::new("Setup fn=filterrules-setup config=./config/filterrules.conf logtype=normal");
     assert_eq!(bench.filter.log_type(), LogType::Normal);
@@ -14,10 +14,13 @@ fn filterrules_setup_reads_the_rules_and_the_type_of_log() {
 }
 
 #[test]
-fn setup_regex_cache_takes_a_size() {
+fn setup_regex_cache_accepts_a_size() {
     let bench = Bench::new("Setup fn=setup-regex-cache cache-size=28");
     assert!(bench.filter.has_stage(Stage::Setup));
-    assert!(errors("Setup fn=setup-regex-cache cache-size=many").contains("no whole number"));
+    assert!(
+        errors("Setup fn=setup-regex-cache cache-size=many")
+            .contains("is not a non-negative integer")
+    );
 }
 
 #[test]
@@ -29,7 +32,7 @@ fn setup_type_by_extension_reads_the_types() {
 }
 
 #[test]
-fn filterrules_shutdown_ends_the_filter() {
+fn filterrules_shutdown_is_accepted() {
     let bench = Bench::new("Shutdown fn=filterrules-shutdown");
     assert!(bench.filter.has_stage(Stage::Shutdown));
     assert!(bench.filter.shutdown(&bench.around()).is_allowed());

@@ -1,4 +1,4 @@
-//! What was counted is added, and removed again when it is old.
+//! Adds path counts, and removes old ones.
 
 use super::super::TrafficSums;
 use std::collections::BTreeMap;
@@ -14,17 +14,17 @@ use super::{
     CountedPaths, PathCount, PathCut, PathKey, sql,
 };
 
-/// Spans of which paths are kept, and the minutes after which they are removed.
+/// Spans for which path counts are stored, and their storage times in minutes.
 pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
     (TrafficSpan::Hour, 48 * 60),
     (TrafficSpan::Day, 400 * 24 * 60),
 ];
 
-/// Place of a row.
+/// Primary key of a row.
 type Place<'k> = (TrafficSpan, i64, &'k PathKey);
 
 impl TrafficSums<'_> {
-    /// Removes paths that are kept no longer.
+    /// Removes expired path counts.
     pub(in super::super) async fn prune_paths(self, now: i64) -> Result<(), StoreError> {
         for (span, kept) in KEPT {
             let values = [span.number().into(), span.start(now - kept).into()];
@@ -36,16 +36,16 @@ impl TrafficSums<'_> {
     }
 }
 
-/// Returns the statements that count and that remove the paths of a robot, those of spans that
-/// began before a minute, or those that are both.
+/// Returns the statements that count and that delete path counts of a robot, of spans that began
+/// before a minute, or of both.
 ///
-/// People are the robot without a name. What was folded into `other` has no robot any more, and
-/// stays.
+/// The empty robot ID stands for human visitors. Counts merged into `other` have lost their robot
+/// and are kept.
 pub(in crate::store) fn forgetting() -> [&'static Statement; 2] {
     [&sql::FORGETTABLE, &sql::FORGET]
 }
 
-/// Returns what is done to add paths, in an order that is the same for every instance.
+/// Returns the steps that add path counts, in an order that is the same on all instances.
 pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = Step<'_>> {
     let mut cuts = BTreeMap::<(TrafficSpan, i64, &str), PathCut>::new();
     for counted in counted {
@@ -59,8 +59,8 @@ pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = 
             }
         }
     }
-    // What is left out first: whoever adds to the rows of a site, or trims them, holds that row
-    // before, so that no two of them wait for each other for ever.
+    // The omissions of a site first: adding to and trimming a site's rows both lock this row before
+    // others, which prevents deadlocks.
     let cuts = cuts.into_iter().map(|((span, began, site), cut)| {
         let values = cut_values(span, began, site, cut);
         (&sql::ADD_CUT, values)
@@ -69,7 +69,7 @@ pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = 
     cuts.chain(spans.flat_map(move |(span, _)| row_steps(sums(counted, span).into_iter())))
 }
 
-/// Returns the rows of a span.
+/// Returns the path counts per row of a span.
 fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<Place<'_>, PathCount> {
     let mut rows = BTreeMap::<Place<'_>, PathCount>::new();
     for counted in counted {
@@ -81,14 +81,14 @@ fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<Place<'_>, Path
     rows
 }
 
-/// Returns what is done to add to rows.
+/// Returns the steps that add to rows.
 pub(super) fn row_steps<'k>(
     rows: impl ExactSizeIterator<Item = (Place<'k>, PathCount)>,
 ) -> impl Iterator<Item = Step<'k>> {
     sql::ADD.steps(rows, row_values)
 }
 
-/// Returns the values of a statement that adds to what is left out.
+/// Returns the values of the statement that adds to omissions.
 pub(super) fn cut_values(
     span: TrafficSpan,
     began: i64,

@@ -1,71 +1,71 @@
-//! Who asked for which path, and how often.
+//! Keys and counts of requested paths.
 
 use std::ops::AddAssign;
 
 use super::pattern::{path_above, path_pattern};
 
-/// Robot that stands for those of which there are too many.
+/// Robot ID under which excess robots are combined.
 const OTHER: &str = "other";
 
 columns! {
-    /// Who asked, and for what.
+    /// Visitor and path of requests.
     #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct PathKey {
         /// Name of the site.
         pub site: String,
-        /// Id of the robot; empty for people.
+        /// ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Path or pattern.
+        /// Requested path, or a pattern of paths.
         pub path: String,
     }
 }
 
 columns! {
-    /// How often it was asked for.
+    /// Number of requests for a path.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub struct PathCount {
-        /// Requests.
+        /// Number of requests for the path.
         pub requests: u64,
-        /// Those whose status is 300 to 399.
+        /// Number of responses with a status from 300 to 399.
         pub redirects: u64,
-        /// Those whose status is 400 to 499.
+        /// Number of responses with a status from 400 to 499.
         pub client_errors: u64,
-        /// Those whose status is 500 to 599.
+        /// Number of responses with a status from 500 to 599.
         pub server_errors: u64,
     }
 }
 
 columns! {
-    /// How much higher numbers of a site may be than what is kept.
+    /// Maximum errors of a site's path counts, caused by omissions.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub struct PathCut {
-        /// Most that any path may be higher, of one visitor: so much was counted with patterns.
+        /// Maximum number of requests missing from a path of one visitor, counted under patterns.
         pub paths: u64,
-        /// Most that any pattern may be higher, of one visitor.
+        /// Maximum number of requests missing from any pattern of one visitor.
         pub patterns: u64,
-        /// Requests of which nobody knows the path; any number may be higher by all of them.
+        /// Requests with an unknown path; each count may be too low by this number.
         pub skipped: u64,
     }
 }
 
-/// Paths that were counted in one minute, or in the hour or day that it begins.
+/// Path counts of one minute, or of the hour or day that starts with the minute.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CountedPaths {
-    /// Minutes since 1970.
+    /// Minute, in minutes since the Unix epoch.
     pub minute: i64,
-    /// The paths; each key once.
+    /// Counts of paths; each key occurs once.
     pub rows: Vec<(PathKey, PathCount)>,
-    /// What is left out, by the names of sites.
+    /// Omissions by site name.
     pub cuts: Vec<(String, PathCut)>,
 }
 
 impl PathKey {
-    /// Returns `true` if it is a path; a pattern is its own pattern.
+    /// Returns `true` if the key contains a path rather than a pattern.
     pub(super) fn is_path(&self) -> bool {
         path_pattern(self.path.as_bytes(), false) != self.path
     }
 
-    /// Returns what it is counted with where it has no place of its own; `None` for the last.
+    /// Returns the key under which an omitted row is counted; `None` for the last resort.
     pub(super) fn folded(&self) -> Option<Self> {
         if let Some(path) = path_above(&self.path) {
             return Some(Self {
@@ -73,7 +73,7 @@ impl PathKey {
                 ..self.clone()
             });
         }
-        // People are never counted with robots.
+        // Human visitors are never combined with robots.
         let is_last = self.robot.is_empty() || self.robot == OTHER;
         (!is_last).then(|| Self {
             robot: OTHER.to_owned(),
@@ -81,7 +81,7 @@ impl PathKey {
         })
     }
 
-    /// Returns how many patterns are above it: 3 at most.
+    /// Returns the number of more general patterns, 3 at most.
     pub(super) fn depth(&self) -> u8 {
         let above = std::iter::successors(path_above(&self.path), |path| path_above(path));
         u8::try_from(above.count()).unwrap_or(u8::MAX)
@@ -89,7 +89,7 @@ impl PathKey {
 }
 
 impl PathCount {
-    /// Creates the count of one request, answered with a status of a class.
+    /// Creates the count of one request with a status of the given class.
     pub fn one(class: u8) -> Self {
         Self {
             requests: 1,

@@ -1,4 +1,4 @@
-//! Which pages are asked for, about: the most frequent paths, and patterns of the rest.
+//! Counts of requested paths: the most frequent paths exactly, the rest by pattern.
 
 mod add;
 mod key;

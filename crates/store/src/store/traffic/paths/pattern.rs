@@ -1,36 +1,36 @@
-//! Paths become text, patterns, and the patterns above.
+//! Conversion of paths to text, patterns, and more general patterns.
 
 use std::fmt::Write as _;
 
-/// Longest path that is kept, in bytes; of a longer one its pattern is.
+/// Maximum length of a stored path, in bytes; longer paths are stored as their pattern.
 pub const MAX_PATH_BYTES: usize = 120;
 
-/// Pattern of every path.
+/// Pattern that matches every path.
 pub(super) const TOP: &str = "/*";
 
-/// Segments of a pattern.
+/// Maximum number of segments in a pattern.
 const SEGMENTS: usize = 2;
 
-/// Longest segment of a pattern: longer ones are titles and tokens, each another.
+/// Maximum length of a segment in a pattern; longer segments are mostly unique titles and tokens.
 const MAX_CHARS: usize = 32;
 const MAX_SEGMENT_BYTES: usize = 48;
 
-/// Letters and digits in a row that no word has; tokens of random letters have more.
+/// Maximum number of consecutive letters and digits in a word; random tokens have more.
 const MAX_RUN: usize = 15;
 
-/// Digits that a name may have, such as that of a version or a year.
+/// Maximum number of digits in a name, such as a version or a year.
 const MAX_DIGITS: usize = 4;
 
-/// Changes between letters and digits, or to upper case, that a name may have: `v2.0`, `HowToAsk`.
+/// Maximum changes between letters and digits, or to upper case, in a name like `HowToAsk`.
 const MAX_CHANGES: usize = 2;
 
-/// Shortest text of hexadecimal digits, or of letters of both cases and digits, that is no name.
+/// Minimum length at which hexadecimal digits, or mixed-case letters with digits, count as a token.
 const MIN_TOKEN: usize = 8;
 
-/// Returns the text of a path in normal form, as it is kept of robots.
+/// Returns the text of a normalised path, as stored for robots.
 ///
-/// What is not seen or ends a line is escaped, and so is a star, which is none of a pattern. Of a
-/// text that is longer than [`MAX_PATH_BYTES`], and of a path that is cut, it is the pattern.
+/// Invisible characters, line breaks and `*` are escaped. For a truncated path, and for a text
+/// longer than [`MAX_PATH_BYTES`], the pattern is returned.
 pub fn path_text(normal: &[u8], is_cut: bool) -> String {
     let text = text(normal);
     if is_cut || text.len() > MAX_PATH_BYTES {
@@ -40,10 +40,10 @@ pub fn path_text(normal: &[u8], is_cut: bool) -> String {
     }
 }
 
-/// Returns the pattern of a path: two segments, and whether there are more.
+/// Returns the pattern of a path: up to two segments, followed by `/*` if there are more.
 ///
-/// What may be an id or a secret is `*`; the path is in normal form, or kept, or a pattern, whose
-/// pattern is itself. One that is cut goes on in a segment that nobody knows.
+/// Segments that may be IDs or secrets become `*`. `path` may be a normalised path, a stored path
+/// or a pattern, which is its own pattern. The last segment of a truncated path is unknown.
 ///
 /// # Example
 ///
@@ -56,7 +56,7 @@ pub fn path_text(normal: &[u8], is_cut: bool) -> String {
 /// ```
 pub fn path_pattern(path: &[u8], is_cut: bool) -> String {
     let Some(path) = path.strip_prefix(b"/") else {
-        // `OPTIONS *` names no path.
+        // `OPTIONS *` has no path.
         return "*".to_owned();
     };
     let mut segments = path.split(|byte| *byte == b'/').peekable();
@@ -77,8 +77,8 @@ pub fn path_pattern(path: &[u8], is_cut: bool) -> String {
     pattern
 }
 
-/// Returns the pattern that a kept path or pattern is counted with where it has no place of its
-/// own; `None` for the last one, `/*`.
+/// Returns the next more general pattern of a stored path or pattern, under which omitted requests
+/// are counted; `None` for `/*`.
 pub fn path_above(path: &str) -> Option<String> {
     let pattern = path_pattern(path.as_bytes(), false);
     if pattern != path {
@@ -95,12 +95,12 @@ pub fn path_above(path: &str) -> Option<String> {
     })
 }
 
-/// Returns a segment that can be shown: one that is no id and no secret.
+/// Returns a segment as text, unless it may be an ID or a secret.
 fn name(segment: &[u8]) -> Option<&str> {
     if segment.len() > MAX_SEGMENT_BYTES {
         return None;
     }
-    // Most names are short words, in which nothing can tell; each request has some.
+    // Fast path: most names are short lower-case words, which reveal nothing.
     if segment.len() <= MAX_RUN
         && segment
             .iter()
@@ -110,12 +110,12 @@ fn name(segment: &[u8]) -> Option<&str> {
     }
     let text = std::str::from_utf8(segment).ok()?;
     let mut shape = Shape::default();
-    // Everything but letters and digits may divide keys, values and the parts of an address.
+    // Other characters may separate keys, values or the parts of an email address.
     let is_named = text.chars().all(|char| shape.push(char));
     (is_named && !shape.is_telling()).then_some(text)
 }
 
-/// Character that a name may have.
+/// Class of a character that may occur in a name.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum Kind {
     #[default]
@@ -123,20 +123,20 @@ enum Kind {
     Digit,
     Upper,
     Lower,
-    /// Letter of a script without upper case, or one that is neither.
+    /// Letter of a script without case, or a letter without case.
     Uncased,
 }
 
-/// What tells a word from an id.
+/// Statistics by which names and IDs are distinguished.
 #[derive(Default)]
 struct Shape {
     chars: usize,
     digits: usize,
     lower: usize,
     upper: usize,
-    /// Hexadecimal digits and what divides them in a UUID.
+    /// Hexadecimal digits and the dashes of a UUID.
     hexadecimal: usize,
-    /// Letters and digits in a row, and the most of them.
+    /// Current and longest sequence of letters and digits.
     run: usize,
     longest: usize,
     changes: usize,
@@ -145,7 +145,7 @@ struct Shape {
 }
 
 impl Kind {
-    /// Returns `None` for a character that no name has.
+    /// Returns the class of a character; `None` if the character does not occur in names.
     fn of(char: char) -> Option<Self> {
         match char {
             '-' | '_' | '.' | '~' => Some(Self::Divider),
@@ -161,7 +161,7 @@ impl Kind {
 }
 
 impl Shape {
-    /// Adds a character; returns `false` for one that no name has.
+    /// Adds a character; returns `false` if the character does not occur in names.
     fn push(&mut self, char: char) -> bool {
         let Some(kind) = Kind::of(char) else {
             return false;
@@ -185,7 +185,7 @@ impl Shape {
         true
     }
 
-    /// Returns `true` if it may be an id or a secret.
+    /// Returns `true` if the segment may be an ID or a secret.
     fn is_telling(&self) -> bool {
         let is_long = self.chars > MAX_CHARS || self.longest > MAX_RUN;
         let is_number = self.digits > MAX_DIGITS || 2 * self.digits > self.chars;
@@ -197,7 +197,7 @@ impl Shape {
     }
 }
 
-/// Returns a path in normal form as text that stands on one line and hides nothing.
+/// Returns a normalised path as a single line of text without invisible characters.
 fn text(normal: &[u8]) -> String {
     if normal.is_empty() {
         return "*".to_owned();
@@ -205,7 +205,7 @@ fn text(normal: &[u8]) -> String {
     let mut text = String::with_capacity(normal.len());
     for chunk in normal.utf8_chunks() {
         for char in chunk.valid().chars() {
-            // A star of the path itself is none of a pattern.
+            // A literal `*` in the path must not look like a pattern.
             if matches!(char, '%' | '*' | '?' | '#') || char.is_control() || is_hidden(char) {
                 escape(char.encode_utf8(&mut [0; 4]).as_bytes(), &mut text);
             } else {
@@ -219,12 +219,12 @@ fn text(normal: &[u8]) -> String {
 
 fn escape(bytes: &[u8], text: &mut String) {
     for byte in bytes {
-        // Writing to a string never fails.
+        // Writing to a string cannot fail.
         let _ = write!(text, "%{byte:02X}");
     }
 }
 
-/// Returns `true` if a character is not seen, or turns those behind it round.
+/// Returns `true` for invisible characters and those that change the text direction.
 fn is_hidden(char: char) -> bool {
     matches!(
         char,
@@ -259,23 +259,23 @@ mod tests {
             "/docs/" => "/docs/", "/Über-uns/Straße" => "/Über-uns/Straße",
             "/html5/v2.0" => "/html5/v2.0", "/blog/HowToAsk" => "/blog/HowToAsk",
             "/a/robots-of-the-web-2026" => "/a/robots-of-the-web-2026";
-        what_is_below_two_segments_is_a_star: "/docs/guide/" => "/docs/guide/",
+        segments_after_the_second_become_a_star: "/docs/guide/" => "/docs/guide/",
             "/docs/guide/a" => "/docs/guide/*", "/docs/guide/a/b/" => "/docs/guide/*";
-        numbers_are_ids: "/order/12345" => "/order/*", "/7" => "/*", "/user/7/edit" => "/user/*/*",
+        numbers_become_stars: "/order/12345" => "/order/*", "/7" => "/*", "/user/7/edit" => "/user/*/*",
             "/tel/+49-170-1234567" => "/tel/*", "/day/2026-11-24" => "/day/*";
-        tokens_are_secrets:
+        tokens_become_stars:
             "/u/550e8400-e29b-41d4-a716-446655440000" => "/u/*",
             "/reset/9f86d081" => "/reset/*", "/t/aB3dE5fGhi" => "/t/*",
             "/v/dQw4w9WgXcQ" => "/v/*", "/t/kjhgfdsaqwertyuiop" => "/t/*",
             "/t/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0" => "/t/*",
             "/s;jsessionid=abc" => "/*", "/q/a=b" => "/q/*";
-        addresses_are_people: "/mail/jo@example.org" => "/mail/*", "/~jo" => "/~jo";
-        odd_bytes_are_stars: "/a/%2A" => "/a/*", "/a/b c" => "/a/*", "/a/*" => "/a/*",
+        email_addresses_become_stars: "/mail/jo@example.org" => "/mail/*", "/~jo" => "/~jo";
+        unusual_bytes_become_stars: "/a/%2A" => "/a/*", "/a/b c" => "/a/*", "/a/*" => "/a/*",
             "/a/b\u{202e}c" => "/a/*", "" => "*";
     }
 
     #[test]
-    fn each_pattern_has_one_above_up_to_the_top() {
+    fn patterns_generalise_step_by_step_to_the_top() {
         for (path, expected) in [
             (
                 "/docs/guide/a.html",
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_cut_ends_in_a_segment_that_nobody_knows() {
+    fn truncated_path_ends_in_an_unknown_segment() {
         for (path, expected) in [
             ("/", "/*"),
             ("/a/", "/a/*"),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_robots_paths_is_one_line_and_none_of_a_pattern() {
+    fn path_text_is_one_line_without_pattern_characters() {
         for (normal, expected) in [
             (&b"/a b\n\x1b[2J"[..], "/a b%0A%1B[2J"),
             (b"/100%/*/?#", "/100%25/%2A/%3F%23"),
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(path_text(long.as_bytes(), false), "/a/b/*");
     }
 
-    /// Segments that are ids or secrets, whatever else stands in a path.
+    /// Generates segments that contain IDs or secrets.
     fn secret() -> impl Strategy<Value = String> {
         prop_oneof![
             "[0-9]{3,40}",
@@ -337,25 +337,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn patterns_are_short_and_their_own_patterns(path in "/[ -~é\u{202e}]{0,200}", is_cut: bool) {
+        fn patterns_are_short_and_idempotent(path in "/[ -~é\u{202e}]{0,200}", is_cut: bool) {
             let pattern = path_pattern(path.as_bytes(), is_cut);
             prop_assert!(pattern.len() <= MAX_PATH_BYTES);
             prop_assert_eq!(&path_pattern(pattern.as_bytes(), false), &pattern);
             prop_assert_eq!(path_text(path.as_bytes(), false).len().min(121), path_text(path.as_bytes(), false).len());
-            // What is kept has the pattern of what it was made from.
+            // The stored text has the same pattern as the original path.
             let kept = path_text(path.as_bytes(), is_cut);
             prop_assert_eq!(path_pattern(kept.as_bytes(), false), pattern);
         }
 
         #[test]
-        fn bytes_of_any_kind_have_a_pattern(path in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_have_a_pattern(path in prop::collection::vec(any::<u8>(), 0..200)) {
             let pattern = path_pattern(&path, false);
             prop_assert!(pattern.len() <= MAX_PATH_BYTES);
             prop_assert!(!pattern.chars().any(char::is_control));
         }
 
         #[test]
-        fn no_secret_stays_in_a_pattern(
+        fn patterns_contain_no_secrets(
             before in prop::collection::vec("[a-z]{1,8}", 0..3),
             secret in secret(),
             after in prop::collection::vec("[a-z]{1,8}", 0..2),

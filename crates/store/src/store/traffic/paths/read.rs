@@ -1,4 +1,4 @@
-//! Paths are read.
+//! Reads path counts.
 
 use super::super::TrafficSums;
 use std::{collections::BTreeMap, ops::Range};
@@ -14,26 +14,26 @@ use super::{
 };
 
 columns! {
-    /// How often somebody asked for a path, or for what is counted with a pattern.
+    /// Number of a visitor's requests for a path, or for paths combined under a pattern.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct PathSum {
-        /// Who asked for what.
+        /// Visitor and path of the requests.
         pub key: PathKey,
-        /// How often, at least.
+        /// Lower bound of the counts.
         pub count: PathCount,
     }
 }
 
-/// Paths of some time.
+/// Path counts of a period.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PathSums {
-    /// The paths and patterns, in no order; each key once.
+    /// Counts of paths and patterns, unordered; each key occurs once.
     pub rows: Vec<PathSum>,
-    /// How much higher numbers may be, by the names of sites.
+    /// Maximum errors of the counts, by site name.
     pub cuts: BTreeMap<String, PathCut>,
-    /// The time that is told of, in minutes: whole hours, where they are kept, and whole days.
+    /// Covered minutes: whole hours where they are stored, otherwise whole days.
     pub minutes: Range<i64>,
 }
 
@@ -45,13 +45,13 @@ columns! {
 }
 
 impl TrafficSums<'_> {
-    /// Returns the paths of some minutes since 1970, of all sites or of one.
+    /// Returns the path counts for minutes since the Unix epoch, of one site or all sites.
     ///
-    /// Each number is at most as much too low as the cuts say.
+    /// Each count may be too low by at most the number given in `cuts`.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn paths(
         self,
         minutes: Range<i64>,
@@ -93,7 +93,7 @@ impl TrafficSums<'_> {
 }
 
 impl PathSum {
-    /// Creates the sum of a key.
+    /// Creates a sum from a key and a count.
     pub fn new(key: PathKey, count: PathCount) -> Self {
         Self { key, count }
     }

@@ -1,4 +1,4 @@
-//! Of each site only so many paths are kept for an hour or a day; the rest is counted with patterns.
+//! Limits the number of path counts per site, hour and day; the rest is combined under patterns.
 
 use super::super::TrafficSums;
 use std::collections::BTreeMap;
@@ -15,20 +15,20 @@ use super::{
 };
 
 impl TrafficSums<'_> {
-    /// Folds paths into their patterns where a site has too many, in the spans of a minute.
+    /// Combines paths of sites with too many path counts, in the hour and day of a minute.
     ///
-    /// At most a thousand of an hour are left and five hundred of a day. The sums stay as they are.
+    /// At most 1,000 rows per hour and 500 per day remain; the totals do not change.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Returns an error if the query fails.
     pub async fn trim_paths(self, minute: i64) -> Result<(), StoreError> {
         for (span, _) in KEPT {
             let (began, most) = (span.start(minute), most(span));
             let values = [span.number().into(), began.into(), most.into()];
             let full = self.db.rows::<(String, i64, i64)>(&sql::FULL, &values);
             for (site, paths, patterns) in full.await? {
-                let mut transaction = self.db.begin("fold paths").await?;
+                let mut transaction = self.db.begin("combine path counts").await?;
                 let mut trimming = Trimming {
                     transaction: &mut transaction,
                     place: (span, began, &site),
@@ -43,12 +43,12 @@ impl TrafficSums<'_> {
     }
 }
 
-/// Returns how many rows of a site are kept.
+/// Returns the maximum number of rows of a site.
 fn most(span: TrafficSpan) -> u64 {
     if span == TrafficSpan::Day { 500 } else { 1_000 }
 }
 
-/// Rows of one site and span that become fewer.
+/// Rows of one site and span to be reduced.
 struct Trimming<'t, 'd> {
     transaction: &'t mut Transaction<'d>,
     place: (TrafficSpan, i64, &'t str),
@@ -59,18 +59,18 @@ impl Trimming<'_, '_> {
         let (span, began, site) = self.place;
         let lock = cut_values(span, began, site, PathCut::default());
         self.transaction.execute(&sql::ADD_CUT, &lock).await?;
-        // A quarter more than needed, so that the next path does not have it done again.
+        // Removes a quarter more than needed, so that the next path does not trigger this again.
         let left = most / 4 * 3;
-        // Patterns have half of the room, and what paths leave of theirs.
+        // Patterns get half of the rows, plus the rows not needed by paths.
         let room = left - paths.min(left / 2);
         let too_many = patterns.saturating_sub(room);
-        // Those above may be new: then the next time is soon.
+        // The more general patterns may be new rows, which makes the next trimming happen sooner.
         self.fold(false, too_many).await?;
         let room = left - patterns.min(room);
         self.fold(true, paths.saturating_sub(room)).await
     }
 
-    /// Folds the smallest of paths, or of patterns.
+    /// Combines the least frequent paths, or patterns, under their more general patterns.
     async fn fold(&mut self, is_path: bool, number: u64) -> Result<(), StoreError> {
         if number == 0 {
             return Ok(());

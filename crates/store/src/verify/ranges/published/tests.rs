@@ -22,7 +22,7 @@ fn prefixes(published: &PublishedRanges) -> Vec<String> {
     published.set.iter().map(|net| net.to_string()).collect()
 }
 
-/// A document of each shape that lists 192.0.2.0/24, 198.51.100.7 and `2001:db8::/48`.
+/// Documents of each structure that list 192.0.2.0/24, 198.51.100.7 and `2001:db8::/48`.
 const SHAPES: &[(&str, &str)] = &[
     (
         "prefixes by version",
@@ -67,7 +67,7 @@ const SHAPES: &[(&str, &str)] = &[
             "prefixes_ipv6": ["2001:db8::/48"], "prefixes_ipv6_by_location": {}}}"#,
     ),
     (
-        "lists by use, and what is no list of addresses",
+        "lists by use, and other lists",
         r#"{"password": false, "keys": {"SHA256": "AbC/def"}, "ssh_keys": ["ssh-rsa AAAA"],
             "hooks": ["192.0.2.0/24", "2001:db8::/48"], "pages": ["198.51.100.7/32"],
             "domains": {"site": ["*.example.org", "example.com"]}}"#,
@@ -95,7 +95,7 @@ const SHAPES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_shape_is_read() {
+fn every_structure_is_parsed() {
     for (name, document) in SHAPES {
         let published = parse(document).unwrap_or_else(|error| panic!("{name}: {error}"));
         let expected = ["192.0.2.0/24", "198.51.100.7/32", "2001:db8::/48"];
@@ -107,7 +107,7 @@ fn every_shape_is_read() {
 }
 
 #[test]
-fn a_fragment_selects_a_part() {
+fn fragment_selects_a_part() {
     let service = SHAPES[2].1;
     assert_eq!(part("service=CHECKS", service).unwrap(), ["192.0.2.0/24"]);
     assert_eq!(
@@ -119,7 +119,7 @@ fn a_fragment_selects_a_part() {
         part("hooks", uses).unwrap(),
         ["192.0.2.0/24", "2001:db8::/48"]
     );
-    // Bad entries of other parts do not count.
+    // Bad entries in other parts do not count.
     let mixed = r#"{"hooks": ["192.0.2.0/24"], "others": ["198.51.100.0/24", "damaged", "10.0.0.0/8", "0.0.0.0/0"]}"#;
     assert_eq!(part("hooks", mixed).unwrap(), ["192.0.2.0/24"]);
     assert!(parse(mixed).is_err());
@@ -140,7 +140,7 @@ fn a_fragment_selects_a_part() {
 }
 
 #[test]
-fn what_is_no_list_is_refused_with_its_reason() {
+fn invalid_lists_are_rejected_with_a_reason() {
     for (document, reason) in [
         ("", "lists no addresses"),
         (" \n ", "lists no addresses"),
@@ -151,8 +151,8 @@ fn what_is_no_list_is_refused_with_its_reason() {
             r#"{"domains": ["example.org"], "version": "1.2.3.4"}"#,
             "lists no addresses",
         ),
-        ("<!doctype html><title>Sorry</title>", "is a page"),
-        ("\n <?xml version='1.0'?>", "is a page"),
+        ("<!doctype html><title>Sorry</title>", "is a web page"),
+        ("\n <?xml version='1.0'?>", "is a web page"),
         (
             r#"{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}, {"ipv4"#,
             "damaged JSON",
@@ -161,7 +161,7 @@ fn what_is_no_list_is_refused_with_its_reason() {
         ("Not found", "lists no addresses"),
         (
             r#"{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}, {"ipv4Prefix": "192.0.2.0/99"}]}"#,
-            "1 of its 2 entries",
+            "1 of 2 entries",
         ),
         (
             r#"["192.0.2.0/24", "192.0.2.0/99"]"#,
@@ -172,10 +172,10 @@ fn what_is_no_list_is_refused_with_its_reason() {
             "such as \"10.0.0.0/8\"",
         ),
         ("192.0.2.0/24\n::1\n", "such as \"::1/128\""),
-        ("192.0.2.0/24\n0.0.0.0/0\n", "it lists 0.0.0.0/0"),
-        ("192.0.2.0/24\n::/0\n", "it lists ::/0"),
-        ("64.0.0.0/7\n", "it lists 64.0.0.0/7"),
-        ("::ffff:0:0/96\n", "it lists 0.0.0.0/0"),
+        ("192.0.2.0/24\n0.0.0.0/0\n", "lists 0.0.0.0/0"),
+        ("192.0.2.0/24\n::/0\n", "lists ::/0"),
+        ("64.0.0.0/7\n", "lists 64.0.0.0/7"),
+        ("::ffff:0:0/96\n", "lists 0.0.0.0/0"),
     ] {
         let error = parse(document).expect_err(document).to_string();
         assert!(error.contains(reason), "{document}: {error}");
@@ -195,7 +195,7 @@ fn one_bad_entry_in_twenty_is_left_out() {
 }
 
 #[test]
-fn an_eighth_of_all_addresses_is_too_much() {
+fn more_than_an_eighth_of_all_addresses_is_rejected() {
     let v4 = |count: u8| lines((32..32 + count).map(|high| format!("{high}.0.0.0/8")));
     assert!(parse(&v4(32)).is_ok());
     assert_eq!(parse(&v4(33)), Err(RangesError::TooMuch));
@@ -230,7 +230,7 @@ fn sizes_are_limited() {
 }
 
 #[test]
-fn text_from_outside_is_cut_and_quoted() {
+fn text_from_outside_is_truncated_and_quoted() {
     let hostile = format!("[\"192.0.2.1\", \"\\u001b[31m{}\"]", "x".repeat(500));
     let error = parse(&hostile).unwrap_err().to_string();
     assert!(
@@ -241,7 +241,7 @@ fn text_from_outside_is_cut_and_quoted() {
 
 proptest! {
     #[test]
-    fn damage_is_refused_or_leaves_a_list_that_proves_something(
+    fn damaged_document_is_rejected_or_still_valid(
         shape in 0..SHAPES.len(),
         at in any::<prop::sample::Index>(),
         cut in 0_usize..40,
@@ -268,7 +268,7 @@ proptest! {
     }
 }
 
-/// Networks that lie beside and within each other, each in one of the spellings that lists have.
+/// Generates networks next to and within each other, each in one of the notations of lists.
 fn spelled() -> impl Strategy<Value = (IpNet, String)> {
     let v4 = (any::<u8>(), 20_u8..=32).prop_map(|(low, length)| {
         let address = std::net::Ipv4Addr::new(10, 1, low / 16, low);
@@ -298,7 +298,7 @@ fn spelled() -> impl Strategy<Value = (IpNet, String)> {
 
 proptest! {
     #[test]
-    fn a_chosen_list_means_what_a_search_of_its_lines_finds(
+    fn chosen_list_equals_a_search_of_its_lines(
         entries in prop::collection::vec(spelled(), 1..200),
     ) {
         let lines: Vec<_> = entries.iter().map(|(_, line)| line.as_str()).collect();
@@ -320,11 +320,11 @@ proptest! {
 }
 
 #[test]
-fn a_chosen_list_may_be_private_and_wide_but_not_everybody() {
+fn chosen_list_may_be_private_and_wide_but_not_contain_everyone() {
     let chosen = |document: &str| PublishedRanges::parse_chosen("list.txt", document.as_bytes());
     for (document, prefixes) in [
         ("10.0.0.0/8\n127.0.0.1\nfd00::/8", 3),
-        // As in lists of what nobody has.
+        // As in lists of bogons.
         ("0.0.0.0/8\n224.0.0.0/3\n::/8\n4000::/3", 4),
         ("128.0.0.0/1", 1),
         (
@@ -350,7 +350,7 @@ fn a_chosen_list_may_be_private_and_wide_but_not_everybody() {
     }
     for (document, told) in [
         ("{\"cidr\": \"192.0.2.0/24\"}\n{\"cidr\": ", "damaged JSON"),
-        ("a page\nof text", "no public addresses"),
+        ("a page\nof text", "not public addresses"),
     ] {
         let error = chosen(document).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");

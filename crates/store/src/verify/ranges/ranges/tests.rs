@@ -27,7 +27,7 @@ fn ask(ranges: &Ranges, address: &str) -> (&'static str, String) {
 }
 
 #[test]
-fn a_good_list_confirms_and_contradicts() {
+fn current_list_confirms_and_contradicts() {
     let ranges = ranges();
     put(
         &ranges,
@@ -36,41 +36,38 @@ fn a_good_list_confirms_and_contradicts() {
     ranges.clock.advance(Duration::from_hours(3));
     assert_eq!(
         ask(&ranges, "192.0.2.1"),
-        ("confirmed", "192.0.2.1 is within 192.0.2.0/24, which https://robots.example/ips.json lists (of 2026-11-20, checked 3 h ago)".to_owned())
+        ("confirmed", "192.0.2.1 is within 192.0.2.0/24, listed in https://robots.example/ips.json (of 2026-11-20, checked 3 h ago)".to_owned())
     );
     assert_eq!(ask(&ranges, "::ffff:192.0.2.1").0, "confirmed");
     assert_eq!(ask(&ranges, "2001:db8::1").0, "confirmed");
     assert_eq!(
         ask(&ranges, "198.51.100.1"),
-        ("contradicted", "198.51.100.1 is in none of the 2 ranges that https://robots.example/ips.json lists (of 2026-11-20, checked 3 h ago)".to_owned())
+        ("contradicted", "198.51.100.1 is in none of the 2 ranges listed in https://robots.example/ips.json (of 2026-11-20, checked 3 h ago)".to_owned())
     );
     assert_eq!(ask(&ranges, "2001:db8:1::1").0, "contradicted");
 }
 
 #[test]
-fn without_a_copy_nothing_is_said() {
+fn nothing_is_proved_without_a_copy() {
     let ranges = ranges();
     let (word, text) = ask(&ranges, "192.0.2.1");
     assert_eq!(
         (word, text.as_str()),
-        (
-            "nothing",
-            "no copy of https://robots.example/ips.json is at hand yet"
-        )
+        ("nothing", "no copy of https://robots.example/ips.json yet")
     );
-    ranges.set(URL, Listing::default().failed("it is a page".to_owned(), 0));
+    ranges.set(URL, Listing::default().failed("a web page".to_owned(), 0));
     let (word, text) = ask(&ranges, "192.0.2.1");
     assert_eq!(
         (word, text.as_str()),
         (
             "nothing",
-            "no good copy of https://robots.example/ips.json is at hand: it is a page"
+            "no usable copy of https://robots.example/ips.json: a web page"
         )
     );
 }
 
 #[test]
-fn an_old_copy_confirms_and_does_not_contradict() {
+fn old_copy_confirms_but_does_not_contradict() {
     let ranges = ranges();
     put(&ranges, "192.0.2.0/24");
     ranges.clock.advance(29 * DAY);
@@ -81,7 +78,7 @@ fn an_old_copy_confirms_and_does_not_contradict() {
     let (word, text) = ask(&ranges, "198.51.100.1");
     assert_eq!(word, "nothing");
     assert!(
-        text.ends_with("(checked 30 days ago), but the copy is too old to tell"),
+        text.ends_with("(checked 30 days ago), but the copy is too old"),
         "{text}"
     );
     assert!(ranges.states()[0].is_stale);
@@ -90,20 +87,20 @@ fn an_old_copy_confirms_and_does_not_contradict() {
 }
 
 #[test]
-fn a_list_with_unreadable_entries_does_not_contradict() {
+fn list_with_unreadable_entries_does_not_contradict() {
     let ranges = ranges();
     put(&ranges, &("192.0.2.0/24\n".repeat(19) + "unreadable\n"));
     assert_eq!(ask(&ranges, "192.0.2.1").0, "confirmed");
     let (word, text) = ask(&ranges, "198.51.100.1");
     assert_eq!(word, "nothing");
     assert!(
-        text.contains("not in the one range") && text.ends_with("but 1 more could not be read"),
+        text.contains("not in the only range") && text.ends_with("but 1 more could not be parsed"),
         "{text}"
     );
 }
 
 #[test]
-fn an_address_that_is_not_public_is_not_contradicted() {
+fn address_that_is_not_public_is_not_contradicted() {
     let ranges = ranges();
     put(&ranges, "192.0.2.0/24");
     for address in [
@@ -115,12 +112,12 @@ fn an_address_that_is_not_public_is_not_contradicted() {
     ] {
         let (word, text) = ask(&ranges, address);
         assert_eq!(word, "nothing", "{address}");
-        assert!(text.contains("no public address"), "{text}");
+        assert!(text.contains("not a public address"), "{text}");
     }
 }
 
 #[test]
-fn clones_share_the_lists_and_each_list_is_its_own() {
+fn clones_share_the_lists() {
     let ranges = ranges();
     let clone = ranges.clone();
     put(&ranges, "192.0.2.0/24");
@@ -139,7 +136,7 @@ fn clones_share_the_lists_and_each_list_is_its_own() {
 }
 
 #[test]
-fn what_is_stored_does_not_replace_what_is_newer() {
+fn stored_list_does_not_replace_a_newer_one() {
     let ranges = ranges();
     put(&ranges, "192.0.2.0/24");
     let now_ms = ranges.clock.now_ms();
@@ -157,7 +154,7 @@ fn what_is_stored_does_not_replace_what_is_newer() {
 }
 
 #[test]
-fn the_verdict_alone_allocates_nothing() {
+fn contains_allocates_nothing() {
     let ranges = ranges();
     put(&ranges, "192.0.2.0/24");
     let addresses: [IpAddr; 3] =

@@ -1,11 +1,11 @@
-//! Which member of `Signature-Agent` is a signature's own.
+//! Tests of which `Signature-Agent` member belongs to a signature.
 
 use http::HeaderValue;
 
 use super::headers;
 use crate::verify::web_bot_auth::{agent::Agents, refusal::Refusal, signature::signatures};
 
-/// Returns the agent that a signature which covers `input` names.
+/// Returns the agent of a signature that covers `input`.
 fn agent(agents: &str, input: &str) -> Result<String, Refusal> {
     let input = format!("sig1=(\"@authority\" {input});tag=\"web-bot-auth\"");
     let headers = headers(&[
@@ -20,7 +20,7 @@ fn agent(agents: &str, input: &str) -> Result<String, Refusal> {
 }
 
 #[test]
-fn a_signature_names_the_agent_that_it_covers() {
+fn agent_must_be_covered_by_the_signature() {
     let two = r#"sig1="https://a.example/", other="https://b.example:8443""#;
     for (agents, input, expected) in [
         (two, r#""signature-agent";key="sig1""#, "https://a.example"),
@@ -67,7 +67,7 @@ fn a_signature_names_the_agent_that_it_covers() {
 }
 
 #[test]
-fn an_agent_is_the_origin_of_a_directory() {
+fn agent_is_the_origin_of_a_directory() {
     let own = r#""signature-agent";key="sig1""#;
     for url in [
         "http://a.example",

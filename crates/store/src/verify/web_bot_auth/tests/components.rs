@@ -1,4 +1,4 @@
-//! Components: RFC 9421 §2.1 and §2.2.
+//! Tests of components: RFC 9421 §2.1 and §2.2.
 
 use http::HeaderMap;
 use sfv::{Item, Parser};
@@ -17,7 +17,7 @@ fn value(headers: &HeaderMap, target: &str, identifier: &str) -> Result<String, 
     component::value(&request, "https", &item).map(|value| String::from_utf8(value).unwrap())
 }
 
-/// Target, component, and its value.
+/// Target, component, and expected value.
 const VALUES: &[(&str, &str, &str)] = &[
     ("/", "\"x-ows-header\"", "Leading and trailing whitespace."),
     ("/", "\"cache-control\"", "max-age=60, must-revalidate"),
@@ -88,7 +88,7 @@ fn components_have_the_values_of_the_rfc() {
 }
 
 #[test]
-fn components_that_nobody_can_check_are_refused() {
+fn components_that_cannot_be_checked_are_rejected() {
     let headers = headers(&[("a", "1"), ("b", "x=(")]);
     for identifier in [
         "\"@status\"",

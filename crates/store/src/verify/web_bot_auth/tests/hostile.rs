@@ -1,4 +1,4 @@
-//! Bytes from anybody.
+//! Tests with arbitrary bytes.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn field() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn no_header_makes_the_check_panic(
+    fn arbitrary_headers_do_not_panic(
         agent in field(), input in field(), value in field(), target in "[ -~]{0,20}", other in any::<bool>(),
     ) {
         let mut headers = HeaderMap::new();
@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn the_words_of_the_property_reach_deep() {
+fn words_of_the_property_test_reach_the_final_checks() {
     let input = r#"sig1=("@authority" "signature-agent";key="sig1");created=1800000000;expires=1800000060;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";tag="web-bot-auth""#;
     let headers = headers(&[
         ("signature-agent", "sig1=\"https://a.example\""),
@@ -84,7 +84,7 @@ fn the_words_of_the_property_reach_deep() {
     robot.signature_agents = vec!["a.example".to_owned()];
     let finding = prover.prove_now(&get(&headers, "/"), &robot).unwrap();
     assert!(
-        matches!(&finding, Finding::Nothing(it) if it.text.contains("test keys")),
+        matches!(&finding, Finding::Nothing(it) if it.text.contains("test key of RFC 9421")),
         "{finding:?}"
     );
 }

@@ -1,10 +1,10 @@
-//! Keys: their names, their time, and those that are of no use.
+//! Tests of keys: names, validity, and unusable keys.
 
 use super::{ED_KEY, key};
 use crate::verify::web_bot_auth::key::keys;
 
 #[test]
-fn the_thumbprint_is_that_of_rfc_7638() {
+fn thumbprint_matches_rfc_7638() {
     let key = key(
         r#"{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw","e":"AQAB"}"#,
     );
@@ -12,7 +12,7 @@ fn the_thumbprint_is_that_of_rfc_7638() {
 }
 
 #[test]
-fn a_key_that_is_unusable_does_not_hide_the_next() {
+fn unusable_key_is_skipped() {
     let good = ED_KEY.trim_end_matches('}');
     let json = format!(
         r#"{{"keys":[1, {{}}, {{"kty":"oct","k":"AA"}}, {{"kty":"OKP","crv":"Ed25519","x":"AA"}},
@@ -28,7 +28,7 @@ fn a_key_that_is_unusable_does_not_hide_the_next() {
 }
 
 #[test]
-fn keys_are_used_in_their_time_alone() {
+fn keys_are_only_valid_within_their_time() {
     let good = ED_KEY.trim_end_matches('}');
     let key = key(&format!(r#"{good},"nbf":1000,"exp":2000.5}}"#));
     for (now_s, expected) in [(969, false), (970, true), (2029, true), (2030, false)] {

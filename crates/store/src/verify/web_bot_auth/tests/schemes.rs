@@ -1,9 +1,9 @@
-//! Signature bases where nobody knows the scheme.
+//! Tests of signature bases with an unknown scheme.
 
 use super::{get, headers, signature};
 use crate::verify::web_bot_auth::{SignedRequest, base::signature_bases};
 
-/// Returns the supposed scheme and the first line of each base.
+/// Returns the assumed scheme and the first line of each base.
 fn bases(scheme: Option<&str>, authority: &str, covered: &str) -> Vec<String> {
     let headers = headers(&[("host", authority)]);
     let request = SignedRequest {
@@ -30,7 +30,7 @@ fn bases(scheme: Option<&str>, authority: &str, covered: &str) -> Vec<String> {
 }
 
 #[test]
-fn only_what_depends_on_the_scheme_is_tried_with_both_and_only_where_it_is_not_known() {
+fn both_schemes_are_tried_only_if_unknown_and_relevant() {
     let host = "a.example";
     for (scheme, authority, covered, expected) in [
         (

@@ -1,4 +1,4 @@
-//! The signer, checked by the prover, and its key.
+//! Tests of the signer and its key, verified by the prover.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn signer(directory: &std::path::Path, clock: &Clock) -> Signer {
 }
 
 #[tokio::test]
-async fn what_the_signer_signs_is_verified_once() {
+async fn own_signatures_are_verified_once() {
     let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(1_800_000_000_000);
     let signer = signer(directory.path(), &clock);
@@ -77,7 +77,7 @@ async fn what_the_signer_signs_is_verified_once() {
 }
 
 #[test]
-fn a_directory_signed_with_a_key_proves_whose_the_key_is() {
+fn signed_directory_proves_possession_of_its_key() {
     let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(1_800_000_000_000);
     let served = signer(directory.path(), &clock).directory();
@@ -96,7 +96,7 @@ fn a_directory_signed_with_a_key_proves_whose_the_key_is() {
         assert_eq!(
             other.possession,
             Possession::NotSigned,
-            "nothing is signed with it"
+            "key without a signature"
         );
         own.possession
     };
@@ -121,12 +121,16 @@ fn a_directory_signed_with_a_key_proves_whose_the_key_is() {
     let mut elsewhere = signed.clone();
     let input = input.replace("\"@authority\";req ", "");
     elsewhere.insert("signature-input", input.parse().unwrap());
-    assert_eq!(told(&elsewhere, host, now_s), Possession::Failed, "no host");
+    assert_eq!(
+        told(&elsewhere, host, now_s),
+        Possession::Failed,
+        "host not covered"
+    );
 }
 
 #[cfg(unix)]
 #[test]
-fn a_new_key_is_its_owner_s_alone() {
+fn new_key_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = tempfile::tempdir().unwrap();
     signer(directory.path(), &Clock::manual(0));
@@ -137,7 +141,7 @@ fn a_new_key_is_its_owner_s_alone() {
 }
 
 #[test]
-fn keys_of_other_programs_are_read() {
+fn keys_of_other_programs_are_parsed() {
     // RFC 9421 §B.1.4, as PEM and as JWK.
     let pem = b"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n";
     let jwk = br#"{"kty":"OKP","crv":"Ed25519","kid":"test-key-ed25519","d":"n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}"#;
@@ -158,7 +162,7 @@ fn keys_of_other_programs_are_read() {
     std::fs::write(&path, "no key").unwrap();
     for (agent, words) in [
         ("http://a.example", "is not the https origin"),
-        ("https://a.example", "holds no private Ed25519 key"),
+        ("https://a.example", "contains no private Ed25519 key"),
     ] {
         let error = Signer::open(&path, agent, Clock::manual(0)).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
@@ -166,7 +170,7 @@ fn keys_of_other_programs_are_read() {
     let nowhere = directory.path().join("not/there");
     let error = Signer::open(&nowhere, "https://a.example", Clock::manual(0)).unwrap_err();
     assert!(
-        error.to_string().contains("cannot make the signing key"),
+        error.to_string().contains("cannot create the signing key"),
         "{error}"
     );
 }

@@ -1,4 +1,4 @@
-//! Whom the registry does not know, by a signature that holds.
+//! Tests of unlisted signers with valid signatures.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn request(headers: &HeaderMap) -> SignedRequest<'_> {
 }
 
 #[test]
-fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
+fn signer_is_the_host_of_the_directory() {
     let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(NOW_MS);
     let (signer, headers) = signed(directory.path(), "https://agent.example", &clock);
@@ -44,7 +44,7 @@ fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
     assert_eq!(
         prover.signer_now(&request(&headers)),
         None,
-        "it is to be fetched"
+        "directory found without a fetch"
     );
     prover.learn_unlisted("https://agent.example", &keys);
     let host = Some(Ok("agent.example".to_owned()));
@@ -60,8 +60,8 @@ fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
     prover.learn_unlisted("https://other.example", &keys);
     let refused = prover.signer_now(&request(&forged)).unwrap();
     assert!(
-        refused.unwrap_err().contains("does not fit"),
-        "another's agent"
+        refused.unwrap_err().contains("does not match"),
+        "agent of another signer"
     );
     let (_, late) = signed(directory.path(), "https://agent.example", &clock);
     clock.advance(Duration::from_mins(10));
@@ -69,7 +69,7 @@ fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
 }
 
 #[test]
-fn no_directory_is_asked_that_is_not_a_host_s_own() {
+fn only_directories_of_named_hosts_are_fetched() {
     let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(NOW_MS);
     for agent in [
@@ -85,7 +85,7 @@ fn no_directory_is_asked_that_is_not_a_host_s_own() {
 }
 
 #[test]
-fn the_verifier_names_whose_signature_holds() {
+fn verifier_names_signers_with_valid_signatures() {
     let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(NOW_MS);
     let agent = "https://agent.example";
@@ -108,9 +108,5 @@ fn the_verifier_names_whose_signature_holds() {
     prover.learn_unlisted(agent, &keys);
     let name = verifier.signer(&asked).unwrap();
     assert_eq!(name.host(), Some("agent.example"));
-    assert_eq!(
-        verifier.signer(&asked),
-        None,
-        "a nonce is good for one request"
-    );
+    assert_eq!(verifier.signer(&asked), None, "nonce accepted twice");
 }

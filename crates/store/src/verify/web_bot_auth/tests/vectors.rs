@@ -1,4 +1,4 @@
-//! Signatures that the documents print.
+//! Tests with signatures from the specifications.
 
 use http::Method;
 use sfv::InnerList;
@@ -14,7 +14,7 @@ fn base_of(request: &SignedRequest<'_>, input: &InnerList) -> Vec<u8> {
     signature_bases(request, input).unwrap().remove(0).bytes
 }
 
-// RFC 9421 appendix B.2, and §4.3's signature with the key of B.1.3.
+// RFC 9421 appendix B.2, and the signature in §4.3 with the key of B.1.3.
 
 #[test]
 fn signatures_of_the_rfc_are_verified() {
@@ -76,7 +76,7 @@ fn signatures_of_the_rfc_are_verified() {
     }
 }
 
-// The vectors of draft-ietf-webbotauth-httpsig-protocol, both forms of Signature-Agent.
+// Vectors of draft-ietf-webbotauth-httpsig-protocol, with both forms of Signature-Agent.
 
 #[test]
 fn signatures_of_the_draft_are_verified() {

@@ -40,7 +40,7 @@ fn text(line: &Line<'_>, format: LineFormat) -> String {
     String::from_utf8(written(line, format)).unwrap()
 }
 
-/// Returns the quoted fields of a line, without their escapes.
+/// Returns the quoted fields of a line, unescaped.
 fn quoted_fields(line: &[u8]) -> Vec<Vec<u8>> {
     let pieces = line.split(|byte| *byte == b'"');
     let fields = pieces.skip(1).step_by(2);
@@ -54,7 +54,7 @@ fn quoted_fields(line: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_request_is_written_in_every_form() {
+fn request_is_written_in_every_format() {
     assert_eq!(
         text(&line(), LineFormat::Common),
         r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 examplebot listed redirect verified 0.001500"#
@@ -70,7 +70,7 @@ fn a_request_is_written_in_every_form() {
 }
 
 #[test]
-fn of_another_server_s_answer_nothing_is_said() {
+fn response_of_another_server_is_written_as_unknown() {
     let line = Line {
         answer: None,
         ..line()
@@ -94,7 +94,7 @@ fn of_another_server_s_answer_nothing_is_said() {
 }
 
 #[test]
-fn formats_have_names() {
+fn format_names_are_parsed() {
     for (word, format) in [
         ("common", LineFormat::Common),
         ("combined", LineFormat::Combined),
@@ -103,11 +103,14 @@ fn formats_have_names() {
         assert_eq!(word.parse(), Ok(format));
     }
     let error = "xml".parse::<LineFormat>().unwrap_err().to_string();
-    assert_eq!(error, "\"xml\" is none of common, combined and json");
+    assert_eq!(
+        error,
+        "unknown access log format \"xml\": expected common, combined or json"
+    );
 }
 
 #[test]
-fn a_line_of_the_longest_fields_is_read_again() {
+fn line_with_the_longest_fields_can_be_read_back() {
     let long = "\u{1}".repeat(MAX_LINE_BYTES);
     let line = Line {
         host: Some(long.as_bytes()),
@@ -141,7 +144,7 @@ fn a_line_of_the_longest_fields_is_read_again() {
     }
 }
 
-/// Any bytes, those that forms are made of more often than others.
+/// Generates bytes that are significant in the formats more often than others.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let telling = b"\"\\ []{}:,-x019u\n".to_vec();
     let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];
@@ -150,7 +153,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn whatever_is_written_is_read_again(
+    fn written_lines_can_be_read_back(
         user_agent in bytes(),
         referer in bytes(),
         target in ".{0,60}",
