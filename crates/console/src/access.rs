@@ -33,7 +33,7 @@ pub(super) enum Visitor {
     Session { csrf: String },
     /// Program with a bearer token; it sends no cookies, so its requests cannot be forged.
     Bearer(AdminToken),
-    /// Not authenticated.
+    /// Visitor without a session or token.
     Nobody,
 }
 

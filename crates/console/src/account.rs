@@ -43,7 +43,7 @@ pub(super) struct PasswordForm {
     again: String,
 }
 
-/// Shows the password form.
+/// Shows the form for changing the password.
 pub(super) async fn form(page: Page, Params(params): Params<NoteParams>) -> Response {
     html(&account(page, params.note == "changed", None))
 }

@@ -69,13 +69,13 @@ pub(super) struct OneRobot {
     robot: RobotView,
 }
 
-/// Refreshes, newest first.
+/// Refreshes of the registry, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct RefreshList {
     refreshes: Vec<RefreshView>,
 }
 
-/// Response with one refresh.
+/// Response with one refresh of the registry.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RefreshAnswer")]
 pub(super) struct OneRefresh {
@@ -217,7 +217,7 @@ pub(super) async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 
-/// Sources to refresh.
+/// Request body: sources to refresh.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartBody {
@@ -243,7 +243,7 @@ pub(super) async fn start(
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-/// Quarantined document to accept.
+/// Request body: quarantined document to accept.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptBody {

@@ -53,7 +53,7 @@ pub(super) struct AssetPath {
     asset_name: String,
 }
 
-/// Serves an asset.
+/// Serves a style sheet, script or icon of the console.
 pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Response {
     let Some(asset) = asset(&path.asset_name) else {
         return StatusCode::NOT_FOUND.into_response();

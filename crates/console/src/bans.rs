@@ -47,7 +47,7 @@ pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<BanView
     Ok(Json(bans::list(&state.caller()).await?))
 }
 
-/// Ends a ban immediately.
+/// Ends a ban immediately and returns to the page.
 pub(super) async fn remove(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

@@ -106,7 +106,7 @@ impl FromRequestParts<AdminState> for CsrfProof {
     }
 }
 
-/// Query parameters.
+/// Extractor of query parameters; invalid ones produce a 400 page.
 #[derive(Debug)]
 pub(super) struct Params<T>(pub(super) T);
 

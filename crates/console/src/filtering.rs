@@ -30,7 +30,7 @@ pub(super) struct FilteringView {
     pub(super) x_robots_tags: Vec<TagRuleView>,
 }
 
-/// Numbers of known robots.
+/// Numbers of known robots by status.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotCounts")]
 pub(super) struct RobotsView {

@@ -19,7 +19,7 @@ use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::ExportFormat;
 use robot_detection_operations::robots::{self, ListRobots, RobotView};
 
-/// Rows per page.
+/// Number of robots per page.
 const PAGE_ROWS: usize = 100;
 
 // The ID is shown below the name and has no column.
@@ -39,7 +39,7 @@ pub(super) struct PageParams {
     pub(super) note: String,
 }
 
-/// One page of robots.
+/// One page of the robots table.
 #[derive(Debug)]
 pub(super) struct Listing {
     pub(super) request: ListRobots,

@@ -152,7 +152,7 @@ async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64
     state.caller().record("login-failed", &from, &detail).await;
 }
 
-/// Ends the session.
+/// Logs out: ends the session.
 pub(super) async fn leave(
     session: Session,
     page: Page,

@@ -50,7 +50,7 @@ pub(super) struct LoginLimiter {
     checks: Semaphore,
 }
 
-/// Waiting login attempt.
+/// Login attempt that waits for its delay.
 #[derive(Debug)]
 struct Attempt {
     client: LoginClient,
@@ -136,7 +136,7 @@ impl LoginLimiter {
         decide_by(client, failures)
     }
 
-    /// Counts a wrong password.
+    /// Counts a failed login of the client.
     pub(super) async fn failed(&self, client: &LoginClient) {
         let longest = CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES;
         for (key, each, longest) in [

@@ -33,7 +33,7 @@ pub(super) struct RemoveForm {
     id: String,
 }
 
-/// Shows the empty form.
+/// Shows the empty form for a new robot.
 pub(super) async fn form(page: Page) -> Response {
     html(&NewRobotPage {
         page,

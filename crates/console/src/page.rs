@@ -146,7 +146,7 @@ pub(super) struct Page {
     pub(super) away: Option<AbsenceView>,
 }
 
-/// Absence of the database.
+/// Banner about an unavailable database.
 #[derive(Clone, Debug)]
 pub(super) struct AbsenceView {
     pub(super) since: Moment,
@@ -245,7 +245,7 @@ fn is_dry_run(state: &AdminState) -> bool {
     policy.is_dry_run() && !policy.is_paused()
 }
 
-/// Renders a page.
+/// Renders a page as HTML.
 pub(super) fn html(template: &impl Template) -> Response {
     html_with(StatusCode::OK, template)
 }
@@ -264,7 +264,7 @@ pub(super) fn encode(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-/// Navigation entry.
+/// Entry of the console's navigation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NavigationEntry {
     /// Path of its page below the router, without the leading slash.

@@ -91,7 +91,7 @@ pub(super) async fn list(
     }))
 }
 
-/// Shows one robot.
+/// Shows the page of one robot.
 pub(super) async fn show(
     State(state): State<AdminState>,
     Path(path): Path<RobotPath>,

@@ -163,7 +163,7 @@ pub(super) async fn end_others(
     Ok(ended)
 }
 
-/// Ends a session.
+/// Ends a session of the console.
 pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }

@@ -164,7 +164,7 @@ pub(super) struct Sites {
     reload: Option<ReloadView>,
 }
 
-/// Outcome of a reload.
+/// Outcome of a configuration reload.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ReloadResult")]
 pub(super) struct Reload {

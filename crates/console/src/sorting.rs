@@ -1,6 +1,6 @@
 //! Order of a table's rows, which users change with the column headings.
 
-/// Column heading.
+/// Heading of a table column.
 pub(super) struct Column {
     pub(super) label: &'static str,
     pub(super) link: String,
@@ -17,7 +17,7 @@ pub(super) struct SortColumn {
     pub(super) is_name: bool,
 }
 
-/// Selected column and direction.
+/// Column and direction that a table is sorted by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Sorting {
     pub(super) word: &'static str,

@@ -24,7 +24,7 @@ use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
 #[schemars(rename = "Source")]
 pub(super) struct SourceView {
     pub(super) source: String,
-    /// Display name.
+    /// Display name of the source.
     pub(super) title: String,
     /// Download URL; `None` for sources that are not downloaded.
     pub(super) url: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct SourceView {
     pub(super) active: u64,
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
-    /// Last successful refresh.
+    /// Time of the source's last successful refresh.
     pub(super) refreshed: Option<Moment>,
     pub(super) next_refresh: Option<Moment>,
     /// Failure since the last successful refresh.
@@ -42,7 +42,7 @@ pub(super) struct SourceView {
     pub(super) held: Option<HeldView>,
 }
 
-/// Quarantined document.
+/// Quarantined document of a source.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "QuarantinedDocument")]
 pub(super) struct HeldView {

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Caller of an operation: a console session, an API token or a command.
 #[derive(Clone, Debug)]
 pub struct Caller<'a> {
-    /// Database of the operation.
+    /// Database on which the operation works.
     pub store: &'a Store,
     /// Current time in milliseconds since 1970.
     pub now_ms: i64,
@@ -14,7 +14,7 @@ pub struct Caller<'a> {
     pub actor: String,
     /// Expiry of the caller's token; tokens created with it cannot outlive it.
     pub ends_ms: Option<i64>,
-    /// Reports a warning.
+    /// Function that reports a warning to the caller.
     pub warn: fn(&str),
 }
 
@@ -44,9 +44,9 @@ pub enum Refusal {
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{field}: {message}")]
 pub struct Invalid {
-    /// Name of the field.
+    /// Name of the invalid field.
     pub field: &'static str,
-    /// Error message.
+    /// Message that explains the error.
     pub message: String,
 }
 

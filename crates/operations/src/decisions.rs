@@ -14,17 +14,17 @@ pub struct Explanation {
     /// Line number in a log, starting with 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// User-Agent.
+    /// User-Agent of the explained request.
     pub user_agent: String,
-    /// Method.
+    /// Method of the explained request.
     pub method: String,
-    /// Host.
+    /// Host of the explained request.
     pub host: Option<String>,
-    /// Path with its query.
+    /// Path of the explained request with its query.
     pub path: String,
     /// Claim of the User-Agent; absent for people.
     pub claim: Option<ClaimView>,
-    /// Decision.
+    /// Decision for the explained request.
     #[serde(flatten)]
     pub decided: DecisionView,
 }
@@ -37,7 +37,7 @@ pub struct ClaimView {
     pub id: String,
     /// Kind of visitor.
     pub kind: &'static str,
-    /// Purpose.
+    /// Purpose of the claimed robot.
     pub purpose: &'static str,
     /// Evidence in the User-Agent: a pattern, or the sign of an unlisted robot.
     pub evidence: String,
@@ -45,15 +45,15 @@ pub struct ClaimView {
     pub name: Option<String>,
     /// ID in the registry, also for a User-Agent that many people share.
     pub robot: Option<String>,
-    /// Source.
+    /// Source of the claimed robot.
     pub source: Option<String>,
     /// Display name of the source.
     pub source_title: Option<String>,
     /// Company or project that runs the robot.
     pub operator: Option<String>,
-    /// Page about the robot.
+    /// URL of a page about the claimed robot.
     pub details_url: Option<String>,
-    /// Pattern that matched.
+    /// Pattern that matched the User-Agent.
     pub pattern: Option<PatternView>,
     /// Start of the match in bytes.
     pub start: usize,
@@ -70,13 +70,13 @@ pub struct DecisionView {
     /// Decided action, even if a dry run does not enforce it.
     #[serde(skip)]
     pub action: Action,
-    /// Decision as text.
+    /// Description of the decision.
     #[serde(skip)]
     pub text: String,
     /// Text before and after the location or status.
     #[serde(skip)]
     pub gets: (&'static str, &'static str),
-    /// Verdict on the claim.
+    /// Verdict on the request's claim.
     pub verdict: Option<&'static str>,
     /// Target of a redirect, or of the directly served page.
     pub location: Option<String>,
@@ -84,7 +84,7 @@ pub struct DecisionView {
     pub status: Option<u16>,
     /// Part of this program that responds to a passing request; absent if the site responds.
     pub answered_by: Option<String>,
-    /// Rule that decided.
+    /// Rule that determined the decision.
     pub rule: Option<String>,
     /// Rule that would act if confirmed for people.
     #[serde(rename = "unconfirmed_rule")]
@@ -103,13 +103,13 @@ pub struct DecisionView {
     pub steps: Vec<StepView>,
 }
 
-/// Step of a decision.
+/// Step on the way to a decision.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Step")]
 pub struct StepView {
-    /// Name.
+    /// Name of the step.
     pub name: &'static str,
-    /// Reason.
+    /// Result of the step and its reason.
     pub text: String,
 }
 

@@ -11,15 +11,15 @@ use crate::{Caller, Moment, Refusal};
 pub struct Instance {
     /// Name of the instance.
     pub instance: String,
-    /// Host name.
+    /// Name of the instance's host.
     pub host: String,
-    /// Process ID.
+    /// Process ID of the instance.
     pub process: u32,
-    /// Version of the program.
+    /// Program version of the instance.
     pub version: String,
     /// Address of its operational endpoints.
     pub address: Option<String>,
-    /// Start time.
+    /// Start time of the instance.
     pub since: Moment,
     /// Time of the last heartbeat.
     pub last_seen: Moment,
@@ -34,11 +34,11 @@ pub struct Instance {
     pub is_own: bool,
 }
 
-/// All instances.
+/// All instances of this program.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "InstanceList")]
 pub struct Instances {
-    /// Sorted by host.
+    /// Instances, sorted by host.
     pub instances: Vec<Instance>,
 }
 

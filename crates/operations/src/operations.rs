@@ -20,19 +20,19 @@ use crate::{
 /// State of a serving process that operations read and change.
 #[derive(Clone, Debug)]
 pub struct Operations {
-    /// Database.
+    /// Database of the operations.
     pub store: Store,
-    /// Detector in force.
+    /// Detector of known robots in force.
     pub detector: SharedDetector,
     /// Policy in force.
     pub policy: SharedPolicy,
-    /// Enforces robots.txt.
+    /// Enforcer of robots.txt.
     pub enforcer: Enforcer,
     /// Sites with their own policies; empty if `policy` and `enforcer` serve the only site.
     pub sites: SharedSites,
-    /// Live rules.
+    /// Live rules in force.
     pub live_rules: LiveRules,
-    /// Reloads of the configuration.
+    /// Interface for reloading the configuration.
     pub reloads: Reloads,
     /// Runs of the site robots.
     pub robot_runs: RobotRuns,
@@ -44,13 +44,13 @@ pub struct Operations {
     pub refresher: Refresher,
     /// Traffic counters.
     pub traffic: Traffic,
-    /// Verifies robots' claims.
+    /// Verifier of robots' claims.
     pub verifier: Verifier,
     /// Keeps the address lists of robots up to date.
     pub ranges: RangesRefresher,
     /// Settings in force; those with an old name come first.
     pub settings: SharedSettings,
-    /// Clock.
+    /// Clock of the operations.
     pub clock: Clock,
     /// Tracker for the tasks of started refreshes, which end at shutdown.
     pub tasks: TaskTracker,

@@ -54,7 +54,7 @@ pub async fn load_later(own: OwnRobot, store: Store, clock: Clock) {
     }
 }
 
-/// Returns 160 random bits.
+/// Returns a new key with 160 random bits.
 fn new_key() -> String {
     let [first, second] = [(); 2].map(|()| generate_password());
     format!("{first}{second}")

@@ -34,7 +34,7 @@ struct Inner {
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
 
-/// Outcome of a reload.
+/// Outcome of a configuration reload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadOutcome {
     /// Time in milliseconds since 1970.
@@ -50,7 +50,7 @@ pub struct ReloadOutcome {
 pub struct ReloadFailure {
     /// Whether the reload can be accepted.
     pub is_held_back: bool,
-    /// Reason as text.
+    /// Reason why the reload failed.
     pub text: String,
 }
 

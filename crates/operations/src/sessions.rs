@@ -22,7 +22,7 @@ pub const NETWORK: &str = "network";
 /// Key of a session's data: name of the browser.
 pub const BROWSER: &str = "browser";
 
-/// Console session.
+/// Login session of the console.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Session {
     /// Key for ending the session.
@@ -32,7 +32,7 @@ pub struct Session {
     pub begun: Moment,
     /// Last use, accurate to a few minutes.
     pub seen: Moment,
-    /// Expiry.
+    /// Expiry of the session.
     pub ends: Moment,
     /// Network of the address at login.
     pub network: Option<String>,
@@ -42,7 +42,7 @@ pub struct Session {
     pub is_current: bool,
 }
 
-/// All sessions.
+/// All sessions of the console.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SessionList")]
 pub struct Sessions {
@@ -53,7 +53,7 @@ pub struct Sessions {
 /// Result of ending sessions.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct EndedSessions {
-    /// Number of ended sessions.
+    /// Number of sessions that were ended.
     pub ended: u64,
 }
 

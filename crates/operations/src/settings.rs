@@ -13,7 +13,7 @@ pub struct Setting {
     pub key: String,
     /// Name in the original package, such as `FilterPattern`.
     pub old_name: Option<String>,
-    /// Value in force.
+    /// Value of the setting in force.
     pub value: String,
     /// Origin: "default", "robot-detection.toml line 3", "environment `ROBOT_DETECTION_…`", "--listen".
     pub origin: String,

@@ -21,19 +21,19 @@ pub struct SharedSites {
 #[derive(Clone)]
 #[must_use]
 pub struct AdminSite {
-    /// Name.
+    /// Name of the site.
     pub name: String,
     /// Hosts of the site.
     pub hosts: Vec<String>,
-    /// Path prefix.
+    /// Path prefix of the site.
     pub path: String,
-    /// Policy in force.
+    /// Policy of the site in force.
     pub policy: SharedPolicy,
-    /// Enforcer of robots.txt.
+    /// Enforcer of the site's robots.txt.
     pub enforcer: Enforcer,
     /// URL of robot heaven and the source of its pages.
     pub heaven: Option<(String, String)>,
-    /// Source of `/robots.txt`.
+    /// Source of the site's `/robots.txt`.
     pub robots_txt: String,
     /// First trap path, if any.
     pub traps: Option<String>,
@@ -61,10 +61,10 @@ pub type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + S
 /// Function that returns the reason why a suspect gets no copy of a page; `None` if allowed.
 pub type RefuseCopy = dyn Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync;
 
-/// Server behind a site.
+/// Row about an upstream server of a site.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct UpstreamRow {
-    /// URL of the server.
+    /// URL of the upstream server.
     pub url: String,
     /// State in a few words; empty if unknown.
     pub state: String,
@@ -79,7 +79,7 @@ pub struct SiteCounts {
     pub people: u64,
     /// Requests without a User-Agent that passed.
     pub nameless: u64,
-    /// Robot requests by action.
+    /// Number of requests by robots, by action.
     pub robots: ByAction<u64>,
 }
 

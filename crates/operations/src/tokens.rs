@@ -20,9 +20,9 @@ const MAX_NAME_CHARS: usize = 100;
 pub struct Token {
     /// Name, as shown in the audit log.
     pub name: String,
-    /// `read` or `write`.
+    /// Access of the token: `read` or `write`.
     pub scope: &'static str,
-    /// Creation time.
+    /// Creation time of the token.
     pub created: Moment,
     /// Last use, to the hour.
     pub used: Option<Moment>,
@@ -32,11 +32,11 @@ pub struct Token {
     pub has_ended: bool,
 }
 
-/// All tokens.
+/// All API tokens.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "TokenList")]
 pub struct Tokens {
-    /// Sorted by name.
+    /// API tokens, sorted by name.
     pub tokens: Vec<Token>,
 }
 
@@ -59,7 +59,7 @@ pub struct MakeToken {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "CreatedToken")]
 pub struct MadeToken {
-    /// The token.
+    /// The created token.
     pub token: Token,
     /// Secret of a new token, shown only in this response.
     pub secret: Option<String>,

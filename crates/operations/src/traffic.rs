@@ -34,40 +34,40 @@ pub struct TrafficFigures {
 pub struct Groups {
     /// Totals by kind of visitor: `all`, `people`, `robots`, …
     pub totals: BTreeMap<String, Figure>,
-    /// By robot.
+    /// Figures by robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub robots: Option<Vec<GroupFigure>>,
-    /// By operator.
+    /// Figures by operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operators: Option<Vec<GroupFigure>>,
-    /// By purpose.
+    /// Figures by purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purposes: Option<Vec<GroupFigure>>,
-    /// By robot and verdict.
+    /// Figures by robot and verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<Vec<GroupFigure>>,
-    /// By decision.
+    /// Figures by decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<GroupFigure>>,
-    /// By decision and cause.
+    /// Figures by decision and cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub causes: Option<Vec<GroupFigure>>,
-    /// By site.
+    /// Figures by site.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<Vec<GroupFigure>>,
-    /// By status.
+    /// Figures by response status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statuses: Option<Vec<GroupFigure>>,
 }
 
-/// Requests and bytes.
+/// Numbers of requests and bytes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Figure {
-    /// Requests.
+    /// Number of requests.
     pub hits: u64,
     /// Share of all requests, from 0 to 1.
     pub hits_share: f64,
-    /// Bytes of the responses.
+    /// Number of bytes in the responses.
     pub bytes: u64,
     /// Share of all bytes, from 0 to 1.
     pub bytes_share: f64,
@@ -76,7 +76,7 @@ pub struct Figure {
 /// Requests and bytes of a group, identified by the grouping's names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct GroupFigure {
-    /// Requests and bytes.
+    /// Numbers of requests and bytes of the group.
     #[serde(flatten)]
     pub figure: Figure,
     /// Names: `robot`, `name`, `operator`, `purpose`, `source`, `verdict`, `decision`, `cause`, `site` or `status`.

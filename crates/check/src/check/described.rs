@@ -197,7 +197,7 @@ pub fn take_page(headers: &HeaderMap) -> Result<Page, Misdescribed> {
 /// Page to serve directly instead of the requested page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Path and query.
+    /// Path and query of the visitor's request.
     pub path: PathAndQuery,
     /// Whether the visitor is a suspect, who gets a copy of the requested page.
     pub is_for_suspect: bool,

@@ -35,7 +35,7 @@ pub enum Asked<'a> {
     Report,
     /// A health check of the endpoint.
     Health,
-    /// An unknown resource.
+    /// A resource that the decision endpoint does not have.
     Nothing,
 }
 

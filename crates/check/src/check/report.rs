@@ -13,7 +13,7 @@ const MAX_ENTRIES: usize = 1_000;
 /// Maximum number of invalid entries named in the error.
 const MAX_TOLD: usize = 20;
 
-/// Entry about one visitor.
+/// Entry of a front proxy's report about one visitor.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Reported {

@@ -11,5 +11,5 @@ pub use token::{ProbeKey, Purpose};
 
 use axum::http::HeaderName;
 
-/// Header with the token.
+/// Request header that contains a probe's token.
 pub const PROBE_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-probe");

@@ -54,20 +54,20 @@ pub struct Probe {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
-    /// The decision endpoint.
+    /// The decision endpoint, queried by a front proxy.
     Endpoint,
-    /// Our own proxy.
+    /// This program's own proxy.
     Proxy,
 }
 
-/// Observation of a probe.
+/// Record of a probe request that arrived here.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Note {
     /// Component at which the probe arrived.
     pub door: Door,
-    /// Address of the visitor.
+    /// Address of the visitor according to the probe request.
     pub address: IpAddr,
-    /// Path and query.
+    /// Path and query of the probe request.
     pub target: String,
     /// Headers with lowercase names; long values are truncated.
     pub headers: Vec<(String, String)>,

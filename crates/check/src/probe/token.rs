@@ -26,10 +26,10 @@ impl Token {
     }
 }
 
-/// Purpose of a token.
+/// Purpose of a probe token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Purpose {
-    /// A probe of `doctor`.
+    /// Probe sent by `doctor`.
     Answer,
     /// A probe of `doctor` to which the endpoint does not respond.
     Silence,

@@ -53,7 +53,7 @@ pub(crate) struct KeyForm {
 #[derive(Debug, Deserialize)]
 pub(crate) struct NoFields {}
 
-/// Shows tokens and sessions.
+/// Shows the page of API tokens and sessions.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     session: Session,

@@ -77,7 +77,7 @@ struct KeptView {
     request: EvidenceView,
 }
 
-/// Page of stored requests.
+/// One page of stored requests.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct EvidencePage {
     /// Stored requests, newest first.

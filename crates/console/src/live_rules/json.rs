@@ -103,7 +103,7 @@ pub(crate) async fn remove_json(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Restores a removed rule.
+/// Restores a removed live rule.
 pub(crate) async fn restore_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -123,7 +123,7 @@ pub(crate) async fn pause_state_json(State(state): State<AdminState>) -> Json<Pa
     Json(PauseState { pause })
 }
 
-/// Pauses all enforcement.
+/// Pauses the enforcement of all rules.
 pub(crate) async fn pause_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

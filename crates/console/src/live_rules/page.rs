@@ -108,7 +108,7 @@ pub(crate) async fn list(
     })
 }
 
-/// Shows the rule form.
+/// Shows the form for a live rule.
 pub(crate) async fn form(
     State(state): State<AdminState>,
     Params(form): Params<RuleForm>,
@@ -172,7 +172,7 @@ pub(crate) async fn remove(
     Ok(to_list(&page, "removed", id))
 }
 
-/// Restores a removed rule.
+/// Restores a removed live rule.
 pub(crate) async fn restore(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -198,7 +198,7 @@ pub(crate) async fn pause(
     Ok(page.location.see_other("rules"))
 }
 
-/// Ends the pause.
+/// Ends the pause of enforcement.
 pub(crate) async fn resume(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

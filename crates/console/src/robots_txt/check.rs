@@ -23,7 +23,7 @@ pub(in super::super) struct CheckParams {
     /// ID, product token or full User-Agent.
     #[serde(default)]
     pub(super) robot: String,
-    /// Path or absolute URL.
+    /// Path or absolute URL to check.
     #[serde(default)]
     pub(super) url: String,
     /// Host for a path; an absolute URL overrides it.
@@ -39,7 +39,7 @@ pub(in super::super) struct CheckResult {
     #[serde(rename = "identified_as")]
     pub(super) taken_for: String,
     pub(super) host: Option<String>,
-    /// Path with its query.
+    /// Checked path with its query.
     pub(super) url: String,
     /// Verdict of the file; `None` without a file.
     pub(super) robots_txt: Option<VerdictView>,

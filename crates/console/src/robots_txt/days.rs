@@ -17,7 +17,7 @@ const DAYS: i64 = 30;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ViolationDay")]
 pub(super) struct DayView {
-    /// Date such as `2026-03-01`.
+    /// Date of the row, such as `2026-03-01`.
     pub(super) day: String,
     pub(super) refused: u64,
     /// Violations that were only reported.

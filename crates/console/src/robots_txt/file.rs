@@ -64,7 +64,7 @@ pub(super) struct Excerpt {
 pub(super) struct LineView {
     pub(super) number: usize,
     pub(super) text: String,
-    /// Whether this line decided.
+    /// Whether this line of robots.txt determined the result.
     pub(super) is_marked: bool,
 }
 

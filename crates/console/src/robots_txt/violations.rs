@@ -16,7 +16,7 @@ const MAX_VIOLATIONS: u64 = 2_000;
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Violations")]
 pub(super) struct ViolationsView {
-    /// Requests for disallowed paths.
+    /// Requests for disallowed paths, by rule of robots.txt.
     pub(super) rules: Vec<RuleView>,
     /// Requests that came earlier than `Crawl-delay` allows.
     pub(super) delays: Vec<DelayView>,

@@ -133,7 +133,7 @@ pub(crate) async fn clear(
     Ok(redirect_to_site(&page, site, "cleared"))
 }
 
-/// Number of deleted descriptions.
+/// Response: number of deleted descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ClearedDescriptions")]
 pub(crate) struct Cleared {

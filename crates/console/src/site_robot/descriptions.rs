@@ -45,7 +45,7 @@ struct OnePage {
     description: DescriptionView,
 }
 
-/// Query of a search.
+/// Query parameters of a search in descriptions.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct SearchParams {
     #[serde(default)]
@@ -120,7 +120,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// Page of descriptions.
+/// One page of the site robot's descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct DescriptionList {
     site: String,
@@ -129,7 +129,7 @@ pub(crate) struct DescriptionList {
     next: Option<String>,
 }
 
-/// Response with one description.
+/// Response with one description of a page.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct OneDescription {
     site: String,
@@ -152,7 +152,7 @@ pub(crate) async fn list_json(
     }))
 }
 
-/// Shows one description.
+/// Shows the description of one page.
 pub(crate) async fn one(
     State(state): State<AdminState>,
     of: RobotSite,

@@ -9,7 +9,7 @@ use crate::{Moment, duration_text, problem::Problem, state::AdminState};
 use robot_detection_site_robot::site_robot::{Progress, RobotState};
 use robot_detection_store::store::{DifferingPage, RunCommand, RunCounts, RunState, StoredRun};
 
-/// Number of runs shown.
+/// Maximum number of site robot runs shown.
 const HISTORY: u32 = 20;
 
 /// Number of heaven pages shown that contain text missing from their originals.
@@ -50,7 +50,7 @@ pub(crate) struct StatusView {
     pub(super) parity: ParityView,
     /// Reason why the last run did not start or failed.
     pub(super) failure: Option<String>,
-    /// Current or last run.
+    /// Current or last run of the site robot.
     pub(super) run: Option<RunView>,
     pub(super) live: Option<LiveView>,
 }
@@ -76,7 +76,7 @@ pub(super) struct DifferingView {
     pub(super) withdrawn: bool,
 }
 
-/// State of a run.
+/// State of a site robot run.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RunStatus {
@@ -88,7 +88,7 @@ pub(super) enum RunStatus {
     Stopped,
 }
 
-/// Current or earlier run.
+/// Current or earlier run of the site robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Run")]
 pub(super) struct RunView {

@@ -22,7 +22,7 @@ const RIGHT: u64 = 6;
 const COLOURS: usize = 6;
 /// Number of time labels below the chart.
 const LABELS: usize = 5;
-/// Size of a sparkline.
+/// Size of a sparkline in SVG units.
 const SPARK_WIDTH: u64 = 120;
 const SPARK_HEIGHT: u64 = 28;
 
@@ -44,7 +44,7 @@ pub(crate) struct AreaChart {
     pub(crate) rows: Vec<StepView>,
     /// Description of the chart in one sentence.
     pub(crate) words: String,
-    /// Changes during the period.
+    /// Configuration changes during the chart's period.
     pub(crate) changes: ChangeMarks,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct LayerView {
     pub(crate) name: String,
     /// Link to the counted requests; empty if none.
     pub(crate) link: String,
-    /// Colour number.
+    /// Number of the layer's colour.
     pub(crate) colour: usize,
     pub(crate) path: String,
     pub(crate) total: String,

@@ -69,7 +69,7 @@ pub(crate) struct RowView {
     pub(crate) change: ChangeView,
 }
 
-/// Shows the requests page.
+/// Shows the page of requests by group.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,

@@ -197,7 +197,7 @@ pub(crate) async fn names(
     Ok(Json(NamesAnswer { names }))
 }
 
-/// Query for names.
+/// Query parameters of a search for filter values.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct NamesParams {

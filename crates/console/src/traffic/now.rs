@@ -30,10 +30,10 @@ use super::{
     sentences::{Sentence, sentences},
 };
 
-/// Number of robots shown.
+/// Number of robots shown on the overview.
 const TOP_ROBOTS: usize = 8;
 
-/// Groupings of the chart.
+/// Groupings offered for the overview's chart.
 const STACKED: &[By] = &[By::Purpose, By::Decision];
 
 #[derive(Template)]
@@ -64,7 +64,7 @@ struct NowView {
     /// Groupings, each with its link and whether it is selected.
     stacks: Vec<(&'static str, String, bool)>,
     robots: Vec<RowView>,
-    /// Link to all robots.
+    /// Link to the list of all robots.
     all_robots: String,
     spared: SparedView,
 }
@@ -91,7 +91,7 @@ struct SparedView {
     parts: Vec<(&'static str, FigureView)>,
 }
 
-/// Shows the overview.
+/// Shows the overview page.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,

@@ -1,6 +1,6 @@
 //! Formatting of figures on pages.
 
-/// Narrow no-break space.
+/// Narrow no-break space, the thousands separator.
 const THIN: char = '\u{202f}';
 
 /// Figure with its exact value and a link.

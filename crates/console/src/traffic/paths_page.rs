@@ -56,7 +56,7 @@ struct PathsPage {
     view: PathsView,
 }
 
-/// Data of the page.
+/// Data of the page of requested paths.
 struct PathsView {
     /// Selected path or pattern; empty for all.
     path: String,

@@ -41,14 +41,14 @@ pub(crate) struct TrafficQuestion {
 /// Period as given in the URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum AskedTime {
-    /// One of [`TIMES`].
+    /// Predefined period, one of [`TIMES`].
     Word(&'static str),
     /// Custom period; an empty `until` means now.
     Range { since: String, until: String },
 }
 
 impl TrafficQuestion {
-    /// Parses the parameters.
+    /// Parses the query parameters of a traffic page.
     pub(super) fn parse(params: &TrafficParams, zone: TimeZone) -> Result<Self, Problem> {
         let (time, times) = parse_time(params, zone)?;
         let visitors = VISITORS.iter().map(|(word, _)| *word);

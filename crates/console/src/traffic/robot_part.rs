@@ -17,10 +17,10 @@ use super::{
     robots_page::seen,
 };
 
-/// Groupings of the chart.
+/// Groupings offered for the chart of a robot.
 const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
 
-/// Traffic of a robot.
+/// Traffic section of a robot's page.
 #[derive(Debug)]
 pub(crate) struct RobotTraffic {
     pub(crate) bar: BarView,

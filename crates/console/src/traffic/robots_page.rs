@@ -90,7 +90,7 @@ struct VerdictView {
     width: u64,
 }
 
-/// Sums of a row.
+/// Sums of one robot's row.
 #[derive(Default)]
 struct Sums<'d> {
     robots: BTreeMap<String, u64>,

@@ -8,7 +8,7 @@ use robot_detection_traffic::traffic::{Figures, KnownRobots, SPARED, is_spared};
 
 use super::{TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView};
 
-/// Traffic of all sites.
+/// Traffic of all sites for the sites page.
 #[derive(Debug)]
 pub(crate) struct SiteTraffic {
     pub(crate) bar: BarView,

@@ -18,7 +18,7 @@ pub(crate) struct ListFetches {
     last: Mutex<Option<ListFetch>>,
 }
 
-/// State of a fetch.
+/// State of a download of address lists.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct ListFetch {
     lists: usize,
@@ -33,7 +33,7 @@ struct ListFetch {
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "FailedRangesList")]
 pub(super) struct FailedList {
-    /// URL without the password.
+    /// URL of the list without the password.
     pub(super) url: String,
     pub(super) error: String,
 }
@@ -45,7 +45,7 @@ pub(crate) struct FetchView {
     pub(super) running: bool,
     /// State as one line of text.
     pub(super) text: String,
-    /// Number of requested lists.
+    /// Number of lists requested for download.
     pub(super) lists: usize,
     /// Number of lists whose fetch has ended, successfully or not.
     pub(super) done: usize,

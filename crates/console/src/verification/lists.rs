@@ -15,7 +15,7 @@ use robot_detection_store::verify::RangesState;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesList")]
 pub(super) struct ListView {
-    /// URL without the password.
+    /// URL of the list without the password.
     pub(super) url: String,
     /// Robots in force that reference the list; empty if only an old copy is stored.
     pub(super) robots: Vec<RobotRef>,
@@ -23,7 +23,7 @@ pub(super) struct ListView {
     pub(super) state: &'static str,
     /// Number of prefixes; `None` without a copy.
     pub(super) prefixes: Option<usize>,
-    /// Number of unreadable entries.
+    /// Number of unreadable entries in the list.
     pub(super) unreadable: usize,
     /// Day on which the operator created the list.
     pub(super) created: Option<String>,

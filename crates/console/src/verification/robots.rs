@@ -43,7 +43,7 @@ pub(super) struct RobotRow {
     pub(super) counts: TotalsView,
 }
 
-/// Columns of the table.
+/// Columns of the table of verification results by robot.
 const COLUMNS: &[SortColumn] = &[
     SortColumn::name("robot", "Robot"),
     SortColumn::number("requests", "Requests"),

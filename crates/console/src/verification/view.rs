@@ -17,7 +17,7 @@ use robot_detection_store::verify::{DnsProver, Method, Methods};
 /// Longest robot ID in the query.
 const MAX_ROBOT_CHARS: usize = 200;
 
-/// Query of the page.
+/// Query parameters of the verification page.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ViewParams {
     #[serde(default)]
@@ -116,7 +116,7 @@ fn words(methods: &Methods) -> Vec<&'static str> {
     methods.map(|method| method.as_str()).collect()
 }
 
-/// Request of an impostor.
+/// Stored request with a spoofed claim.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SpoofedRequest")]
 pub(super) struct SpoofedView {
@@ -130,7 +130,7 @@ pub(super) struct SpoofedView {
     pub(super) host: String,
     pub(super) path: String,
     pub(super) user_agent: String,
-    /// Word for the decision.
+    /// Decision for the request, as a word.
     pub(super) decision: String,
     pub(super) evidence: String,
 }

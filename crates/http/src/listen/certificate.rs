@@ -46,9 +46,9 @@ pub struct CertificateError {
 /// Validity period of a certificate, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
-    /// First second.
+    /// First second of validity, in seconds since 1970.
     pub not_before: u64,
-    /// Last second.
+    /// Last second of validity, in seconds since 1970.
     pub not_after: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct Validity {
 pub struct CertificateState {
     /// Names in the certificate.
     pub names: Vec<String>,
-    /// File of the certificate.
+    /// File that contains the certificate.
     pub file: PathBuf,
     /// Validity period; `None` until the first certificate has been issued.
     pub validity: Option<Validity>,

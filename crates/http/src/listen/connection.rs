@@ -71,7 +71,7 @@ pub(super) struct Shared {
 pub struct RefusedRequest<'r> {
     /// Peer, or the client that its PROXY header names.
     pub client: IpAddr,
-    /// Status of the response.
+    /// Status of the response to the refused request.
     pub status: StatusCode,
     /// Request; `None` if the head could not be parsed.
     pub request: Option<&'r Request<Incoming>>,
@@ -79,7 +79,7 @@ pub struct RefusedRequest<'r> {
 
 /// Observer of the requests that a listener refuses.
 pub trait RefusalObserver: fmt::Debug + Send + Sync {
-    /// Records a refused request.
+    /// Records a request that was refused.
     fn refused(&self, refused: &RefusedRequest<'_>);
 }
 

@@ -22,7 +22,7 @@ const IDENTITY_PREFIXES: [&str; 4] = [
     "x-real-ip",
     "x-robot-detection",
 ];
-/// Prefixes of guarded names.
+/// Prefixes of further headers by which a request is framed, attributed or decided.
 const PREFIXES: [&str; 9] = [
     "accept-",
     "content-",
@@ -76,7 +76,7 @@ pub(super) fn clean<B>(request: &mut Request<B>) -> bool {
     is_forged
 }
 
-/// Removes spaces around values.
+/// Removes spaces around header values.
 pub(crate) fn trim_values(headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = value.as_bytes() {

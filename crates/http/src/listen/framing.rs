@@ -402,7 +402,7 @@ fn skip<'b>(bytes: &'b [u8], left: &mut u64) -> &'b [u8] {
     bytes.get(len..).unwrap_or_default()
 }
 
-/// Removes the line end.
+/// Returns the line without its line end.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -16,7 +16,7 @@ use super::request_context::RequestContext;
 
 /// Service that a listener serves; called by reference, so that requests do not clone it.
 pub trait HttpService: Clone + Send + 'static {
-    /// Body of its responses.
+    /// Body of the service's responses.
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
     /// Type of its response heads that are encoded in advance.
@@ -42,7 +42,7 @@ pub trait HttpService: Clone + Send + 'static {
 ///
 /// The head has no `Connection`, `Content-Length` or `Date`: the listener adds them.
 pub trait ReadyHead: fmt::Debug + Send + 'static {
-    /// Returns the status.
+    /// Returns the status of the response.
     fn status(&self) -> StatusCode;
 
     /// Returns the status line and the header lines of HTTP/1.1.
@@ -70,7 +70,7 @@ impl ReadyHead for Infallible {
 /// Response of an [`HttpService`], or the future of one.
 #[derive(Debug)]
 pub enum ServiceResponse<B, H, F> {
-    /// The response is complete.
+    /// The response is available immediately.
     Now(Response<B>),
     /// The response has no body and a head that was encoded in advance.
     Ready(H),

@@ -227,13 +227,13 @@ fn add_alone(count: &AtomicU32) {
 enum Phase {
     /// The rest of a request's head.
     Head(u32),
-    /// The next request.
+    /// The next request on the connection.
     Idle(u32),
     /// The client, to send the next part of a body.
     Upload(u64),
     /// The client, to read the data sent.
     Stalled(u32),
-    /// The service.
+    /// The service's response.
     Busy,
 }
 
@@ -246,7 +246,7 @@ pub(super) struct IdleWatch {
     since: Instant,
 }
 
-/// Action for a connection.
+/// Action for an idle connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,

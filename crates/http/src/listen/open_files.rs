@@ -26,7 +26,7 @@ pub struct OpenFileLimit {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
-    /// Maximum number of clients.
+    /// Maximum number of concurrent clients.
     pub clients: usize,
     wanted: usize,
 }
@@ -138,7 +138,7 @@ impl ClientPermits {
         }
     }
 
-    /// Waits for a permit.
+    /// Waits for a permit to accept a client.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }

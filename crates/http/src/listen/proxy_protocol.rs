@@ -30,11 +30,11 @@ pub enum ProxySource {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxyHeader {
-    /// More bytes are needed.
+    /// More bytes of the PROXY header are needed.
     Incomplete,
-    /// A complete header.
+    /// A complete PROXY header.
     Complete {
-        /// Source in the header.
+        /// Source address in the PROXY header.
         source: ProxySource,
         /// Size of the header; the bytes after it belong to the client.
         len: usize,

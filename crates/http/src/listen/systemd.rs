@@ -19,7 +19,7 @@ static INHERITED: LazyLock<Mutex<InheritedSockets>> =
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ServiceState {
-    /// The process serves.
+    /// The process is ready to serve requests.
     Ready,
     /// The process reloads its configuration, until [`Ready`](Self::Ready).
     Reloading,

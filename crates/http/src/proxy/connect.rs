@@ -103,7 +103,7 @@ impl Connector {
         }
     }
 
-    /// Returns the connect timeout.
+    /// Returns the timeout for connecting to an upstream server.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }

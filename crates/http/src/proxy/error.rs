@@ -7,12 +7,12 @@ pub enum ProxyError {
     /// The setting is not the URL of an upstream.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
-        /// Value of the setting.
+        /// Configured value of the upstream URL.
         url: String,
         /// Problem with the value, and the expected form.
         reason: String,
     },
-    /// No server is configured.
+    /// No upstream server is configured.
     #[error("an upstream needs a server such as http://127.0.0.1:3000")]
     NoServer,
     /// More servers are configured than one upstream may have.
@@ -26,9 +26,9 @@ pub enum ProxyError {
     /// The certificate file is unusable.
     #[error("{}: the file {reason}", .file.display())]
     CaFile {
-        /// File path.
+        /// Path of the unusable file.
         file: PathBuf,
-        /// Problem with the file.
+        /// Reason why the file is unusable.
         reason: String,
     },
     /// The system has no trusted certificates.
@@ -42,9 +42,9 @@ pub enum ProxyError {
     /// The health check of the upstream fails.
     #[error("upstream {url} is unhealthy: {reason}")]
     Unhealthy {
-        /// Upstream URL.
+        /// URL of the upstream.
         url: String,
-        /// Result of the check.
+        /// Failure that the health check found.
         reason: String,
     },
     /// The upstream does not accept connections.
@@ -62,7 +62,7 @@ pub enum ProxyError {
     ConnectTimeout {
         /// Upstream URL.
         url: String,
-        /// Timeout.
+        /// Timeout that was exceeded.
         after: Duration,
     },
 }
@@ -112,7 +112,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {
-    /// The connection failed.
+    /// Reading from or writing to the connection failed.
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     /// The connection ended before the response or within its head.
@@ -124,7 +124,7 @@ pub enum Http1Error {
     /// The head has too many bytes or lines.
     #[error("the response's head has more than 64 KiB or 100 headers")]
     HeadTooLarge,
-    /// The head is malformed.
+    /// The head of the response is malformed.
     #[error("the response's head is not valid HTTP/1.1: {0}")]
     Head(&'static str),
     /// The chunks of the body are malformed.

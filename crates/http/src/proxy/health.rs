@@ -19,14 +19,14 @@ const MAX_FAILED_CHECKS: u32 = 2;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// Health of one server.
+/// Health of one upstream server.
 #[derive(Debug)]
 pub(super) struct Health {
     name: Arc<str>,
     /// Whether there are other servers: only then this one can be excluded.
     has_others: bool,
     since: Instant,
-    /// Number of consecutive failures.
+    /// Number of consecutive failed requests to the server.
     failures: AtomicU32,
     /// End of the exclusion in milliseconds after `since`; 0 if the server is not excluded.
     out_until_ms: AtomicU64,
@@ -41,7 +41,7 @@ pub(super) struct Health {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Healthy,
-    /// The server is excluded.
+    /// The server is excluded after failures.
     Out,
     /// The exclusion is over: one request may try the server.
     Due,
@@ -91,14 +91,14 @@ impl Health {
         claimed
     }
 
-    /// Records a response.
+    /// Records a response of the server.
     pub(super) fn succeeded(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.recover();
         }
     }
 
-    /// Records a failed request.
+    /// Records a failed request to the server.
     pub(super) fn failed(&self, reason: &str) {
         self.set_error(reason);
         // Earlier requests and the trial may end during the exclusion: they must not extend it.

@@ -28,7 +28,7 @@ enum Kind {
     Http2(Box<Http2Body>),
 }
 
-/// Body in memory.
+/// Body that is entirely in memory.
 struct BufferedBody {
     data: Option<Bytes>,
     /// Whether the length is announced; if not, the body is sent in chunks, as received.

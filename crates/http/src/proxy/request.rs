@@ -24,7 +24,7 @@ use super::{
 /// Ends a loop with an intermediary that removes the comments of `Via`, and with them our marks.
 const MAX_PASSES: usize = 8;
 
-/// Rules for rewriting requests.
+/// Rules for rewriting requests to an upstream.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) upstream: Upstream,

@@ -119,7 +119,7 @@ impl ServerSlot {
         &self.server.upstream.name
     }
 
-    /// Takes an existing connection.
+    /// Takes an existing connection from the pool, if any.
     pub(super) fn take(&self, switches: bool, now: Instant) -> Option<Sender> {
         let shard = self.server.pool.shard(self.shard)?;
         if !switches && self.server.is_http2() {

@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 
 use super::error::ProxyError;
 
-/// Settings of a proxy.
+/// Settings of a reverse proxy.
 #[derive(Clone, Debug)]
 pub struct ProxySettings {
     /// URLs of one to 64 equivalent servers behind the proxy.
@@ -52,7 +52,7 @@ pub struct HealthCheck {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {
-    /// URL of the server.
+    /// URL of the upstream server.
     pub url: String,
     /// Whether requests go to the server normally.
     pub is_healthy: bool,

@@ -47,7 +47,7 @@ const FORBIDDEN: [&str; 35] = [
     "www-authenticate",
     "x-real-ip",
 ];
-/// Prefixes of such names.
+/// Prefixes of header names that are not allowed in trailers.
 const FORBIDDEN_PREFIXES: [&str; 7] = [
     "accept-",
     "access-control-",

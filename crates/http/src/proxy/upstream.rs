@@ -20,15 +20,15 @@ pub(super) struct Upstream {
     prefix: String,
 }
 
-/// Address to connect to.
+/// Address of an upstream server.
 #[derive(Clone, Debug)]
 pub(super) enum Address {
-    /// Scheme and authority.
+    /// Scheme and authority of a TCP address.
     Tcp(Uri),
     Unix(PathBuf),
 }
 
-/// Protocol of a connection.
+/// Protocol of a connection to an upstream server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Protocol {
     Http1,

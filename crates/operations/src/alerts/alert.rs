@@ -78,14 +78,14 @@ pub enum AlertFormat {
     Ntfy,
 }
 
-/// One `[[alert]]`.
+/// Alert, configured by one `[[alert]]` table.
 #[derive(Clone, Debug)]
 pub struct Alert {
-    /// Unique name.
+    /// Unique name of the alert.
     pub name: String,
-    /// Watched condition.
+    /// Condition that raises the alert.
     pub watch: Watch,
-    /// Receiver of the messages.
+    /// Webhook that receives the alert's messages.
     pub webhook: Webhook,
     /// Format of the message body.
     pub format: AlertFormat,

@@ -13,9 +13,9 @@ const SHOWN: u64 = 50;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Alert")]
 pub struct AlertStanding {
-    /// Name of the `[[alert]]`.
+    /// Name of the alert, as in its `[[alert]]` table.
     pub name: String,
-    /// Watched condition.
+    /// Condition that raises the alert.
     pub on: String,
     /// Scheme and host of the receiver.
     pub receiver: String,
@@ -25,7 +25,7 @@ pub struct AlertStanding {
     pub since: Option<Moment>,
     /// Findings; empty unless firing.
     pub findings: Vec<String>,
-    /// Last accepted message.
+    /// Time of the last message that the receiver accepted.
     #[serde(rename = "notified")]
     pub told: Option<Moment>,
     /// Consecutive failed deliveries.
@@ -37,11 +37,11 @@ pub struct AlertStanding {
 /// Message sent to a receiver.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SentMessage {
-    /// Time of delivery.
+    /// Time of the message's delivery.
     pub at: Moment,
-    /// Name of the `[[alert]]`.
+    /// Name of the alert, as in its `[[alert]]` table.
     pub name: String,
-    /// Reported event.
+    /// Event that the message reports.
     pub event: String,
     /// Delivery error; empty on success.
     pub error: String,
@@ -51,9 +51,9 @@ pub struct SentMessage {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AlertList")]
 pub struct AlertStandings {
-    /// Sorted by name.
+    /// Alerts, sorted by name.
     pub alerts: Vec<AlertStanding>,
-    /// Newest first.
+    /// Sent messages, newest first.
     pub attempts: Vec<SentMessage>,
 }
 

@@ -6,7 +6,7 @@ use crate::rfc3339;
 /// Maximum number of sentences in a message: names come from visitors, and humans read messages.
 const MAX_LINES: usize = 20;
 
-/// Reason for a message.
+/// Reason for an alert message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// The alert has started.

@@ -19,7 +19,7 @@ const LONGEST_PAUSE_MS: i64 = HOUR_MS;
 /// Monday 1970-01-05 at 08:00 UTC, the weekday and time of reports.
 const FIRST_MONDAY_MS: i64 = 4 * DAY_MS + 8 * HOUR_MS;
 
-/// Records the findings.
+/// Records the findings of an evaluation.
 pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) {
     if findings.is_empty() {
         if state.is_firing && now_ms.saturating_sub(state.seen_ms) >= CALM_MS {

@@ -20,7 +20,7 @@ const SHOWN_CHARS: usize = 300;
 const SIGNATURE: HeaderName = HeaderName::from_static("x-robot-detection-signature");
 const TIMESTAMP: HeaderName = HeaderName::from_static("x-robot-detection-timestamp");
 
-/// Receiver of messages.
+/// Webhook that receives alert messages.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     url: WebhookUrl,

@@ -15,7 +15,7 @@ const MAX_WAITING: usize = 1_024;
 /// Number of refusals in a period that leads to a ban, and its duration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BanRule {
-    /// Number of refusals.
+    /// Number of refusals that lead to a ban.
     pub refusals: u32,
     /// Period that starts with the first refusal.
     pub per: Duration,
@@ -71,7 +71,7 @@ impl Bans {
         (bans, receiver)
     }
 
-    /// Replaces the rules.
+    /// Replaces the rules for bans.
     pub fn replace(&self, rules: Vec<BanRule>) {
         self.inner.rules.store(Arc::new(rules));
     }

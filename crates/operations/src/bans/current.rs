@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::Network;
 use crate::{Caller, Moment, Refusal};
 
-/// Ban in force.
+/// Ban that is in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Ban")]
 pub struct BanView {
-    /// Network, such as `203.0.113.5`.
+    /// Banned network, such as `203.0.113.5`.
     pub network: String,
     /// Cause of the last refusal.
     pub cause: String,
@@ -25,7 +25,7 @@ pub struct BanView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "BanList")]
 pub struct BanViews {
-    /// Newest first.
+    /// Bans, newest first.
     pub bans: Vec<BanView>,
 }
 

@@ -22,9 +22,9 @@ const PEOPLE: [Kind; 2] = [Kind::Person, Kind::Shared];
 /// Action and conditions of a live rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveRule {
-    /// Action.
+    /// Action for matched requests.
     pub action: LiveAction,
-    /// Matched visitors.
+    /// Visitors that the rule matches.
     pub about: About,
     /// Path pattern, spelled like a filter pattern; `None` for all paths.
     pub path: Option<String>,
@@ -75,7 +75,7 @@ pub enum LiveAction {
     Redirect,
     /// Refuses the request.
     Refuse {
-        /// Status of the refusal.
+        /// HTTP status of the refusal.
         status: u16,
     },
     /// Limits the request rate.
@@ -226,7 +226,7 @@ impl About {
 }
 
 impl LiveAction {
-    /// Returns the policy's action.
+    /// Returns the action as an action of a policy.
     pub fn action(self) -> Action {
         match self {
             Self::Pass => Action::Pass,

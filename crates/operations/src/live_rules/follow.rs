@@ -42,7 +42,7 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
     }
 }
 
-/// Follows the database indefinitely.
+/// Applies changes of the live rules in the database, indefinitely.
 pub async fn follow(live: LiveRules, store: Store, clock: Clock, file: Option<StateFile>) {
     if !live.is_enabled() {
         return;

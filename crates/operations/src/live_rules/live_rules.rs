@@ -114,7 +114,7 @@ impl Default for LiveRules {
     }
 }
 
-/// Logs the changes.
+/// Logs the changes between two sets of live rules.
 fn tell(before: &LiveRuleSet, now: &LiveRuleSet) {
     let ids = |set: &LiveRuleSet| set.rules.iter().map(|rule| rule.id).collect::<Vec<_>>();
     let rules = now.rules.len();

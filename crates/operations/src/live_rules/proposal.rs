@@ -27,19 +27,19 @@ const MINUTES: i64 = 24 * 60;
 /// Rule that is not in force yet.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// Name, if any.
+    /// Name of the proposed rule, if any.
     pub name: Option<String>,
-    /// The rule.
+    /// The proposed rule.
     pub rule: LiveRule,
     /// Expiry; `None` for a rule that does not expire.
     pub ends_ms: Option<i64>,
     /// Recent requests that the rule matches.
     pub touched: Touched,
-    /// Warnings as sentences.
+    /// Warnings about the proposed rule, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Context for evaluating rules.
+/// Context for evaluating proposed rules.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'s> {
     /// Caller of the operation.

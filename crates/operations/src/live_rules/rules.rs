@@ -29,17 +29,17 @@ pub struct Rules {
     pub unreadable: Vec<UnreadableRule>,
     /// All rules of each site in order of evaluation, live rules first.
     pub rules: Vec<RuleView>,
-    /// The pause in force.
+    /// The pause of enforcement in force.
     pub pause: Option<Pause>,
 }
 
-/// Live rule in force.
+/// Live rule that is in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "LiveRule")]
 pub struct LiveRuleView {
-    /// ID.
+    /// ID of the live rule.
     pub id: i64,
-    /// Name, if any.
+    /// Name of the live rule, if any.
     pub name: Option<String>,
     /// Label in reasons and logs.
     pub rule: String,
@@ -50,10 +50,10 @@ pub struct LiveRuleView {
     pub definition: RuleFields,
     /// Expiry; absent if it does not expire.
     pub ends: Option<Moment>,
-    /// Creation time.
+    /// Creation time of the live rule.
     #[serde(rename = "created")]
     pub made: Moment,
-    /// Creator of the rule.
+    /// Name of the rule's creator.
     pub by: String,
     /// Limitations of the rule, as sentences.
     pub notes: Vec<String>,
@@ -62,13 +62,13 @@ pub struct LiveRuleView {
 /// Live rule in the database that this version cannot read.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UnreadableRule {
-    /// ID.
+    /// ID of the unreadable rule.
     pub id: i64,
-    /// Reason.
+    /// Reason why the rule is unreadable.
     pub reason: String,
 }
 
-/// Rule of a site.
+/// Rule of a site, live or configured.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Rule")]
 pub struct RuleView {
@@ -78,7 +78,7 @@ pub struct RuleView {
     pub rule: String,
     /// Conditions that must all match; empty for every robot on a filtered path.
     pub conditions: Vec<String>,
-    /// Action.
+    /// Action of the rule.
     pub action: &'static str,
     /// Words between the action and its location or status.
     #[serde(skip)]
@@ -87,12 +87,12 @@ pub struct RuleView {
     pub location: Option<String>,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
-    /// Text of a refusal.
+    /// Response text of a refusal.
     pub text: Option<String>,
     /// Rate limit of its requests.
     #[serde(rename = "rate_limit")]
     pub pace: Option<Pace>,
-    /// Headers added to responses.
+    /// Headers that the rule adds to responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
     /// Origin in the configuration; empty if built in.
@@ -107,13 +107,13 @@ pub struct Pace {
     pub requests: Option<u32>,
     /// Errors per period, if errors are limited.
     pub errors: Option<u32>,
-    /// Length of the period.
+    /// Length of the rate limit's period in seconds.
     pub per_seconds: f64,
-    /// Burst.
+    /// Number of requests allowed in a burst.
     pub burst: u32,
     /// Unit of the limit: an address, a robot.
     pub per: &'static str,
-    /// Description of the limit.
+    /// Description of the rate limit.
     #[serde(rename = "text")]
     pub told: String,
 }
@@ -121,19 +121,19 @@ pub struct Pace {
 /// The pause of all enforcement.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Pause {
-    /// End.
+    /// End of the pause.
     pub ends: Moment,
-    /// Start.
+    /// Start of the pause.
     #[serde(rename = "started")]
     pub begun: Moment,
-    /// Creator of the pause.
+    /// Name of the administrator who paused enforcement.
     pub by: String,
 }
 
-/// State of the pause.
+/// Response with the state of the pause.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PauseState {
-    /// The pause.
+    /// The pause of enforcement, if any.
     pub pause: Option<Pause>,
 }
 
@@ -150,7 +150,7 @@ pub struct NewPause {
 pub struct AddedRule {
     /// ID; absent in a dry run.
     pub id: Option<i64>,
-    /// Outcome.
+    /// Outcome of adding the rule.
     pub outcome: Outcome,
     /// Description of the rule.
     #[serde(rename = "summary")]
@@ -162,7 +162,7 @@ pub struct AddedRule {
     /// Requests of the last 24 hours that the rule would have matched.
     #[serde(rename = "matched")]
     pub touched: Touched,
-    /// Warnings, as sentences.
+    /// Warnings about the rule, as sentences.
     pub warnings: Vec<String>,
 }
 
@@ -177,7 +177,7 @@ pub enum Outcome {
     Replaced,
     /// The rule with the same name was already identical.
     Unchanged,
-    /// Nothing was changed.
+    /// Dry run: nothing was changed.
     DryRun,
 }
 

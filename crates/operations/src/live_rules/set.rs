@@ -10,7 +10,7 @@ use super::{LiveRule, RuleFields};
 pub struct LiveRuleSet {
     /// Version from the database; negative if no rules have been loaded.
     pub version: i64,
-    /// Rules, oldest first.
+    /// Live rules, oldest first.
     pub rules: Vec<KeptRule>,
     /// IDs of unreadable rules, each with the reason.
     pub unreadable: Vec<(i64, String)>,
@@ -21,15 +21,15 @@ pub struct LiveRuleSet {
 /// Stored live rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KeptRule {
-    /// ID in the database.
+    /// ID of the live rule in the database.
     pub id: i64,
-    /// Name, if any.
+    /// Name of the live rule, if any.
     pub name: Option<String>,
-    /// The rule.
+    /// Visitors, action and scope of the live rule.
     pub rule: LiveRule,
-    /// Creation time.
+    /// Creation time in milliseconds since 1970.
     pub created_ms: i64,
-    /// Creator.
+    /// Name of the rule's creator.
     pub created_by: String,
     /// Expiry; `None` for a rule that does not expire.
     pub ends_ms: Option<i64>,
@@ -62,7 +62,7 @@ impl LiveRuleSet {
         ended || self.rules.len() < rules
     }
 
-    /// Returns the next expiry.
+    /// Returns the time at which the next rule or pause expires.
     pub(super) fn next_end_ms(&self) -> Option<i64> {
         let pause = self.pause.as_ref().map(|pause| pause.ends_ms);
         let rules = self.rules.iter().filter_map(|rule| rule.ends_ms);

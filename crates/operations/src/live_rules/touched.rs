@@ -16,9 +16,9 @@ use super::{About, LiveAction, LiveRule};
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "MatchedRequests")]
 pub struct Touched {
-    /// Number of hours.
+    /// Number of hours that were examined.
     pub hours: u32,
-    /// Number of requests.
+    /// Number of requests that the rule would have affected.
     pub requests: u64,
     /// Number of robots; unlisted robots count as one, except those that sign.
     pub robots: usize,

@@ -16,7 +16,7 @@ use crate::{Caller, Invalid, Paging, Refusal, filled};
 /// Longest search text; the rest is ignored.
 const MAX_SEARCH_CHARS: usize = 200;
 
-/// Words of the statuses.
+/// Statuses by which robots can be filtered.
 const STATUSES: [&str; 3] = ["active", "quarantined", "unusable"];
 
 /// Words of the columns by which robots are sorted.
@@ -65,13 +65,13 @@ pub struct ListRobots {
 /// Robot of the database or of the bundled registry.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The robot.
+    /// The listed robot.
     pub robot: Arc<Robot>,
     /// Times of insertion and last change; `None` for the bundled registry.
     pub dates_ms: Option<(i64, i64)>,
 }
 
-/// Page of robots.
+/// One page of the list of robots.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotList")]
 pub struct RobotViews {
@@ -83,7 +83,7 @@ pub struct RobotViews {
     pub next: Option<String>,
 }
 
-/// Validated selection.
+/// Validated filter for the list of robots.
 struct Selection<'r> {
     words: Vec<String>,
     source: Option<Source>,
@@ -188,7 +188,7 @@ pub async fn find(
 }
 
 impl ListRobots {
-    /// Words of the statuses.
+    /// Statuses by which robots can be filtered.
     pub const STATUSES: [&str; 3] = STATUSES;
     /// Words of the columns by which robots are sorted.
     pub const SORTS: [&str; 6] = SORTS;

@@ -12,11 +12,11 @@ use robot_detection_layer::registry::{Pattern, Robot, Source, Status};
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Robot")]
 pub struct RobotView {
-    /// ID.
+    /// ID of the robot.
     pub id: String,
-    /// Display name.
+    /// Display name of the robot.
     pub name: String,
-    /// Name of its source.
+    /// Name of the robot's source.
     pub source: String,
     /// Display name of its source.
     pub source_title: String,
@@ -28,11 +28,11 @@ pub struct RobotView {
     pub useragent: String,
     /// Patterns that User-Agents are compared with.
     pub patterns: Vec<PatternView>,
-    /// Purpose.
+    /// Purpose of the robot.
     pub purpose: &'static str,
     /// Company or project that runs the robot.
     pub operator: Option<String>,
-    /// Its name in robots.txt.
+    /// Name of the robot in robots.txt.
     pub product_token: Option<String>,
     /// Origin of the name in robots.txt: "published", or "derived" from the robot's name.
     pub product_token_origin: Option<&'static str>,
@@ -64,23 +64,23 @@ pub struct RobotView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotLink")]
 pub struct RobotLinkView {
-    /// ID.
+    /// ID of the linked robot.
     pub id: String,
-    /// Display name.
+    /// Display name of the linked robot.
     pub name: String,
-    /// Name of its source.
+    /// Name of the linked robot's source.
     pub source: String,
     /// Display name of its source.
     pub source_title: String,
 }
 
-/// Pattern of a robot.
+/// User-Agent pattern of a robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Pattern")]
 pub struct PatternView {
     /// How the text is compared.
     pub kind: &'static str,
-    /// Text.
+    /// Text of the pattern.
     pub text: String,
 }
 
@@ -88,9 +88,9 @@ pub struct PatternView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "BrowserHit")]
 pub struct HitView {
-    /// The pattern.
+    /// Pattern that matched a browser.
     pub pattern: String,
-    /// User-Agent of the browser.
+    /// User-Agent of the matched browser.
     pub browser: String,
 }
 

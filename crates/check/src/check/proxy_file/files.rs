@@ -9,12 +9,12 @@ use crate::check::answer::{BECAUSE, DECIDED, FOLDED, IN_PLACE, TEXT};
 use super::front::Front;
 use super::place::{PlaceError, plain};
 
-/// Printed file.
+/// Configuration file for a front proxy, as printed by `proxy-config`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ProxyFile {
-    /// `auth_request`
+    /// nginx with `auth_request`
     Nginx,
-    /// `forward_auth`
+    /// Caddy with `forward_auth`
     Caddy,
     /// forwardAuth, for the file provider
     Traefik,

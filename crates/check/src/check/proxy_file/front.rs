@@ -58,16 +58,16 @@ const ASKED: [&str; 28] = [
     "X-Robot-Detection-Probe",
 ];
 
-/// Site behind a proxy.
+/// Site behind a front proxy.
 #[derive(Clone, Debug)]
 pub struct FrontSite {
-    /// Number of the upstream.
+    /// Number of the site's upstream.
     pub number: usize,
     /// Hosts of the site; empty for all other hosts.
     pub hosts: Vec<String>,
     /// Path prefix without a slash at its end; empty for all paths.
     pub path: String,
-    /// Servers of the upstream.
+    /// Servers of the site's upstream.
     pub servers: Vec<Place>,
     /// Whether the upstream gets the visitor's `Host`.
     pub preserve_host: bool,
@@ -89,7 +89,7 @@ pub struct OwnPath {
 pub(super) struct HostGroup<'f> {
     pub(super) number: usize,
     names: Vec<&'f str>,
-    /// Sites, longest path first.
+    /// Sites of the host, longest path first.
     pub(super) sites: Vec<&'f FrontSite>,
     /// Numbers of the host groups that this group excludes because they are named.
     others: Vec<usize>,

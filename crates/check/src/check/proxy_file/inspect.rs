@@ -23,19 +23,19 @@ const GROUPS: [(&str, &str, &str); 6] = [
 /// Problem at one place of the configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Finding {
-    /// File and line.
+    /// File and line of the problem.
     place: String,
-    /// Location or server.
+    /// nginx block of the problem: a location or a server.
     block: String,
     text: String,
     /// Whether requests reach the site without a query; if not, part of the response is lost.
     pub(crate) escapes: bool,
 }
 
-/// Result of an inspection.
+/// Result of inspecting an nginx configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
-    /// Problems found.
+    /// Problems found in the nginx configuration.
     pub findings: Vec<Finding>,
     /// Number of servers that query this program.
     pub servers: usize,

@@ -15,7 +15,7 @@ pub(super) struct Source<'t> {
     files: Vec<(&'t str, &'t str)>,
 }
 
-/// Directive with its block.
+/// nginx directive with its block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directive {
     pub(super) name: String,
@@ -203,7 +203,7 @@ enum Word {
     End,
 }
 
-/// Words of a file.
+/// Words of an nginx file.
 struct Words<'t> {
     file: &'t str,
     /// Line of the last character.

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of one response.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// Client of one authority.
+/// ACME client of one certificate authority.
 #[derive(Clone)]
 pub(super) struct AcmeClient {
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,

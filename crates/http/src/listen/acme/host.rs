@@ -18,7 +18,7 @@ use super::{
 
 /// Delay after an authority has refused an order because of its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
-/// Longest delay after failures.
+/// Maximum delay after failed certificate orders.
 const MAX_WAIT: Duration = Duration::from_hours(6);
 /// Number of consecutive failures per log line: two days at the longest delay.
 const FAILURES_BETWEEN_LOGS: u32 = 8;

@@ -20,7 +20,7 @@ use super::{
     settings::{AcmeError, AcmeSettings},
 };
 
-/// Timeout for one order.
+/// Timeout for one certificate order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
 /// Longest sleep, because the clock may be set or the machine suspended meanwhile.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
@@ -34,7 +34,7 @@ pub struct Acme {
     keeping: Mutex<()>,
 }
 
-/// Authority that issues certificates.
+/// ACME authority that issues certificates.
 #[derive(Debug)]
 struct Authority {
     settings: AcmeSettings,

@@ -5,7 +5,7 @@ use rustls::pki_types::DnsName;
 
 use super::client::roots;
 
-/// Directory of Let's Encrypt.
+/// ACME directory URL of Let's Encrypt.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// Staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
@@ -41,15 +41,15 @@ pub enum AcmeError {
         "certificates require acceptance of the terms of service of {0}; read them and set agree_to_terms = true"
     )]
     Terms(String),
-    /// No host is configured.
+    /// No host is configured for ACME certificates.
     #[error("no host is set to order a certificate for")]
     NoHost,
     /// A host cannot have a certificate.
     #[error("cannot order a certificate for {host:?}: {reason}")]
     Host {
-        /// Host name.
+        /// Name of the rejected host.
         host: String,
-        /// Problem with the host.
+        /// Reason why the host is rejected.
         reason: &'static str,
     },
     /// The same host is configured twice with different settings.
@@ -69,9 +69,9 @@ pub enum AcmeError {
     /// The file of authorities is unusable.
     #[error("{}: {reason}", file.display())]
     CaFile {
-        /// File path.
+        /// Path of the unusable file.
         file: PathBuf,
-        /// Problem with the file.
+        /// Reason why the file is unusable.
         reason: String,
     },
 }

@@ -85,7 +85,7 @@ pin_project! {
     }
 }
 
-/// Whether the connection continues.
+/// Result of a step; an error ends the connection.
 type StageResult = Result<(), ConnectionLost>;
 
 /// The connection closes without a shutdown: the response is incomplete or the client gone.

@@ -41,7 +41,7 @@ pub(super) struct ResponseOptions {
 /// Knowledge about a response's body before it is read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum BodyLength {
-    /// The body has ended.
+    /// The response has no body left to send.
     Ended,
     Known(u64),
     Unknown,

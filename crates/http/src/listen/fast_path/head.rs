@@ -39,7 +39,7 @@ impl HeadLimits {
 /// Result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
-    /// The head is incomplete.
+    /// More bytes of the head are needed.
     Partial,
     Plain {
         /// Size of the head in bytes.

@@ -40,14 +40,14 @@ pub struct PlainReader {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
-    /// A plain request.
+    /// A request that the fast path can serve.
     Plain {
-        /// The request.
+        /// The request without its body.
         request: Box<Request<()>>,
         /// Whether the client closes the connection after the response.
         closes: bool,
     },
-    /// The head is incomplete.
+    /// More bytes of the head are needed.
     Partial,
     /// The remaining bytes must be handled by hyper.
     Odd,

@@ -17,7 +17,7 @@ const MAX_TRAILER_BYTES: usize = 16 * 1024;
 /// Maximum number of trailer lines (RFC 9112 §7.1.2).
 const MAX_TRAILERS: usize = 100;
 
-/// State of the decoder.
+/// Decoder for the chunked transfer coding.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     state: State,

@@ -5,10 +5,10 @@ use http::HeaderMap;
 
 use super::{super::error::Http1Error, chunks::Chunks};
 
-/// Framing of a body.
+/// Framing of an HTTP/1 response body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// No body (rule 1).
+    /// The response has no body (rule 1).
     None,
     Length(u64),
     Chunked,
@@ -25,7 +25,7 @@ pub(super) enum Decoder {
     Close,
 }
 
-/// Part of a body.
+/// Decoded part of a response body.
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),

@@ -36,7 +36,7 @@ impl Head {
 /// Result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
-    /// The head is incomplete.
+    /// More bytes of the head are needed.
     Partial,
     /// An interim response (1xx), which is skipped (RFC 9110 §15.2).
     Interim,
@@ -86,7 +86,7 @@ pub(super) fn parse(
     whole(&head, is_head, known, headers)
 }
 
-/// Parses a complete head.
+/// Parses a complete response head.
 fn whole(
     head: &Bytes,
     is_head: bool,

@@ -43,9 +43,9 @@ pub struct ResponseReader {
 pub enum ResponsePart {
     /// Status and headers, without the usual hop-by-hop headers.
     Head(StatusCode, HeaderMap),
-    /// Part of the body.
+    /// Bytes of the response body.
     Data(Bytes),
-    /// Headers after the body.
+    /// Trailers after the response body.
     Trailers(HeaderMap),
 }
 
@@ -60,7 +60,7 @@ impl ResponseReader {
         }
     }
 
-    /// Adds bytes.
+    /// Adds bytes received from the server.
     pub fn push(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
     }

@@ -217,7 +217,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes the request line.
+/// Writes the request line of HTTP/1.1.
 fn write_line(output: &mut Vec<u8>, request: &Parts) {
     output.extend_from_slice(request.method.as_str().as_bytes());
     output.push(b' ');
