@@ -93,7 +93,7 @@ impl Jobs {
     }
 }
 
-/// Starts to refresh sources and returns immediately.
+/// Starts a refresh of sources and returns immediately.
 pub(super) fn start(
     jobs: &Jobs,
     operations: &Operations,

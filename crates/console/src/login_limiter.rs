@@ -54,7 +54,7 @@ pub(super) struct LoginLimiter {
 #[derive(Debug)]
 struct Attempt {
     client: LoginClient,
-    /// Notified when another attempt takes the place.
+    /// Notified when another attempt takes this attempt's place in the queue.
     eviction: Arc<Notify>,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum LoginDecision {
     Refused { wait: Duration },
 }
 
-/// Place in the queue, held until dropped.
+/// Place in the queue of login attempts, held until dropped.
 #[derive(Debug)]
 pub(super) struct QueueSlot<'l> {
     limiter: &'l LoginLimiter,

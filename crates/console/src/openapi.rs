@@ -35,11 +35,11 @@ pub(super) struct Operation {
     summary: &'static str,
     /// Names of the query parameters; all others are rejected.
     parameters: &'static [&'static str],
-    /// Schema of the request body, if any.
+    /// Schema of the operation's request body, if any.
     body: Option<SchemaOf>,
-    /// Schema of the response, if any.
+    /// Schema of the operation's response, if any.
     answer: Option<SchemaOf>,
-    /// Status of a successful response.
+    /// Status of the operation's successful response.
     status: StatusCode,
     /// Whether a request that creates nothing returns 200 instead.
     is_or_ok: bool,

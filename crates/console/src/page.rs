@@ -129,7 +129,7 @@ fn down(original: &str) -> String {
     format!("./{segment}/")
 }
 
-/// Data that every page needs; an extractor.
+/// Data that every page of the console needs; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     /// Location of the request.

@@ -13,12 +13,12 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::Progress;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
-/// The current or last job.
+/// The current or last refresh job.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RefreshJob")]
 pub(super) struct JobView {
     pub(super) running: bool,
-    /// State as one line of text.
+    /// State of the refresh job as one line of text.
     pub(super) text: String,
     pub(super) started: Option<Moment>,
     pub(super) finished: Option<Moment>,

@@ -6,7 +6,7 @@ use robot_detection_operations::robots::{RobotLinkView, RobotView};
 
 /// Links of a robot's view, for the pages.
 pub(super) trait RobotLinks {
-    /// Returns the source and the ID.
+    /// Returns the source and the ID of the robot.
     fn key(&self) -> (&str, &str);
 
     /// Returns the path of the robot's page.

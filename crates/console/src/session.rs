@@ -45,7 +45,7 @@ const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
 /// Maximum number of sessions cached in memory.
 const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
-/// Keys of a session's data.
+/// Keys of the values stored in a session.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
 

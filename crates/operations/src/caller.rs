@@ -10,7 +10,7 @@ pub struct Caller<'a> {
     pub store: &'a Store,
     /// Current time in milliseconds since 1970.
     pub now_ms: i64,
-    /// Name for the audit log.
+    /// Name of the caller in the audit log.
     pub actor: String,
     /// Expiry of the caller's token; tokens created with it cannot outlive it.
     pub ends_ms: Option<i64>,
@@ -51,7 +51,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Creates the error of a field.
+    /// Creates the error about an invalid field.
     pub fn new(field: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { field, message }

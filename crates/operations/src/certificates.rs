@@ -19,7 +19,7 @@ pub struct ServedCertificate {
     pub names: String,
     /// Expiry in seconds since 1970; `None` until the first certificate has been issued.
     pub not_after: Option<i64>,
-    /// Number of consecutive failed orders.
+    /// Number of consecutive failed orders of the certificate.
     pub failures: u32,
 }
 

@@ -5,10 +5,10 @@ use time::{
     Date, OffsetDateTime, Time, format_description::well_known::Rfc3339, macros::format_description,
 };
 
-/// Default duration of a rule.
+/// Default lifetime of a live rule.
 pub(crate) const DEFAULT_END: &str = "7d";
 
-/// Word for a rule without an end.
+/// Word for a live rule that does not expire.
 const NEVER: &str = "never";
 
 /// Longest duration that can be given as a length; longer ones should be `never`.
@@ -95,7 +95,7 @@ fn time_ms(text: &str) -> Option<i64> {
     time.unix_timestamp().checked_mul(1_000)
 }
 
-/// Returns the end of a day.
+/// Returns the end of a date in milliseconds since 1970.
 fn day_ms(text: &str) -> Option<i64> {
     let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
     let end = OffsetDateTime::new_utc(day.next_day()?, Time::MIDNIGHT);

@@ -15,7 +15,7 @@ const OLD_MS: i64 = 24 * 60 * 60_000;
 #[derive(Clone)]
 pub struct RunTimes(Arc<dyn Fn(i64) -> Option<i64> + Send + Sync>);
 
-/// State of the pages of a site.
+/// State of the robot heaven of a site.
 #[derive(Clone, Debug, Default)]
 struct HeavenState {
     site: String,
@@ -31,11 +31,11 @@ struct HeavenState {
     run: LastRun,
     /// Start of the run whose pages are in force.
     began_ms: Option<i64>,
-    /// Second scheduled start since that run.
+    /// Time of the second scheduled start since the run whose pages are in force.
     overdue_ms: Option<i64>,
 }
 
-/// State of the last run.
+/// State of the last run of the site robot.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum LastRun {
     #[default]

@@ -11,12 +11,12 @@ pub enum HeavenUse {
     Published(PathBuf),
     /// Pages are published in a directory from which this process does not serve.
     PublishedElsewhere(PathBuf),
-    /// The descriptions are not used.
+    /// The site robot's descriptions are not used.
     Nothing,
 }
 
 impl HeavenUse {
-    /// Returns the word for the use.
+    /// Returns the word for the use of descriptions.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "database",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
-/// Process that serves from the database.
+/// Running process that uses the shared database.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instance {
     /// Name of the instance.
@@ -17,15 +17,15 @@ pub struct Instance {
     pub process: u32,
     /// Program version of the instance.
     pub version: String,
-    /// Address of its operational endpoints.
+    /// Address of the instance's operational endpoints.
     pub address: Option<String>,
     /// Start time of the instance.
     pub since: Moment,
-    /// Time of the last heartbeat.
+    /// Time of the instance's last heartbeat.
     pub last_seen: Moment,
-    /// Seconds since the last heartbeat.
+    /// Seconds since the instance's last heartbeat.
     pub silent_seconds: i64,
-    /// Clock offset from the database server.
+    /// Offset of the instance's clock from the database server.
     pub clock_ahead_seconds: i64,
     /// Jobs for which this instance is the leader.
     pub leads: Vec<String>,

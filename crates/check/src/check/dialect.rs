@@ -2,7 +2,7 @@
 
 use axum::http::Uri;
 
-/// Prefix of the endpoint's paths.
+/// Prefix of the decision endpoint's paths.
 const ROOT: &str = "/check/";
 
 /// Front proxy, with its way of describing a request and reading a decision.
@@ -33,7 +33,7 @@ pub enum Asked<'a> {
     Page,
     /// An application's report about visitors.
     Report,
-    /// A health check of the endpoint.
+    /// A health check of the decision endpoint.
     Health,
     /// A resource that the decision endpoint does not have.
     Nothing,
@@ -51,7 +51,7 @@ impl Dialect {
         Self::IngressNginx,
     ];
 
-    /// Returns the word for paths and commands.
+    /// Returns the word that paths and commands use for the dialect.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",

@@ -32,7 +32,7 @@ use axum::http::HeaderName;
 
 /// Header with the ID of the robot that a request claims to come from.
 pub const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
-/// Header with the verdict on the claim.
+/// Response header with the verdict on the request's claim.
 pub const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 /// Headers that only this program or a trusted proxy may set.
@@ -49,7 +49,7 @@ const SCHEME: HeaderName = HeaderName::from_static("x-robot-detection-scheme");
 /// Header with the page that a proxy must serve directly instead of the requested page.
 const PAGE: HeaderName = HeaderName::from_static("x-robot-detection-page");
 
-/// Header with the decision, for the proxy.
+/// Response header with the decision, for the front proxy.
 const DECISION: HeaderName = HeaderName::from_static("x-robot-detection-decision");
 /// Decision line in responses of the listener to malformed or oversized queries.
 pub const REFUSAL_LINE: &str = "x-robot-detection-decision: refuse\r\n";

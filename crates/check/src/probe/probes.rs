@@ -45,7 +45,7 @@ pub struct Probes {
 pub struct Probe {
     probes: Arc<Probes>,
     id: String,
-    /// Whether nothing is to be counted.
+    /// Whether the probe is excluded from all counters.
     pub is_silent: bool,
     note: Note,
 }
@@ -165,7 +165,7 @@ impl Probes {
 }
 
 impl Probe {
-    /// Stores the observations and the decision.
+    /// Stores the record of the probe and the decision.
     pub fn store(self, outcome: Option<&Outcome>) {
         let Self {
             probes,

@@ -4,14 +4,14 @@ use ring::hmac;
 
 use robot_detection_store::store::{Store, StoreError};
 
-/// Validity of a token in seconds.
+/// Validity of a probe token in seconds.
 const GOOD_FOR_S: i64 = 60;
 
-/// Key of an installation's tokens.
+/// Key with which an installation signs probe tokens.
 #[derive(Clone, Debug)]
 pub struct ProbeKey(hmac::Key);
 
-/// Content of a valid token.
+/// Content of a valid probe token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Token {
     pub(super) id: String,

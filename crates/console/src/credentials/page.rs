@@ -26,7 +26,7 @@ struct AccessPage {
     tokens: Vec<Token>,
     sessions: Vec<AdminSession>,
     form: MakeToken,
-    /// Errors in the fields of the form.
+    /// Errors in the fields of the token form.
     errors: Vec<Invalid>,
     /// Name and secret of the token that was just created.
     made: Option<(String, String)>,

@@ -23,7 +23,7 @@ use robot_detection_operations::live_rules::{
     self, AddedRule, NewPause, Outcome, PauseState, RuleFields, Rules,
 };
 
-/// Whether to only preview the change.
+/// Query parameter: whether to only preview the change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DryRun {
@@ -116,7 +116,7 @@ pub(crate) async fn restore_json(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the state of the pause.
+/// Returns the current pause of enforcement, if any.
 pub(crate) async fn pause_state_json(State(state): State<AdminState>) -> Json<PauseState> {
     let set = state.operations().live_rules.load();
     let pause = live_rules::pause_of(state.now_ms(), &set);

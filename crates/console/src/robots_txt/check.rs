@@ -54,7 +54,7 @@ pub(in super::super) struct VerdictView {
     /// Line of the deciding rule.
     pub(super) line: Option<usize>,
     pub(super) rule: Option<String>,
-    /// Line where its group begins.
+    /// Line where the deciding rule's group begins.
     pub(super) group_line: Option<usize>,
     /// Whether no group names the robot, so that the `*` group applies (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,

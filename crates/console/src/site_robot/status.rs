@@ -25,7 +25,7 @@ const DIFFERING: u32 = 20;
 pub(crate) struct StatusView {
     pub(super) site: String,
     pub(super) state: RunStatus,
-    /// State as one line of text.
+    /// State of the site robot as one line of text.
     pub(super) text: &'static str,
     /// Whether the state may change without user action.
     pub(super) running: bool,

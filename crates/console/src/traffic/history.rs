@@ -21,7 +21,7 @@ const TIME: &str = "90d";
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) chart: AreaChart,
-    /// Link relative to the console's root.
+    /// Link to the figures, relative to the console's root.
     pub(crate) link: String,
     /// Grouping of the stacked areas.
     pub(crate) by: &'static str,
@@ -30,7 +30,7 @@ pub(crate) struct History {
 /// Layers of a chart: requests by one of their words.
 #[derive(Clone, Copy)]
 struct Layers {
-    /// Query parameter for the word.
+    /// Query parameter that filters by a layer's word.
     by: &'static str,
     words: &'static [&'static str],
     word_of: fn(&TrafficKey) -> &str,

@@ -27,10 +27,10 @@ const DEFAULT_TIME: &str = "24h";
 /// Classes of response statuses.
 pub(super) const STATUSES: &[&str] = &["1xx", "2xx", "3xx", "4xx", "5xx", "unknown"];
 
-/// Longest text of a parameter in bytes.
+/// Maximum length of a parameter in bytes.
 const MAX_BYTES: usize = 1_000;
 
-/// Validated period and filter of a page.
+/// Validated period and filter of a traffic page.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficQuestion {
     pub(super) time: AskedTime,
@@ -38,7 +38,7 @@ pub(crate) struct TrafficQuestion {
     pub(super) filter: TrafficFilter,
 }
 
-/// Period as given in the URL.
+/// Period as given in the URL of a traffic page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum AskedTime {
     /// Predefined period, one of [`TIMES`].
@@ -162,7 +162,7 @@ impl TrafficQuestion {
     }
 }
 
-/// Returns the visitor kind for a total.
+/// Returns the kind of visitors that a total covers.
 fn visitors_word(total: &str) -> &str {
     match total {
         "people" => "person",

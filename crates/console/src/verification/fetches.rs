@@ -43,7 +43,7 @@ pub(super) struct FailedList {
 #[schemars(rename = "RangesRefresh")]
 pub(crate) struct FetchView {
     pub(super) running: bool,
-    /// State as one line of text.
+    /// State of the download as one line of text.
     pub(super) text: String,
     /// Number of lists requested for download.
     pub(super) lists: usize,

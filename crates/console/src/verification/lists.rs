@@ -32,12 +32,12 @@ pub(super) struct ListView {
     pub(super) checked: Option<Moment>,
     /// Last attempt to fetch the list, successful or not.
     pub(super) tried: Option<Moment>,
-    /// Reason why the last attempt failed.
+    /// Reason why the last download failed.
     pub(super) error: Option<String>,
 }
 
 impl ListView {
-    /// Returns all lists by URL.
+    /// Returns all address lists, sorted by URL.
     pub(super) fn all(
         state: &AdminState,
         detector: &Detector,

@@ -64,7 +64,7 @@ pub struct CertificateState {
     pub validity: Option<Validity>,
     /// Whether this program orders the certificate (ACME).
     pub is_ordered: bool,
-    /// Number of consecutive failed orders.
+    /// Number of consecutive failed orders of the certificate.
     pub failures: u32,
 }
 

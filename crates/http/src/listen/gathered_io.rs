@@ -35,9 +35,9 @@ struct Gathering<I> {
     io: I,
     /// Bytes written but not sent; an idle connection has no memory for them.
     gathered: Vec<u8>,
-    /// Number of these bytes already sent.
+    /// Number of gathered bytes that were already sent.
     sent: usize,
-    /// Error since the bytes were accepted.
+    /// Write error since the bytes were accepted.
     failure: Option<io::Error>,
 }
 

@@ -19,15 +19,15 @@ use super::idle::Activity;
 #[derive(Clone, Debug)]
 pub struct BodyGuard {
     activity: Arc<Activity>,
-    /// Size limit; `u64::MAX` for none.
+    /// Maximum size of the body in bytes; `u64::MAX` for none.
     max_bytes: u64,
 }
 
-/// Error of a request's body.
+/// Error while reading a request's body.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// The body exceeds the limit.
+    /// The body exceeds the size limit.
     #[error("the request's body has more than {0} bytes")]
     TooLarge(u64),
     /// The client's connection failed, or the body was malformed.
@@ -64,7 +64,7 @@ impl BodyGuard {
         }
     }
 
-    /// Wraps the body in the guard.
+    /// Wraps a request body in the guard.
     pub fn watch<B>(self, body: B) -> GuardedBody<B> {
         GuardedBody {
             body,

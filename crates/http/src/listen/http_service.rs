@@ -52,7 +52,7 @@ pub trait ReadyHead: fmt::Debug + Send + 'static {
     fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
-/// For services without such heads.
+/// Implementation for services without heads encoded in advance.
 impl ReadyHead for Infallible {
     fn status(&self) -> StatusCode {
         match *self {}

@@ -106,17 +106,17 @@ impl Listener {
         }
     }
 
-    /// Returns the counters of its connections.
+    /// Returns the counters of the listener's connections.
     pub fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::clone(&self.counts)
     }
 
-    /// Returns its certificates, if connections are encrypted.
+    /// Returns the listener's certificates, if connections are encrypted.
     pub fn tls(&self) -> Option<&Tls> {
         self.settings.tls.as_ref()
     }
 
-    /// Returns `true` if connections are encrypted.
+    /// Returns `true` if the listener's connections are encrypted.
     pub fn is_tls(&self) -> bool {
         self.settings.tls.is_some()
     }

@@ -69,7 +69,7 @@ impl RequestContext {
         self.body.is_none()
     }
 
-    /// Takes the body and its guard.
+    /// Takes the request's body and its guard.
     pub fn take_body(&mut self) -> (Option<Incoming>, Option<BodyGuard>) {
         (self.body.take(), self.guard.take())
     }

@@ -27,7 +27,7 @@ use super::{
     stream::Transport,
 };
 
-/// Time between two checks of the files.
+/// Time between two checks of the certificate files.
 const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
 /// Certificates of a listener: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.

@@ -84,7 +84,7 @@ impl Workers {
         Ok(Self { workers })
     }
 
-    /// Returns the number of threads.
+    /// Returns the number of threads that serve the listener.
     pub fn threads(&self) -> usize {
         self.workers.len()
     }
@@ -138,7 +138,7 @@ impl Drop for Worker {
 }
 
 impl Runtimes {
-    /// Returns only the current runtime.
+    /// Returns a set with only the current runtime.
     pub(super) fn here() -> Self {
         Self {
             handles: Arc::new([RuntimeHandle::new(Handle::current())]),

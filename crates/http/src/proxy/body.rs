@@ -23,7 +23,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) struct RequestBody {
     kind: RequestKind,
     progress: Option<Arc<Progress>>,
-    /// Names of trailers that are passed on.
+    /// Names of the trailers that are passed to the upstream.
     pub(super) trailers: Vec<HeaderName>,
 }
 

@@ -28,7 +28,7 @@ const MAX_REUSE_TRIES: usize = 3;
 /// client wait for several connect timeouts.
 const MAX_SERVERS: u32 = 3;
 
-/// Request that is ready to be sent.
+/// Request that is ready to be sent to an upstream server.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) parts: Parts,
@@ -100,7 +100,7 @@ pub(super) enum Failure {
     Response(Box<dyn Error + Send + Sync>),
     /// The connection ended without a byte of a response.
     NoResponse(Box<dyn Error + Send + Sync>),
-    /// No response within this time.
+    /// The upstream did not respond within this time.
     Timeout(Duration),
     /// The client did not send the rest of its request.
     ClientSilent,
@@ -151,7 +151,7 @@ impl Failure {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendOptions {
     pub(super) response_timeout: Duration,
-    /// Whether `Host` is the server's own.
+    /// Whether `Host` is set to the server's own name.
     pub(super) sets_host: bool,
     /// Whether the request asks for another protocol.
     pub(super) switches: bool,

@@ -18,12 +18,12 @@ pub enum ProxyError {
     /// More servers are configured than one upstream may have.
     #[error("an upstream may have at most 64 servers, but {0} are configured")]
     TooManyServers(usize),
-    /// Two servers have different paths.
+    /// Two servers of an upstream have different paths.
     #[error(
         "upstream {0:?} has another path than the first; all servers of an upstream must have the same path"
     )]
     Prefix(String),
-    /// The certificate file is unusable.
+    /// The file of trusted certificates is unusable.
     #[error("{}: the file {reason}", .file.display())]
     CaFile {
         /// Path of the unusable file.

@@ -30,7 +30,7 @@ pub(super) struct Health {
     failures: AtomicU32,
     /// End of the exclusion in milliseconds after `since`; 0 if the server is not excluded.
     out_until_ms: AtomicU64,
-    /// Number of consecutive failed checks.
+    /// Number of consecutive failed health checks.
     failed_checks: AtomicU32,
     last_error: Mutex<Option<Arc<str>>>,
 }

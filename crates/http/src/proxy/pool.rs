@@ -150,7 +150,7 @@ impl Pool {
         state.is_swept
     }
 
-    /// Returns the number of requests in flight.
+    /// Returns the number of requests in flight to the server.
     pub(super) fn in_flight(&self) -> u64 {
         let count = |count: fn(&Shard) -> &AtomicU64| -> u64 {
             let counts = self.shards.iter().map(count);
@@ -161,7 +161,7 @@ impl Pool {
         self.begun().saturating_sub(ended)
     }
 
-    /// Returns the number of started requests.
+    /// Returns the number of requests started so far.
     pub(super) fn begun(&self) -> u64 {
         let counts = self.shards.iter().map(|shard| &shard.begun);
         counts.map(|count| count.load(Ordering::Relaxed)).sum()

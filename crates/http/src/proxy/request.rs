@@ -48,7 +48,7 @@ pub(super) struct Via {
 /// Facts apart from the head that affect the rewriting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFacts {
-    /// Whether there is no body.
+    /// Whether the request has no body.
     pub(super) is_empty: bool,
     pub(super) has_known_length: bool,
     /// Whether the listener can hand over the connection.

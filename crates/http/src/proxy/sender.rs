@@ -85,7 +85,7 @@ impl SharedConnection {
 }
 
 impl Streams {
-    /// Adopts the limit of the server.
+    /// Sets the maximum number of streams that the server allows.
     pub(super) fn allow(&self, max: usize) {
         self.max.store(max.min(MAX_STREAMS), Ordering::Relaxed);
     }

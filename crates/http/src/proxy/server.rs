@@ -26,7 +26,7 @@ use super::{
 /// Delay before the next attempt if the process may open no more files.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
-/// Server to which requests can go.
+/// Upstream server to which requests can go.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
@@ -114,7 +114,7 @@ impl ServerSlot {
         Self { server, shard }
     }
 
-    /// Returns the name of the server.
+    /// Returns the name of the upstream server.
     pub(super) fn name(&self) -> &str {
         &self.server.upstream.name
     }
@@ -196,7 +196,7 @@ impl ServerSlot {
         }
     }
 
-    /// Keeps a connection for the next request.
+    /// Keeps a connection in the pool for the next request.
     pub(super) fn keep(&self, connection: Box<Connection>) {
         if self.server.pool.keep(self.shard, connection) {
             self.server.sweeps(self.shard);

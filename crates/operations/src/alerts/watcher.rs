@@ -127,7 +127,7 @@ impl Watcher {
         }
     }
 
-    /// Hands the work to another instance.
+    /// Gives up leadership, so that another instance can evaluate alerts.
     pub async fn leave(&mut self) {
         if let Role::Looks(lease) = std::mem::replace(&mut self.role, Role::Unknown) {
             lease.release().await;
@@ -351,7 +351,7 @@ fn has(alerts: &[Alert], name: &str) -> bool {
     alerts.iter().any(|alert| alert.name == name)
 }
 
-/// Returns the state of a new alert.
+/// Returns the initial state of a new alert.
 fn first(alert: &Alert, now_ms: i64) -> AlertState {
     AlertState {
         // The first report covers the week that starts now.

@@ -31,9 +31,9 @@ pub struct Webhook {
 /// Response of a receiver that accepted a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Receipt {
-    /// Status, from 200 to 299.
+    /// Status of the receiver's response, from 200 to 299.
     pub status: u16,
-    /// Beginning of the response, without control characters.
+    /// Beginning of the receiver's response, without control characters.
     pub text: String,
 }
 

@@ -42,7 +42,7 @@ struct Inner {
 /// Client that was refused too often.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// Address of the last request.
+    /// Address of the client's last request.
     pub(super) address: IpAddr,
     pub(super) cause: Box<str>,
     pub(super) at_ms: i64,

@@ -13,7 +13,7 @@ use crate::{Caller, Moment, Refusal};
 pub struct BanView {
     /// Banned network, such as `203.0.113.5`.
     pub network: String,
-    /// Cause of the last refusal.
+    /// Cause of the last refusal before the ban.
     pub cause: String,
     /// Start of the ban.
     pub since: Moment,
@@ -30,7 +30,7 @@ pub struct BanViews {
 }
 
 impl BanViews {
-    /// Returns the views of stored bans.
+    /// Returns the views of bans stored in the database.
     pub fn new(bans: Vec<Ban>, now_ms: i64) -> Self {
         let moment = |at_ms| Moment::new(at_ms, now_ms);
         let views = bans.into_iter().rev().map(|ban| BanView {

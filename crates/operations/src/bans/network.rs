@@ -21,7 +21,7 @@ impl Network {
         Self(one_sender(address))
     }
 
-    /// Returns `true` for an IPv4 address.
+    /// Returns `true` for an IPv4 network.
     pub fn is_v4(self) -> bool {
         self.0.is_ipv4()
     }

@@ -15,7 +15,7 @@ const SHARDS: usize = 16;
 /// has ended.
 const MAX_NETWORKS: usize = 4_096;
 
-/// Refusals by network and rule.
+/// Counts of refusals by network and rule.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     hasher: RandomState,

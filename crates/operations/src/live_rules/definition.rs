@@ -88,7 +88,7 @@ pub enum LiveAction {
 }
 
 impl LiveRule {
-    /// Returns the rule for policies.
+    /// Returns the live rule as a rule of a policy.
     pub(super) fn builder(&self) -> RuleBuilder {
         let path = self.path.as_deref().unwrap_or(EVERY_PATH);
         let rule = Rule::builder(self.action.action()).paths([path]);
@@ -144,7 +144,7 @@ impl LiveRule {
         rule.map(|rule| rule.to_string()).unwrap_or_default()
     }
 
-    /// Returns the definition for the database.
+    /// Returns the live rule's definition for the database.
     pub(super) fn definition(&self) -> String {
         // A struct of texts and numbers always serialises to JSON.
         serde_json::to_string(&RuleFields::from(self)).unwrap_or_default()
@@ -211,7 +211,7 @@ impl About {
         }
     }
 
-    /// Returns the settings key and value.
+    /// Returns the setting's key and value that select the visitors.
     pub fn key(&self) -> (&'static str, &str) {
         match self {
             Self::Robot(id) => ("robot", id),

@@ -19,7 +19,7 @@ const MAX_CHARS: usize = 200;
 /// Maximum number of characters of all addresses: longer lists belong in a `[[list]]`.
 const MAX_ADDRESSES_CHARS: usize = 2_000;
 
-/// Longest name of a rule.
+/// Maximum length of a live rule's name in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Visitor words that a live rule may use.
@@ -147,7 +147,7 @@ impl RuleFields {
         }
     }
 
-    /// Returns the name, if any.
+    /// Returns the name of the live rule, if any.
     pub(super) fn name(&self) -> Result<Option<&str>, Invalid> {
         let Some(name) = self.name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);

@@ -47,7 +47,7 @@ impl LiveRules {
         self.inner.is_enabled
     }
 
-    /// Returns the rules in force.
+    /// Returns the live rules in force.
     pub fn load(&self) -> Arc<LiveRuleSet> {
         self.inner.set.load_full()
     }
@@ -69,7 +69,7 @@ impl LiveRules {
         in_force.collect()
     }
 
-    /// Applies rules on every site.
+    /// Applies a set of live rules on every site.
     pub fn put(&self, set: LiveRuleSet) {
         if !self.inner.is_enabled {
             return;
@@ -89,7 +89,7 @@ impl LiveRules {
         tell(&before, &set);
     }
 
-    /// Removes rules and pauses that have expired.
+    /// Removes live rules and pauses that have expired.
     pub(super) fn end(&self, now_ms: i64) -> bool {
         let set = self.load();
         if set.next_end_ms().is_none_or(|end_ms| end_ms > now_ms) {

@@ -21,7 +21,7 @@ use super::{
     touched,
 };
 
-/// Previewed period in minutes: the last day.
+/// Period of the preview in minutes: the last day.
 const MINUTES: i64 = 24 * 60;
 
 /// Rule that is not in force yet.

@@ -14,7 +14,7 @@ use super::{
     touched::Touched,
 };
 
-/// Default duration of a pause.
+/// Default duration of a pause of enforcement.
 const PAUSE: &str = "1h";
 
 /// Rules in force, and the pause.
@@ -41,14 +41,14 @@ pub struct LiveRuleView {
     pub id: i64,
     /// Name of the live rule, if any.
     pub name: Option<String>,
-    /// Label in reasons and logs.
+    /// Label of the rule in reasons and logs.
     pub rule: String,
     /// Description of the rule.
     #[serde(rename = "summary")]
     pub does: String,
     /// Request that creates the same rule.
     pub definition: RuleFields,
-    /// Expiry; absent if it does not expire.
+    /// Expiry of the rule; absent if it does not expire.
     pub ends: Option<Moment>,
     /// Creation time of the live rule.
     #[serde(rename = "created")]

@@ -47,7 +47,7 @@ pub enum NginxPart {
     Response,
 }
 
-/// Options for printing a file.
+/// Options for printing a front proxy's file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileOptions<'o> {
     /// Whether the file is complete by itself; if not, an existing configuration includes it.
@@ -113,9 +113,9 @@ impl Nginx<'_> {
     /// Statuses with which an HTTP parser refuses a query.
     const UNREAD: [u16; 4] = [400, 413, 414, 431];
     const IN_PLACE: &'static str = IN_PLACE;
-    /// Headers that never reach the site.
+    /// Request headers that never reach the site.
     const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
-    /// The same headers, and those that reach the site only if its own configuration sets them.
+    /// Cleared request headers: `OURS`, and headers that only the site's own configuration sets.
     const CLEARED: &'static [&'static str] = &CLEARED;
     /// Fields that only logs read or that few responses have, each with its own name.
     const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];

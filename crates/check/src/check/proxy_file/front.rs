@@ -5,7 +5,7 @@ use super::{
     place::{Place, PlaceError, plain},
 };
 
-/// Data for rendering a proxy's file.
+/// Data for rendering a front proxy's file.
 #[derive(Clone, Debug)]
 pub struct Front {
     /// Server of the decision endpoint.

@@ -42,7 +42,7 @@ pub struct Inspection {
     known: HashSet<Finding>,
 }
 
-/// Settings of the levels above.
+/// nginx settings inherited from the enclosing blocks.
 #[derive(Clone, Default)]
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
@@ -253,7 +253,7 @@ impl Inspection {
     }
 }
 
-/// Place of a directive, and its block.
+/// Position of a directive, and its block.
 struct At {
     place: String,
     block: String,

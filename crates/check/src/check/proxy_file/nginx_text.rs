@@ -190,7 +190,7 @@ impl Directive {
         self.block.iter().any(|one| is(one) || one.any(is))
     }
 
-    /// Returns the file and line.
+    /// Returns the file name and line number.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.file, self.line)
     }
@@ -206,7 +206,7 @@ enum Word {
 /// Words of an nginx file.
 struct Words<'t> {
     file: &'t str,
-    /// Line of the last character.
+    /// Line number of the last character read.
     line: usize,
     chars: Peekable<Chars<'t>>,
 }

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Place {
     protocol: Protocol,
-    /// Host and port, or path.
+    /// Host and port of the server, or the path of its socket.
     at: String,
 }
 
@@ -88,7 +88,7 @@ impl Place {
         self.protocol == Protocol::H2c
     }
 
-    /// Returns the path of the Unix socket.
+    /// Returns the path of the server's Unix socket.
     pub(crate) fn socket(&self) -> Option<&str> {
         self.is_unix().then_some(self.at.as_str())
     }
@@ -119,7 +119,7 @@ impl Place {
         }
     }
 
-    /// Returns the URL without its path.
+    /// Returns the server's URL without its path.
     pub(super) fn url(&self) -> String {
         match self.protocol {
             // The socket is configured separately.
@@ -128,7 +128,7 @@ impl Place {
         }
     }
 
-    /// Returns the port, or an empty text.
+    /// Returns the server's port, or an empty text.
     pub(super) fn port(&self) -> &str {
         self.at.rsplit_once(':').map_or("", |(_, port)| port)
     }

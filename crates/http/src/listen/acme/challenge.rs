@@ -22,7 +22,7 @@ pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
     offered.next() == Some(PROTOCOL) && offered.next().is_none()
 }
 
-/// Certificates for pending challenges, by host.
+/// Certificates for pending ACME challenges, by host.
 #[derive(Debug, Default)]
 pub(super) struct Challenges {
     answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,

@@ -17,9 +17,9 @@ use tokio::time;
 use super::settings::AcmeError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// Timeout for one request and its response.
+/// Timeout for one request to the authority and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of one response.
+/// Maximum size of one response of the authority.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// ACME client of one certificate authority.

@@ -18,12 +18,12 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// Polling of the authority for its decision.
+/// Polling of the authority for the state of an order.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
 /// Maximum number of logged characters of an authority's text.
 const MAX_TEXT_CHARS: usize = 600;
 
-/// Reason for a failed order.
+/// Reason for a failed certificate order.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OrderError {
     #[error("{}", explain(.0))]

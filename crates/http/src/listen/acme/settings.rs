@@ -36,7 +36,7 @@ pub struct AcmeSettings {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
-    /// The terms of service are not accepted.
+    /// The terms of service of the certificate authority are not accepted.
     #[error(
         "certificates require acceptance of the terms of service of {0}; read them and set agree_to_terms = true"
     )]
@@ -57,16 +57,16 @@ pub enum AcmeError {
         "{0} is already configured with other settings; list it once, or with the same settings"
     )]
     Twice(String),
-    /// The directory is not a URL.
+    /// The ACME directory is not a URL.
     #[error("{0:?} is not a URL such as https://acme.example/directory, letsencrypt or staging")]
     Directory(String),
-    /// A contact is not a URL.
+    /// A contact for the ACME account is not a URL.
     #[error("{0:?} is not an address such as mailto:you@example.com")]
     Contact(String),
-    /// No cache directory is configured.
+    /// No cache directory for ACME is configured.
     #[error("no directory is set to store keys and certificates in")]
     NoCache,
-    /// The file of authorities is unusable.
+    /// The file of trusted certificate authorities is unusable.
     #[error("{}: {reason}", file.display())]
     CaFile {
         /// Path of the unusable file.
@@ -91,7 +91,7 @@ impl Default for AcmeSettings {
 }
 
 impl AcmeError {
-    /// Returns the name of the invalid setting.
+    /// Returns the name of the invalid ACME setting.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Terms(_) => "agree_to_terms",

@@ -55,7 +55,7 @@ pub(super) enum Framing {
     Chunked,
 }
 
-/// Result of encoding a head.
+/// Result of encoding a response head.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,

@@ -90,7 +90,7 @@ pub(in super::super) struct Call {
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
-    /// The system has accepted all of it.
+    /// The system has accepted the whole request.
     Done,
     /// The upstream accepts nothing more, but may have responded before (RFC 9112 §9.3).
     Broken,
@@ -112,7 +112,7 @@ pub(in super::super) struct ConnectionFailure {
 }
 
 impl Call {
-    /// Writes the head into the connection's buffer.
+    /// Writes the request's head into the connection's buffer.
     pub(in super::super) fn new(
         mut connection: Box<Connection>,
         message: &mut Message,

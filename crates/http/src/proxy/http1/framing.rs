@@ -16,7 +16,7 @@ pub(super) enum Framing {
     Close,
 }
 
-/// Decoder of a body, without I/O.
+/// Decoder of a response body, without I/O.
 #[derive(Debug)]
 pub(super) enum Decoder {
     Done,
