@@ -68,7 +68,7 @@ mod tests {
             ),
             (
                 "upstream = 'http://a'\nhealth_path = 'up'",
-                "c.toml:3: server.health_path: \"up\" is no path",
+                "c.toml:3: server.health_path: \"up\" is not a path",
             ),
             (
                 "upstream = 'https://a'\nupstream_ca_file = '/nowhere/ca.pem'",

@@ -237,7 +237,7 @@ fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
     let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
     let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
     let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
-    // The delay grows with the debt: few guesses delay nobody, and many do not lock out a user who
+    // The delay grows with the debt: few guesses cause none, and many do not lock out a user who
     // logs in from a new place.
     let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {

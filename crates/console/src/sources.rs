@@ -89,7 +89,7 @@ impl SourceView {
     }
 }
 
-/// Returns the configured sources and those of robots in the database.
+/// Returns the configured sources and the sources of robots in the database.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
     let counts = match state.operations().store.robots().counts().await {
         // The page works without a database, to show the robots served in the meantime.

@@ -141,7 +141,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets the checker that tells real browsers from false ones; `None` disables the check.
+    /// Sets the checker that distinguishes browsers from impostors; `None` disables the check.
     pub fn suspects(mut self, coherence: Option<Arc<Coherence>>) -> Self {
         self.suspects = coherence;
         self

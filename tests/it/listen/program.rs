@@ -204,7 +204,7 @@ fn invalid_listeners_are_reported_with_their_place() {
         ),
         (
             "[[listener]]\nlisten = 'x'",
-            "robot-detection.toml:4: listener.listen: \"x\" is no address",
+            "robot-detection.toml:4: listener.listen: \"x\" is not an address",
         ),
         (
             "[[listener]]\nlisten = '[::1]:0'\ntls = true",
@@ -224,7 +224,7 @@ fn invalid_listeners_are_reported_with_their_place() {
         ),
         (
             "[[listener]]\nlisten = '[::1]:0'\ntls = true\n[[certificate]]\ncertificate_file = 'site.pem'\nkey_file = 'site.key'\n[[certificate]]\ncertificate_file = 'site.pem'\nkey_file = 'other.key'",
-            "robot-detection.toml:9: certificate: other.key: the key does not fit the certificate site.pem",
+            "robot-detection.toml:9: certificate: other.key: the key does not match the certificate site.pem",
         ),
         (
             "[server]\nlisten = ''",
@@ -309,13 +309,13 @@ fn a_missing_socket_is_reported() {
     let mut command = activated(directory.path(), listen, socket, "other");
     assert!(!command.stdout(Stdio::null()).status().unwrap().success());
     let told = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
-    let expected = "no socket named \"web\" that is not yet in use: those that came: other";
+    let expected = "no socket named \"web\" that is not yet in use: passed sockets: other";
     assert!(told.contains(expected), "{told}");
     configured(directory.path(), listen);
     let output = run(directory.path(), &DEMONSTRATION);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(
-        told.contains("start this program by a .socket unit"),
+        told.contains("start this program with a .socket unit"),
         "{told}"
     );
 }

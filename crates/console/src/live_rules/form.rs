@@ -11,7 +11,7 @@ use robot_detection_operations::{
     live_rules::{RuleFields, Surroundings},
 };
 
-/// Fields of the form, including those of all actions.
+/// Fields of the form, including the fields of all actions.
 pub(super) const FIELDS: [&str; 15] = [
     "name",
     "action",

@@ -23,7 +23,7 @@ use super::{
     workers::{RuntimeHandle, Runtimes},
 };
 
-/// Pause after an accept that failed for want of files or memory: it would fail again at once.
+/// Delay after an accept that failed for lack of files or memory, which would fail again.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Loop that accepts connections on every thread of a listener.
@@ -34,12 +34,12 @@ pub(super) struct AcceptLoop {
     pub(super) shared: Arc<Shared>,
     /// Permits for connections; a thread that waits to accept holds one.
     pub(super) permits: Arc<Semaphore>,
-    /// Permits for the clients of all listeners, where the open files set a limit.
+    /// Permits shared by the clients of all listeners, if the open-files limit requires them.
     pub(super) shared_permits: Option<ClientPermits>,
 }
 
 impl AcceptLoop {
-    /// Accepts until `stop`; the socket is closed then.
+    /// Accepts connections until `stop`, then closes the socket.
     pub(super) async fn on_all<S: HttpService>(self, service: S) {
         let supervisors = TaskTracker::new();
         for runtime in self.runtimes.handles() {
@@ -48,12 +48,12 @@ impl AcceptLoop {
         supervisors.close();
         supervisors.wait().await;
         if !self.shared.stop.is_cancelled() {
-            error!("no thread is left that accepts connections: stopping");
+            error!("no thread accepts connections any more: stopping");
             self.shared.stop.cancel();
         }
     }
 
-    /// Keeps a thread accepting, whatever happens to the task that does it.
+    /// Restarts the accept task of a thread if it ends.
     async fn supervise<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         loop {
             let accept_loop = self.clone().on(runtime.clone(), service.clone());
@@ -61,11 +61,11 @@ impl AcceptLoop {
             match task.await {
                 Ok(()) => return,
                 Err(ended) if ended.is_panic() => {
-                    error!("accepting connections panicked and begins again: {ended}");
+                    error!("the accept task panicked and is restarted: {ended}");
                     time::sleep(ACCEPT_BACK_OFF).await;
                 }
                 Err(ended) => {
-                    error!("a thread that accepts connections has ended: {ended}");
+                    error!("an accept thread has ended: {ended}");
                     runtime.retire();
                     return;
                 }
@@ -85,11 +85,11 @@ impl AcceptLoop {
 
     async fn accept_all<S: HttpService>(&self, runtime: &RuntimeHandle, service: S) {
         let acceptor = self.acceptor().await;
-        // Memory of a connection that has ended at once, for the next one.
+        // Memory of a connection that ended immediately, reused for the next one.
         let mut room = None;
         while let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
-            // Taken after the accept: a listener without clients must hold no permit of the others.
+            // Taken after the accept: a listener without clients must not hold a shared permit.
             let shared_permit = match &self.shared_permits {
                 Some(permits) => permits.take().await,
                 None => None,
@@ -102,8 +102,8 @@ impl AcceptLoop {
             let stream = Transport::new(accepted, reads_eagerly);
             let connection = connection::serve(shared, stream, peer, permit, service);
             let mut connection = boxed(connection, room.take());
-            // Only on the thread that will keep the connection: the poll registers the socket with
-            // the runtime of the thread that it runs on.
+            // Only on the thread that will own the connection: the poll registers the socket with
+            // that thread's runtime.
             if reads_eagerly && other.is_none() && finishes_on_first_poll(connection.as_mut()).await
             {
                 room = Some(connection);
@@ -129,9 +129,9 @@ impl AcceptLoop {
 
 /// Polls a connection once; returns whether it has ended.
 ///
-/// A client with a single request may have sent it before its connection is accepted.
-/// It is answered without a task then, which would cost about as much as the response.
-/// A connection that panics has ended, as a task of its own would have.
+/// A client with a single request may have sent it before its connection is accepted. It then gets
+/// its response without a task, which would cost about as much as the response. A panic ends the
+/// connection, as in a separate task.
 async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
@@ -140,7 +140,7 @@ async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()
     .await
 }
 
-/// Boxes a future, as a task is moved several times before it runs and when it ends.
+/// Boxes a future, because a task is moved several times before it runs and when it ends.
 fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     match room {
         Some(mut room) => {
@@ -151,16 +151,18 @@ fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     }
 }
 
-/// Accepts one connection, and tries again as often as that fails.
+/// Accepts one connection, retrying after failures.
 async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
     let mut failures = 0_u32;
     loop {
         match acceptor.accept().await {
             Ok(accepted) => return accepted,
-            // The client has gone already; the next one can be accepted at once.
-            Err(error) if is_about_one_connection(&error) => debug!(%error, "accepted nobody"),
+            // The client has already disconnected; the next one can be accepted immediately.
+            Err(error) if is_about_one_connection(&error) => {
+                debug!(%error, "client disconnected before accept")
+            }
             Err(error) => {
-                // One line in ten seconds: the first failure, and every hundredth after 100 pauses.
+                // One log line in ten seconds: after the first failure and each hundredth delay.
                 if failures.is_multiple_of(100) {
                     warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
                 }
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_that_waits_has_not_ended_and_one_that_panics_has() {
+    async fn waiting_connection_is_open_and_panicking_one_has_ended() {
         assert!(finishes_on_first_poll(boxed(ready(()), None).as_mut()).await);
         assert!(!finishes_on_first_poll(boxed(pending(), None).as_mut()).await);
         let panics = async { panic!("told to") };
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_memory_of_a_connection_that_has_ended_is_used_again() {
+    async fn memory_of_an_ended_connection_is_reused() {
         let first = boxed(ready(1), None);
         let permit: *const _ = &raw const *first;
         let second = boxed(ready(2), Some(first));

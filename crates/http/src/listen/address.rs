@@ -1,25 +1,24 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
-/// Address where a listener accepts connections.
+/// Address on which a listener accepts connections.
 ///
-/// Written as `127.0.0.1:8080` or `[::]:443`, as `unix:/run/site.sock`, or as
-/// `systemd` or `systemd:NAME` for a socket that the service manager has
-/// opened.
+/// Written as `127.0.0.1:8080` or `[::]:443`, as `unix:/run/site.sock`, or as `systemd` or
+/// `systemd:NAME` for a socket opened by the service manager.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListenAddr {
-    /// IP address and port; port 0 lets the system choose.
+    /// IP address and port; with port 0 the system chooses a port.
     Tcp(SocketAddr),
     /// Path of a Unix socket.
     Unix(PathBuf),
-    /// Socket of the service manager: the first that is left, or the first of that name.
+    /// Socket of the service manager: the first unused one, or the first with this name.
     Systemd(Option<String>),
 }
 
-/// Error of a text that is no place to listen at.
+/// Error of a text that is not a listen address.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "{text:?} is no address such as 127.0.0.1:8080 or [::]:8080, nor unix:/run/site.sock, systemd or systemd:NAME"
+    "{text:?} is not an address such as 127.0.0.1:8080 or [::]:8080, unix:/run/site.sock, systemd or systemd:NAME"
 )]
 pub struct ListenAddrError {
     text: String,
@@ -40,8 +39,8 @@ impl FromStr for ListenAddr {
             text: text.to_owned(),
         };
         if let Some(path) = text.strip_prefix("unix:") {
-            // For other programs `@name` is an abstract
-            // socket; here it would be a file of that name.
+            // For other programs `@name` means an abstract socket; here it would be a file with
+            // that name.
             let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
             return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);
         }
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_again() {
+    fn addresses_survive_parsing_and_writing() {
         for text in [
             "127.0.0.1:8080",
             "[::]:443",
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn invalid_addresses_are_refused() {
         for text in [
             "",
             "8080",
@@ -104,7 +103,7 @@ mod tests {
         ] {
             let error = text.parse::<ListenAddr>().unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("{text:?} is no address")),
+                error.starts_with(&format!("{text:?} is not an address")),
                 "{error}"
             );
         }

@@ -1,4 +1,4 @@
-//! Certificates and keys, and certificates of authorities, from their files.
+//! Certificates, keys and authorities loaded from files.
 
 use std::{
     fs,
@@ -20,17 +20,17 @@ use rustls::{
 use tracing::warn;
 use webpki::{EndEntityCert, KeyUsage};
 
-/// Largest file of certificates or of a key.
+/// Maximum size of a certificate or key file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// Time before its end from which on a certificate is warned of.
+/// Remaining validity below which a certificate causes a warning.
 const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 
 /// Certificate chain and key, as PEM files.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CertificateFiles {
-    /// File of the certificate, followed by its intermediate ones.
+    /// File with the certificate, followed by intermediate certificates.
     pub certificate_file: PathBuf,
-    /// File of the private key, not encrypted.
+    /// File with the private key, not encrypted.
     pub key_file: PathBuf,
 }
 
@@ -38,12 +38,12 @@ pub struct CertificateFiles {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}: {reason}", file.display())]
 pub struct CertificateError {
-    /// `TLS` where no file is concerned.
+    /// File of the error; `TLS` if no file is involved.
     file: PathBuf,
     reason: String,
 }
 
-/// Time in which a certificate is valid, in seconds of the Unix epoch.
+/// Validity period of a certificate, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
     /// First second.
@@ -56,15 +56,15 @@ pub struct Validity {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CertificateState {
-    /// Names that it is for.
+    /// Names in the certificate.
     pub names: Vec<String>,
-    /// Its file.
+    /// File of the certificate.
     pub file: PathBuf,
-    /// When it is valid; `None` until the first has been issued.
+    /// Validity period; `None` until the first certificate has been issued.
     pub validity: Option<Validity>,
-    /// Whether this program orders it (ACME).
+    /// Whether this program orders the certificate (ACME).
     pub is_ordered: bool,
-    /// Orders in a row that failed.
+    /// Number of consecutive failed orders.
     pub failures: u32,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Certificate {
     pub(super) validity: Validity,
 }
 
-/// Time and length of a file, by which a change is seen.
+/// Modification time and length of a file, used to detect changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -84,7 +84,7 @@ pub(super) struct Stamp {
 }
 
 impl CertificateError {
-    /// Returns the file with the error.
+    /// Returns the file that caused the error.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -113,15 +113,12 @@ impl Certificate {
         let file = &files.certificate_file;
         let chain = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| wrong(file, format!("it is broken: {error}")))?;
+            .map_err(|error| wrong(file, format!("malformed: {error}")))?;
         let Some(leaf) = chain.first() else {
-            return Err(wrong(
-                file,
-                "it holds no certificate in PEM (BEGIN CERTIFICATE)",
-            ));
+            return Err(wrong(file, "no PEM certificate (BEGIN CERTIFICATE) found"));
         };
         let parsed = EndEntityCert::try_from(leaf)
-            .map_err(|error| wrong(file, format!("the first certificate is broken: {error}")))?;
+            .map_err(|error| wrong(file, format!("the first certificate is malformed: {error}")))?;
         let validity = Validity::of(&parsed);
         let names = parsed
             .valid_dns_names()
@@ -131,9 +128,9 @@ impl Certificate {
         let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
             let reason = match error {
                 rustls::Error::InconsistentKeys(_) => {
-                    format!("the key does not fit the certificate {}", file.display())
+                    format!("the key does not match the certificate {}", file.display())
                 }
-                error => format!("the key cannot be used: {error}"),
+                error => format!("the key is unusable: {error}"),
             };
             wrong(&files.key_file, reason)
         })?;
@@ -144,7 +141,7 @@ impl Certificate {
         })
     }
 
-    /// Warns of a certificate that has to be renewed.
+    /// Logs a warning for a certificate that needs renewal.
     pub(super) fn warn_of_time(&self, file: &Path) {
         let now = UnixTime::now().as_secs();
         let file = file.display();
@@ -156,7 +153,7 @@ impl Certificate {
             let days = (now - not_after) / 86_400;
             warn!("the certificate {file} expired {days} days ago: renew it");
         } else if not_before > now {
-            warn!("the certificate {file} is not valid yet: look at this machine's clock");
+            warn!("the certificate {file} is not valid yet: check this machine's clock");
         } else if not_after < now + SHORT_OF_TIME.as_secs() {
             let days = (not_after - now) / 86_400;
             warn!("the certificate {file} expires in {days} days: renew it");
@@ -168,7 +165,7 @@ impl Validity {
     fn of(certificate: &EndEntityCert<'_>) -> Self {
         let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         Self {
-            // webpki names the limits only in its errors: one is asked for at either end of time.
+            // webpki exposes the limits only in errors, so both ends of time are tried.
             not_before: match time_trouble(certificate, at(0)) {
                 Some(webpki::Error::CertNotValidYet { not_before, .. }) => not_before.as_secs(),
                 _ => 0,
@@ -198,26 +195,24 @@ fn read_key(file: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, Certifi
     if text.contains("ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
             file,
-            "the key is encrypted; decrypt it, as by `openssl pkey -in FILE -out PLAIN_FILE`",
+            "the key is encrypted; decrypt it, for example with `openssl pkey -in FILE -out PLAIN_FILE`",
         ));
     }
     PrivateKeyDer::from_pem_slice(bytes).map_err(|error| match error {
-        pem::Error::NoItemsFound => {
-            wrong(file, "it holds no private key in PEM (BEGIN PRIVATE KEY)")
-        }
-        error => wrong(file, format!("it is broken: {error}")),
+        pem::Error::NoItemsFound => wrong(file, "no PEM private key (BEGIN PRIVATE KEY) found"),
+        error => wrong(file, format!("malformed: {error}")),
     })
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, CertificateError> {
     let mut bytes = Vec::new();
     let read = fs::File::open(file)
-        // Limited while it is read, since the size of a pipe or a device says nothing.
+        // Limited while reading, because the size of a pipe or a device is meaningless.
         .and_then(|opened| opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     match read {
-        Ok(len) if len as u64 > MAX_FILE_BYTES => Err(wrong(file, "it is too large")),
+        Ok(len) if len as u64 > MAX_FILE_BYTES => Err(wrong(file, "the file is too large")),
         Ok(_) => Ok(bytes),
-        Err(error) => Err(wrong(file, format!("it cannot be read: {error}"))),
+        Err(error) => Err(wrong(file, format!("cannot read the file: {error}"))),
     }
 }
 
@@ -228,7 +223,7 @@ fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
     }
 }
 
-/// Returns what is wrong with a certificate's time; webpki checks that before the issuer.
+/// Returns the error of a certificate's validity period, which webpki checks before the issuer.
 pub(super) fn time_trouble(
     certificate: &EndEntityCert<'_>,
     time: UnixTime,
@@ -239,18 +234,18 @@ pub(super) fn time_trouble(
         .err()
 }
 
-/// Why no authority can be had of a file; who asks for it spells it out.
+/// Reason why no authority could be loaded from a file; callers format the message.
 #[derive(Debug)]
 pub(crate) enum UnusableAuthorities {
-    /// It cannot be read, or its PEM is broken.
+    /// The file is unreadable, or its PEM is malformed.
     File(pem::Error),
-    /// A certificate in it cannot be used.
+    /// A certificate in the file is unusable.
     Certificate(rustls::Error),
-    /// It holds no certificate.
+    /// The file contains no certificate.
     None,
 }
 
-/// Reads the authorities of a PEM file.
+/// Reads the authorities in a PEM file.
 pub(crate) fn read_authorities(file: &Path) -> Result<RootCertStore, UnusableAuthorities> {
     let certificates = CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

@@ -14,41 +14,41 @@ use super::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Marks of a trusted proxy: it has sent one of the two headers without the other.
+/// Mark of a trusted proxy that has sent one of the two headers without the other.
 const X_FORWARDED_ALONE: u32 = 1;
 const FORWARDED_ALONE: u32 = 2;
 
-/// Address of the client: that of the TCP peer, or what trusted proxies say.
+/// Address of the client: that of the TCP peer, or the one reported by trusted proxies.
 ///
-/// A listener puts it into the extensions of each request. IPv4 addresses
-/// mapped into IPv6 (`::ffff:192.0.2.1`) are written as IPv4. The peer of a
-/// Unix socket has no address: it is `0.0.0.0:0`, which no TCP peer has.
+/// A listener adds it to the extensions of each request. IPv4-mapped IPv6 addresses
+/// (`::ffff:192.0.2.1`) are converted to IPv4. The peer of a Unix socket has no address: it is
+/// `0.0.0.0:0`, which no TCP peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a fact of its own, and any of them may hold with any other"
+    reason = "the facts are independent of each other"
 )]
 pub struct ClientAddr {
     /// Address of the client.
     pub client: IpAddr,
-    /// Address and port of the TCP peer, or what its PROXY header says.
+    /// Address and port of the TCP peer, or those in its PROXY header.
     pub peer: SocketAddr,
-    /// The client is the peer, and no forwarding header came with the request.
+    /// Whether the client is the peer and the request has no forwarding header.
     pub direct: bool,
-    /// The client came by HTTPS: here, or so a trusted proxy says.
+    /// Whether the client used HTTPS: observed here, or reported by a trusted proxy.
     pub https: bool,
-    /// The peer is a trusted proxy.
+    /// Whether the peer is a trusted proxy.
     pub trusted: bool,
-    /// Whether `https` was observed or told by a trusted proxy, and is not only assumed.
+    /// Whether `https` was observed or reported by a trusted proxy, and not only assumed.
     pub(crate) is_scheme_known: bool,
     /// Whether `X-Forwarded-For` and `Forwarded` of a trusted proxy name different clients.
     ///
-    /// One of them may be the client's own; `client` is the proxy then.
+    /// One of them may come from the client; `client` is then the proxy.
     pub(crate) is_ambiguous: bool,
 }
 
-/// Networks whose forwarding headers are believed; none by default.
+/// Networks whose forwarding headers are trusted; none by default.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
@@ -62,15 +62,15 @@ pub struct TrustedProxies {
 enum ClientHeader {
     XForwardedFor,
     Forwarded,
-    /// Another one, with one address.
+    /// Another header, with one address.
     Address(HeaderName),
 }
 
-/// Client that a list of hops names, from its right end.
+/// Client named by a list of hops, read from its right end.
 struct NamedClient {
     addr: IpAddr,
     https: Option<bool>,
-    /// Whether all of the list was read, and has trusted proxies only.
+    /// Whether the whole list was read and contains only trusted proxies.
     is_proxy: bool,
 }
 
@@ -85,15 +85,15 @@ pub(super) struct Origin {
 /// Error of a trusted proxy that is neither an address nor a network.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "trusted proxy {network:?} is neither an address nor a network; write 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
+    "trusted proxy {network:?} is neither an address nor a network; use 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
 )]
 pub struct TrustedProxyError {
     network: String,
 }
 
 impl TrustedProxies {
-    /// Parses addresses and networks: `::1`, `10.0.0.0/8`;
-    /// `unix:` stands for peers of Unix sockets.
+    /// Parses addresses and networks such as `::1` and `10.0.0.0/8`; `unix:` stands for peers of
+    /// Unix sockets.
     ///
     /// # Errors
     ///
@@ -118,10 +118,10 @@ impl TrustedProxies {
         self
     }
 
-    /// Sets the header in which trusted proxies name the client, in place of all others.
+    /// Sets the header in which trusted proxies name the client, instead of all others.
     ///
     /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header has one
-    /// address: where it is missing, has none, or came more than once, the client is the peer.
+    /// address: if it is missing, invalid or duplicated, the client is the peer.
     #[must_use]
     pub fn client_header(mut self, name: HeaderName) -> Self {
         self.client_header = Some(if name == X_FORWARDED_FOR {
@@ -134,7 +134,7 @@ impl TrustedProxies {
         self
     }
 
-    /// Returns `true` if nobody is trusted, whatever may come into a set.
+    /// Returns `true` if no proxy can be trusted, now or after changes of a set.
     pub fn is_empty(&self) -> bool {
         self.networks.is_empty() && self.sets.is_empty() && !self.unix
     }
@@ -148,14 +148,13 @@ impl TrustedProxies {
 
     /// Returns the client's address for a peer and the headers of its request.
     ///
-    /// From a trusted peer the lines of `X-Forwarded-For` are read as one
-    /// list, from right to left, past the trusted addresses in it. An entry that is
-    /// not an address (`unknown`, an obfuscated name, garbage) ends the walk at the
-    /// address reached so far. Without that header, `Forwarded` (RFC 7239) is
-    /// read in the same way. A request with both of them that name different clients is
-    /// attributed to the peer: one of them may be the client's own. With a
-    /// [client header](Self::client_header) no other is read. A listener learns as well which of the two
-    /// each proxy sets: the one that comes without the other.
+    /// From a trusted peer, the lines of `X-Forwarded-For` are read as one list, from right to
+    /// left, skipping trusted addresses. An entry that is not an address (`unknown`, an obfuscated
+    /// name, garbage) ends the search at the last address found. Without that header, `Forwarded`
+    /// (RFC 7239) is read in the same way. If both headers exist and name different clients, the
+    /// request is attributed to the peer, because one may come from the client. With a [client
+    /// header](Self::client_header), no other header is read. A listener also learns which of the
+    /// two headers each proxy sets: the one that occurs without the other.
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let origin = Origin {
@@ -166,7 +165,7 @@ impl TrustedProxies {
         self.resolve_from(origin, headers, None)
     }
 
-    /// Returns `true` if the peer is believed.
+    /// Returns `true` if the peer is trusted.
     pub(super) fn trusts(&self, peer: Peer) -> bool {
         match peer {
             Peer::Tcp(addr) => self.contains(addr.ip()),
@@ -174,7 +173,7 @@ impl TrustedProxies {
         }
     }
 
-    /// `learnt` has the marks of the proxies, and is added to.
+    /// Resolves the client; `learnt` contains the marks of the proxies and is updated.
     pub(super) fn resolve_from(
         &self,
         origin: Origin,
@@ -185,14 +184,14 @@ impl TrustedProxies {
         self.resolve_forwarded(origin, forwards.then_some(headers), learnt)
     }
 
-    /// Returns `true` if the header in which the client is named is there.
+    /// Returns `true` if the client header is present.
     #[inline]
     pub(super) fn has_client_header(&self, headers: &HeaderMap) -> bool {
         matches!(&self.client_header, Some(ClientHeader::Address(name)) if headers.contains_key(name))
     }
 
-    /// Removes the client header where it is not believed: other spellings of its name, and every
-    /// one of an untrusted peer. Returns `true` if there was another spelling.
+    /// Removes the client header if it is not trusted: other spellings of its name, and all of them
+    /// from an untrusted peer. Returns `true` if there was another spelling.
     #[inline]
     pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) -> bool {
         let Some(ClientHeader::Address(wanted)) = &self.client_header else {
@@ -210,7 +209,7 @@ impl TrustedProxies {
         is_misspelt
     }
 
-    /// Resolves the client; `headers` are given only if some of them may name another one.
+    /// Resolves the client; `headers` is `None` if no header can name another client.
     pub(super) fn resolve_forwarded(
         &self,
         origin: Origin,
@@ -244,7 +243,7 @@ impl TrustedProxies {
         addr
     }
 
-    /// Returns the client that a trusted proxy names; `None` if two headers name different ones.
+    /// Returns the client that a trusted proxy names; `None` if two headers name different clients.
     ///
     /// A client can send the header that its proxy does not set.
     fn named_client(
@@ -272,7 +271,7 @@ impl TrustedProxies {
             (true, true) => 0,
             (false, false) => return Some(self.forwarded(peer, headers)),
         };
-        // A proxy adds its header to every request, so that one which was missing once is not its own.
+        // A proxy adds its header to every request, so one that was missing is not the proxy's.
         let marks = learnt.map(|learnt| learnt.update(peer, |marks| marks | alone).1);
         match (alone, marks) {
             (X_FORWARDED_ALONE, _) | (0, Some(X_FORWARDED_ALONE)) => {
@@ -287,7 +286,7 @@ impl TrustedProxies {
             self.x_forwarded(peer, headers),
             self.forwarded(peer, headers),
         );
-        // A list of proxies alone names no client, and contradicts no other list.
+        // A list with only proxies names no client and contradicts no other list.
         match (older.is_proxy, newer.is_proxy) {
             (_, true) => Some(older),
             (true, false) => Some(newer),
@@ -300,8 +299,8 @@ impl TrustedProxies {
 
     fn x_forwarded(&self, peer: IpAddr, headers: &HeaderMap) -> NamedClient {
         let (mut addr, mut hops, mut is_proxy) = (peer, 0_usize, true);
-        // Each proxy appends the address that it saw, so only the
-        // entries right of an untrusted one are true (RFC 7239 §8.1).
+        // Each proxy appends the address it saw, so only entries to the right of an untrusted one
+        // are reliable (RFC 7239 §8.1).
         for entry in from_the_right(headers, &X_FORWARDED_FOR) {
             let hop = forwarded::parse_node(entry);
             addr = hop.unwrap_or(addr);
@@ -324,15 +323,15 @@ impl TrustedProxies {
             if let Some(line) = forwarded::parse(line.as_bytes()) {
                 elements.extend(line);
             } else {
-                // A line that breaks the grammar hides who is left of it: only later lines count.
+                // A malformed line hides the hops to its left: only later lines count.
                 elements.clear();
                 is_broken = true;
             }
         }
         let (mut addr, mut https, mut is_proxy) = (peer, None, !is_broken);
         for Element { node, https: told } in elements.into_iter().rev() {
-            // `unknown` or an obfuscated name (RFC 7239 §6.2,
-            // §6.3): nobody left of it is known either.
+            // `unknown` or an obfuscated name (RFC 7239 §6.2, §6.3): the hops to its left are
+            // unknown too.
             let Some(hop) = node else {
                 is_proxy = false;
                 break;
@@ -352,14 +351,14 @@ impl TrustedProxies {
 }
 
 impl ClientAddr {
-    /// Creates the address of a client that asks somebody else, who tells of it and is believed.
+    /// Creates the address of a client as reported by a trusted party.
     ///
-    /// `https` is whether it came by HTTPS, where that is known.
+    /// `https` is whether the client used HTTPS, if known.
     pub fn told(client: IpAddr, https: Option<bool>) -> Self {
         let client = client.to_canonical();
         Self {
             client,
-            // Nothing is said of the port, and the peer is not the client.
+            // The port is unknown, and the peer is not the client.
             peer: SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0),
             direct: false,
             https: https.unwrap_or_default(),
@@ -369,25 +368,24 @@ impl ClientAddr {
         }
     }
 
-    /// Returns the scheme that the client used, if it is certain.
+    /// Returns the scheme that the client used, if certain.
     ///
-    /// That is the case over TLS, and where a trusted proxy says so. A request without
-    /// TLS may have come through a TLS terminator that adds no header.
+    /// This is the case over TLS and if a trusted proxy reports it. A request without TLS may have
+    /// passed a TLS terminator that adds no header.
     pub fn scheme(&self) -> Option<&'static str> {
         let scheme = if self.https { "https" } else { "http" };
         self.is_scheme_known.then_some(scheme)
     }
 
-    /// Returns `true` if the client has certainly used HTTPS.
+    /// Returns `true` if the client certainly used HTTPS.
     pub fn is_https(&self) -> bool {
         self.https && self.is_scheme_known
     }
 
-    /// Returns the address if it is the client's own, and not that of an intermediary.
+    /// Returns the address if it belongs to the client, and not to an intermediary.
     ///
-    /// A proxy's address stands for all of its visitors: that of a trusted one which
-    /// names no client, that of one on this machine which is not trusted, and that of
-    /// a Unix socket's peer.
+    /// A proxy's address stands for all of its visitors: a trusted proxy that names no client, an
+    /// untrusted proxy on this machine, and the peer of a Unix socket.
     pub fn network(&self) -> Option<IpAddr> {
         let is_proxy_s = self.trusted && self.client == self.peer.ip()
             || self.client.is_loopback() && !self.direct && !self.trusted;
@@ -395,14 +393,14 @@ impl ClientAddr {
     }
 }
 
-/// Address in a header that came once and has no other.
+/// Returns the address in a header that occurs once and contains nothing else.
 fn one_address(headers: &HeaderMap, name: &HeaderName) -> Option<IpAddr> {
     let mut lines = headers.get_all(name).iter();
     let line = lines.next().filter(|_| lines.next().is_none())?;
     forwarded::parse_node(line.as_bytes().trim_ascii())
 }
 
-/// Scheme that belongs to the hop, counted from the right; one value is valid for all.
+/// Returns whether the hop used HTTPS, counted from the right; a single value applies to all hops.
 fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
     from_the_right(headers, &X_FORWARDED_PROTO)
         .take(hop.saturating_add(1))
@@ -410,7 +408,7 @@ fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
         .map(|proto| proto.eq_ignore_ascii_case(b"https") || proto.eq_ignore_ascii_case(b"wss"))
 }
 
-/// Members of a comma-separated list over all of its lines, the last one first.
+/// Returns the members of a comma-separated list over all of its lines, from last to first.
 fn from_the_right<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -424,13 +422,13 @@ fn from_the_right<'a>(
         .filter(|entry| !entry.is_empty())
 }
 
-/// Returns `true` if a server could read the header as a forwarding one.
+/// Returns `true` if a server could treat the header as a forwarding header.
 ///
 /// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18).
 pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     match name.first() {
-        // By the first byte: this is asked for each header of each request.
+        // Decided by the first byte, because this runs for each header of each request.
         Some(b'f') => name == b"forwarded",
         Some(b'x') => {
             begins_as(name, b"x-forwarded")
@@ -451,7 +449,7 @@ fn parse_network(text: &str) -> Result<IpNet, TrustedProxyError> {
     })
 }
 
-/// `::ffff:10.0.0.0/104` is `10.0.0.0/8`: addresses are compared as IPv4.
+/// Converts `::ffff:10.0.0.0/104` to `10.0.0.0/8`, because addresses are compared as IPv4.
 fn canonical_network(network: IpNet) -> IpNet {
     let addr = network.addr().to_canonical();
     if network.addr().is_ipv6() && addr.is_ipv4() && network.prefix_len() >= 96 {

@@ -37,10 +37,10 @@ use super::{
     stream::{Peer, Stream, Transport},
 };
 
-/// Time at shutdown to receive what clients had sent before: a request in the system's
-/// buffer would be lost, and its client be reset, if the connection were closed at once.
+/// Time at shutdown to receive requests that clients have already sent: closing immediately would
+/// reset the clients and lose requests in the system's buffer.
 const GRACE_PERIOD: Duration = Duration::from_millis(100);
-/// Bytes of the first read, which tells the protocol; most requests have fewer.
+/// Size of the first read, which determines the protocol; most requests are smaller.
 const SNIFFED_BYTES: usize = 1024;
 // RFC 9113 §3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -50,30 +50,30 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    /// The headers that trusted proxies set.
+    /// Headers that trusted proxies set.
     pub(super) forwarding_proxies: PeerTable,
-    /// The log has named a trusted proxy whose headers contradict each other.
+    /// Whether the log has named a trusted proxy whose headers contradict each other.
     pub(super) has_warned_of_ambiguous: AtomicBool,
     pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
-    /// Draining: no new requests, those in flight end.
+    /// Starts draining: no new requests, while those in flight complete.
     pub(super) stop: CancellationToken,
-    /// The time to drain is over.
+    /// Ends draining: remaining connections are cut.
     pub(super) cut: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// The log has named a peer that may not send PROXY headers.
+    /// Whether the log has named a peer that may not send PROXY headers.
     pub(super) has_warned_of_untrusted: AtomicBool,
     pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
-/// Request that a listener refused by itself: it is not HTTP, or exceeds a limit.
+/// Request that a listener refused itself: it is not HTTP, or exceeds a limit.
 #[derive(Debug)]
 pub struct RefusedRequest<'r> {
-    /// The peer, or the client that its PROXY header names.
+    /// Peer, or the client that its PROXY header names.
     pub client: IpAddr,
     /// Status of the response.
     pub status: StatusCode,
-    /// None where the head could not be read.
+    /// Request; `None` if the head could not be parsed.
     pub request: Option<&'r Request<Incoming>>,
 }
 
@@ -84,7 +84,7 @@ pub trait RefusalObserver: fmt::Debug + Send + Sync {
 }
 
 impl Shared {
-    /// Reports a request that could not be read, and ended its connection.
+    /// Reports a request that could not be parsed and ended its connection.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
         if let Some(status) = refused_status(error) {
             self.refused(&RefusedRequest {
@@ -97,7 +97,7 @@ impl Shared {
 
     /// Returns `true` if a request names its client by headers that the client may have sent.
     ///
-    /// `is_misspelt`: a header was removed that other servers would take for one of a proxy.
+    /// `is_misspelt`: a header was removed that other servers would treat as a proxy's.
     pub(super) fn is_forged(&self, client: ClientAddr, is_misspelt: bool) -> bool {
         if client.is_ambiguous && !self.has_warned_of_ambiguous.swap(true, Relaxed) {
             let peer = client.peer.ip();
@@ -118,7 +118,7 @@ impl Shared {
 /// Connection that is ready for its first request.
 struct EstablishedConnection {
     stream: Stream,
-    /// Bytes that have been read from it.
+    /// Bytes already read from the connection.
     first: BytesMut,
     origin: Origin,
     permit: ConnectionPermit,
@@ -136,7 +136,7 @@ pub(super) async fn serve<S: HttpService>(
     let opened = tokio::select! {
         biased;
         opened = open(&shared, stream, peer, permit) => opened,
-        // In an `async` block: no timer is made if the first bytes are there already.
+        // In an `async` block, so that no timer is created if the first bytes have already arrived.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
             shared.counts.count_unserved(UnservedReason::Timeout);
             return debug!(?peer, "connection cut: no request in time");
@@ -171,7 +171,7 @@ pub(super) async fn serve<S: HttpService>(
             return;
         }
     }
-    // In a box: a connection with plain requests only never needs the memory.
+    // Boxed: a connection with only plain requests never needs the memory.
     let connection = Box::pin(hyper_connection::serve(
         service,
         io.stream,
@@ -181,7 +181,7 @@ pub(super) async fn serve<S: HttpService>(
     ));
     if let Some(Err(error)) = connection.await {
         shared.ended(&error, origin);
-        // The client or its network is at fault: an operator can do nothing.
+        // The client or its network is at fault, and operators cannot act on it.
         debug!(
             ?peer,
             error = &error as &dyn Error,
@@ -192,8 +192,8 @@ pub(super) async fn serve<S: HttpService>(
 
 /// Prepares a connection: PROXY header, limit by address, TLS handshake, protocol.
 ///
-/// In this order: the header names the address that is limited, and only what is within the
-/// limit is worth a handshake.
+/// The order matters: the header contains the address to limit, and only connections within the
+/// limit deserve a handshake.
 async fn open(
     shared: &Shared,
     mut stream: Transport,
@@ -205,13 +205,12 @@ async fn open(
         trusted: shared.trusted_proxies.trusts(peer),
         https: shared.settings.tls.is_some(),
     };
-    // A proxy's address stands for all of its clients, and a Unix socket has no address to count
-    // by.
+    // A proxy's address stands for all of its clients, and a Unix socket has no address to count.
     let mut is_counted = !origin.trusted && peer != Peer::Unix;
     if shared.settings.proxy_protocol {
-        // In a box: few listeners use the PROXY protocol, and all would carry its state.
+        // Boxed: few listeners use the PROXY protocol, and all would carry its state.
         let client = Box::pin(proxied_client(shared, &mut stream, origin)).await?;
-        // Forwarding headers of a client without an address are not believed.
+        // Forwarding headers of a client without an address are not trusted.
         origin.trusted = client.is_some_and(|client| shared.trusted_proxies.contains(client.ip()));
         origin.peer = client.unwrap_or(origin.peer);
         is_counted = client.is_some() && !origin.trusted;
@@ -239,7 +238,7 @@ async fn open(
     })
 }
 
-/// Returns the client that a trusted peer speaks for, if it names one.
+/// Returns the client that a trusted peer represents, if the peer names one.
 async fn proxied_client(
     shared: &Shared,
     stream: &mut Transport,
@@ -248,7 +247,7 @@ async fn proxied_client(
     if !origin.trusted {
         let peer = origin.peer;
         if !shared.has_warned_of_untrusted.swap(true, Relaxed) {
-            warn!(%peer, "closed a connection from {peer}, whose PROXY header is not believed; name the proxy in trusted_proxies");
+            warn!(%peer, "closed a connection from {peer}, whose PROXY header is not trusted; add the proxy to trusted_proxies");
         }
         return Err(ErrorKind::PermissionDenied.into());
     }
@@ -260,15 +259,15 @@ async fn proxied_client(
     })
 }
 
-/// Serves a connection until it ends or its deadlines pass; `None`: it was cut.
+/// Serves a connection until it ends or its deadlines pass; returns `None` if it was cut.
 pub(super) async fn drive<C: Future>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
     deadlines: &mut Deadlines<'_>,
 ) -> Option<C::Output> {
     let action = tokio::select! {
-        // The connection first: a response that is ready
-        // goes out even if the deadline has just passed.
+        // The connection comes first: a ready response is sent even if the deadline has just
+        // passed.
         biased;
         output = &mut connection => return Some(output),
         action = PollOnWake::new(deadlines.until_finish()) => action,
@@ -284,12 +283,12 @@ pub(super) async fn drive<C: Future>(
     }
 }
 
-/// Deadlines of a connection: drain, idle time, time to end.
+/// Deadlines of a connection: drain, idle time, time to finish.
 pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
     watch: IdleWatch,
-    /// The connection accepts no more requests.
+    /// Whether the connection accepts no more requests.
     pub(super) is_finishing: bool,
 }
 
@@ -309,7 +308,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the connection is to accept no more requests, or to be cut at once.
+    /// Waits until the connection must stop accepting requests or be cut immediately.
     async fn until_finish(&mut self) -> IdleAction {
         if self.is_finishing {
             return IdleAction::Close;
@@ -328,8 +327,8 @@ impl<'c> Deadlines<'c> {
             match self.watch.check(self.activity, Instant::now()) {
                 IdleAction::Keep => {}
                 IdleAction::Close => {
-                    // A request that is on its way now is still answered,
-                    // where closing at once would reset it (RFC 9112 §9.6).
+                    // A request in transit is still answered; closing immediately would reset it
+                    // (RFC 9112 §9.6).
                     time::sleep(GRACE_PERIOD).await;
                     return IdleAction::Close;
                 }
@@ -338,7 +337,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the time that a finishing connection has to end is over.
+    /// Waits until the time of a finishing connection is over.
     async fn until_cut(&mut self) {
         let mut order = pin!(self.shared.cut.cancelled());
         while time::timeout(self.watch.period(), &mut order)
@@ -352,13 +351,13 @@ impl<'c> Deadlines<'c> {
     }
 }
 
-/// Waits for the order, and then for what was sent before it.
+/// Waits for the cancellation, then for data that was sent before it.
 pub(super) async fn after_grace_period(order: &CancellationToken) {
     order.cancelled().await;
     time::sleep(GRACE_PERIOD).await;
 }
 
-/// Reads until it is clear whether the client speaks HTTP/2.
+/// Reads until it is clear whether the client uses HTTP/2.
 async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
     let mut start = BytesMut::with_capacity(SNIFFED_BYTES);
     loop {
@@ -372,7 +371,7 @@ async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
     }
 }
 
-/// Status that the client got before a connection ended with an error; none where it got none.
+/// Returns the status that the client got before a connection ended with an error, if any.
 fn refused_status(error: &hyper::Error) -> Option<StatusCode> {
     if error.is_parse_too_large() {
         // hyper has one kind for a long target and a long head; only the text differs.

@@ -1,4 +1,4 @@
-//! Permits of connections: in all, for each address, on a thread.
+//! Limits on connections: in total, per address and per thread.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -11,13 +11,13 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Permit of one connection under all limits; given back when dropped.
+/// Permit of one connection under all limits, returned when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
     _slot: RuntimeSlot,
     _open: OpenConnection,
-    /// Permit among the clients of all listeners, where the open files set a limit.
+    /// Permit shared by the clients of all listeners, if the open-files limit requires it.
     _shared: Option<OwnedSemaphorePermit>,
     _address: Option<AddressPermit>,
 }
@@ -52,10 +52,10 @@ impl ConnectionPermit {
     }
 }
 
-/// Limit of the connections of each address, or of each /64 network of IPv6.
+/// Limit on the connections of each address or IPv6 /64 network.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
-    /// 0: no limit.
+    /// Maximum number of connections; 0 means no limit.
     limit: usize,
     counts: Mutex<HashMap<IpAddr, Count>>,
 }
@@ -66,14 +66,14 @@ struct Count {
     has_warned: bool,
 }
 
-/// Permit among the connections of one address.
+/// Permit for one of an address's connections.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     addresses: Arc<AddressLimits>,
     key: IpAddr,
 }
 
-/// Error of an address that has as many connections as it may.
+/// Error of an address that has reached its connection limit.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooManyConnections;
 
@@ -103,11 +103,11 @@ impl AddressLimits {
             }));
         }
         let has_warned = std::mem::replace(&mut count.has_warned, true);
-        // Every connection takes this lock, so it is not held while the log is written.
+        // Every connection takes this lock, so it is released before writing to the log.
         drop(counts);
         if !has_warned {
             let limit = self.limit;
-            warn!(client = %key, "{key} has {limit} connections (max_connections_per_address): further ones are closed");
+            warn!(client = %key, "{key} has {limit} connections (max_connections_per_address): closing further connections");
         }
         Err(TooManyConnections)
     }
@@ -120,15 +120,15 @@ impl Drop for AddressPermit {
         if let Entry::Occupied(mut entry) = counts.entry(self.key) {
             entry.get_mut().connections -= 1;
             if entry.get().connections == 0 {
-                // The table holds connected addresses only:
-                // it cannot grow by those that come and go.
+                // The table contains connected addresses only, so addresses that come and go cannot
+                // make it grow.
                 entry.remove();
             }
         }
     }
 }
 
-/// Returns the key that an address is counted by: one customer has every address of a /64.
+/// Returns the key for counting an address: one customer has all addresses of a /64.
 fn network(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_so_many_places_and_gets_them_back() {
+    fn address_is_limited_and_regains_its_permits() {
         let addresses = Arc::new(AddressLimits::new(2));
         let one = "192.0.2.1".parse().unwrap();
         let first = addresses.take(one).unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_is_counted() {
+    fn connections_are_not_counted_without_a_limit() {
         let addresses = Arc::new(AddressLimits::new(0));
         assert!(
             addresses

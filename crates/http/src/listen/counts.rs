@@ -10,7 +10,7 @@ use std::{
 
 use http::StatusCode;
 
-/// Statuses that a listener answers with by itself.
+/// Statuses with which a listener itself responds.
 const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::BAD_REQUEST, "400"),
     (StatusCode::PAYLOAD_TOO_LARGE, "413"),
@@ -18,7 +18,7 @@ const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
 ];
 
-/// Why a connection was not served.
+/// Reason why a connection was not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum UnservedReason {
     AddressLimit,
@@ -28,7 +28,7 @@ pub(super) enum UnservedReason {
     ClientLeft,
 }
 
-/// Counts of a listener's connections; of requests only those that it refuses.
+/// Counts of a listener's connections, and of the requests that it refuses.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts {
     accepted: AtomicU64,
@@ -37,28 +37,28 @@ pub struct ConnectionCounts {
     refused: [AtomicU64; REFUSALS.len()],
 }
 
-/// Connection that has not ended; counted when dropped.
+/// Open connection; counted as ended when dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection(Arc<ConnectionCounts>);
 
 impl ConnectionCounts {
-    /// Returns the connections that were accepted.
+    /// Returns the number of accepted connections.
     pub fn accepted(&self) -> u64 {
         self.accepted.load(Relaxed)
     }
 
-    /// Returns the connections that are open, tunnels among them.
+    /// Returns the number of open connections, including tunnels.
     pub fn open(&self) -> u64 {
-        // Read before `accepted`: a connection that ends in between must not make the difference
-        // negative.
+        // Read before `accepted`, so that a connection that ends in between does not make the
+        // difference negative.
         let ended = self.ended.load(Relaxed);
         self.accepted().saturating_sub(ended)
     }
 
-    /// Returns the connections that ended before a request could come, by reason.
+    /// Returns the number of connections that ended before a request, by reason.
     ///
-    /// The reasons are `address_limit`, `proxy_not_trusted`, `handshake` (TLS or
-    /// PROXY header), `timeout` and `client_left`.
+    /// The reasons are `address_limit`, `proxy_not_trusted`, `handshake` (TLS or PROXY header),
+    /// `timeout` and `client_left`.
     pub fn unserved(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.unserved.iter().map(|number| number.load(Relaxed));
         UnservedReason::ALL
@@ -67,10 +67,9 @@ impl ConnectionCounts {
             .zip(numbers)
     }
 
-    /// Returns the requests that no service saw, by their status.
+    /// Returns the number of requests that did not reach a service, by status.
     ///
-    /// `400`: they are not HTTP; `413`, `414`, `431`: their body, target or head
-    /// exceeds a limit.
+    /// `400`: not HTTP; `413`, `414`, `431`: the body, target or head exceeds a limit.
     pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.refused.iter().map(|number| number.load(Relaxed));
         REFUSALS.iter().map(|(_, word)| *word).zip(numbers)

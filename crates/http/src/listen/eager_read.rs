@@ -1,26 +1,26 @@
 //! Decides whether to read from a connection as soon as it is accepted.
 //!
-//! Where clients are close, or connections wait to be accepted, the request is mostly there,
-//! and the socket need not be registered with the runtime. Where it hardly ever is, the read
-//! is a system call for nothing. Each thread decides by what its last reads found.
+//! If clients are close, or connections queue up, the request has mostly arrived already, and the
+//! socket need not be registered with the runtime. If it has hardly ever arrived, the read is a
+//! wasted system call. Each thread decides by the results of its last reads.
 
 use std::cell::Cell;
 
-/// Score of misses from which on most connections are not read eagerly.
+/// Miss score from which most connections are not read eagerly.
 const MAX_MISSES: u32 = 64;
-/// Misses that one hit outweighs: it saves the system calls that register and deregister the
-/// socket, a timer and mostly a task, each miss costs one call.
+/// Misses that one hit outweighs: a hit saves the system calls to register and deregister the
+/// socket, a timer and mostly a task; a miss costs one system call.
 const HIT_WEIGHT: u32 = 8;
-/// One of so many connections is read eagerly all the same, to notice a change of the clients.
+/// Interval of connections that are read eagerly anyway, to detect changes.
 const PROBE_INTERVAL: u32 = 8;
 
 thread_local! {
-    /// Score: reads that found nothing, less what hits have outweighed.
+    /// Miss score: reads without data, minus the weight of hits.
     static MISSED: Cell<u32> = const { Cell::new(0) };
     static WAITED_FOR: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns `true` if the next connection is to be read before its socket is known to be readable.
+/// Returns `true` if the next connection should be read before its socket is known to be readable.
 pub(super) fn should_try() -> bool {
     if MISSED.get() < MAX_MISSES {
         return true;
@@ -44,7 +44,7 @@ pub(super) fn record(has_found: bool) {
 mod tests {
     use super::*;
 
-    /// How many of so many connections are looked at, if a request is there for one in `one_in`.
+    /// Returns the number of connections read eagerly if one in `one_in` has a request.
     fn reads_eagerly(connections: u32, one_in: u32) -> u32 {
         let reads_eagerly = |number: &u32| {
             let is_worth_it = should_try();
@@ -58,15 +58,15 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_looked_at_as_long_as_that_finds_something() {
+    fn eager_reads_continue_as_long_as_they_find_requests() {
         assert_eq!(reads_eagerly(1000, 1), 1000);
         assert_eq!(reads_eagerly(1000, 3), 1000);
-        // Up to the last of a long time without, and few from then on.
+        // All until the misses exceed the limit, then only a few.
         let first = reads_eagerly(1000, u32::MAX);
         assert!((100..300).contains(&first), "{first}");
         let then = reads_eagerly(1000, u32::MAX);
         assert!((100..200).contains(&then), "{then}");
-        // Found again, they are looked at after a few.
+        // Once requests are found again, all are read after a few connections.
         let again = reads_eagerly(1000, 1);
         assert!(again > 980, "{again}");
         assert_eq!(reads_eagerly(1000, 1), 1000);

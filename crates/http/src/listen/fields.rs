@@ -1,4 +1,4 @@
-//! Header names and values that other software would read as something else.
+//! Header names and values that other software would interpret differently.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 
@@ -6,7 +6,7 @@ use super::framing::percent_encode;
 
 /// Headers by which a request is framed, attributed or decided, here or on its way to the site.
 ///
-/// A name without a hyphen has no misspelt form; `signature` is here for trailers.
+/// A name without a hyphen has no misspelt form; `signature` is listed for trailers.
 const NAMES: [&str; 6] = [
     "http2-settings",
     "keep-alive",
@@ -15,7 +15,7 @@ const NAMES: [&str; 6] = [
     "user-agent",
     "x-real-ip",
 ];
-/// Prefixes of names by which a proxy or a robot detector reports who a visitor is.
+/// Prefixes of names with which a proxy or robot detector reports the visitor's identity.
 const IDENTITY_PREFIXES: [&str; 4] = [
     "x-forwarded",
     "x-original-",
@@ -35,16 +35,15 @@ const PREFIXES: [&str; 9] = [
     "x-robot-detection",
 ];
 
-/// Removes headers with misspelt names, and blanks around values.
+/// Removes headers with misspelt names, and spaces around values.
 ///
-/// CGI and its descendants map `-`, `_`, `.` and others to one character
-/// (RFC 3875 §4.1.18): behind them `User_Agent` is a `User-Agent` that no check has seen. Such a
-/// header is removed if the correct one frames the message, tells who the client is, or
-/// decides what happens to the request. Others, such as `api_key` and the metadata of gRPC,
-/// stay. In HTTP/1.1 blanks around a value are not part of it (RFC 9112 §5.1); in HTTP/2
-/// they are forbidden (RFC 9113 §8.2.1).
+/// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18): they
+/// treat `User_Agent` as a `User-Agent` that no check has seen. Such a header is removed if the
+/// correct one frames the message, identifies the client or affects the decision. Others, such as
+/// `api_key` and gRPC metadata, are kept. In HTTP/1.1 spaces around a value are not part of it (RFC
+/// 9112 §5.1); in HTTP/2 they are forbidden (RFC 9113 §8.2.1).
 ///
-/// A [`Listener`](super::Listener) does so with each request.
+/// A [`Listener`](super::Listener) does this for each request.
 ///
 /// # Example
 ///
@@ -65,8 +64,8 @@ pub fn clean_headers(headers: &mut HeaderMap) {
     trim_values(headers);
 }
 
-/// Brings a request that hyper has read to the form of a plain one; returns `true` if a removed
-/// header could have been taken for the word of a proxy about who the visitor is.
+/// Normalises a request parsed by hyper like a plain one; returns `true` if a removed header could
+/// have been mistaken for a proxy's report about the visitor.
 pub(super) fn clean<B>(request: &mut Request<B>) -> bool {
     let is_forged = strip_misspelt(request.headers_mut());
     // hyper trims the values of HTTP/1, and `RequestFraming` has encoded the target.
@@ -77,7 +76,7 @@ pub(super) fn clean<B>(request: &mut Request<B>) -> bool {
     is_forged
 }
 
-/// Removes blanks around values.
+/// Removes spaces around values.
 pub(crate) fn trim_values(headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = value.as_bytes() {
@@ -86,14 +85,14 @@ pub(crate) fn trim_values(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns `true` if a name is a misspelt form of a header that decides something.
+/// Returns `true` if a name is a misspelt form of a header that affects decisions.
 pub(super) fn is_misspelt(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     name.iter().any(|byte| is_odd(*byte)) && is_guarded(name)
 }
 
-/// Returns `true` for a name that CGI reads as that of a header by which a proxy, or a robot detector,
-/// identifies a visitor, and that is not such a name (RFC 3875 §4.1.18).
+/// Returns `true` for a misspelt name that CGI treats as a header with which a proxy or robot
+/// detector identifies a visitor (RFC 3875 §4.1.18).
 pub fn is_misspelt_identity(name: &HeaderName) -> bool {
     let text = name.as_str().as_bytes();
     let begins = |prefix: &&str| begins_as(text, prefix.as_bytes());
@@ -109,10 +108,10 @@ pub(crate) fn is_guarded(name: &[u8]) -> bool {
             .any(|prefix| begins_as(name, prefix.as_bytes()))
 }
 
-/// Returns `true` if `Connection` names a header by which a visitor is identified.
+/// Returns `true` if `Connection` names a header that identifies a visitor.
 ///
-/// A proxy removes what `Connection` names (RFC 9110 §7.6.1), so that a server behind it sees another
-/// visitor than the proxy. No client has a reason to ask for that.
+/// A proxy removes the headers that `Connection` names (RFC 9110 §7.6.1), so the server behind it
+/// would see another visitor than the proxy. No client has a legitimate reason for this.
 pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
     let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     options.any(|option| {
@@ -127,18 +126,18 @@ pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && begins_as(name, other)
 }
 
-/// Returns `true` if a name begins with a spelling of a prefix.
+/// Returns `true` if a name starts with a spelling of a prefix.
 pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
     let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
 }
 
-/// Returns `true` if a byte of a name may be taken for a hyphen.
+/// Returns `true` if a byte of a name may be mistaken for a hyphen.
 fn is_odd(byte: u8) -> bool {
-    // A table, as every byte of every name of every request is looked up.
+    // A table, because every byte of every name of every request is looked up.
     #[expect(
         clippy::indexing_slicing,
-        reason = "the compiler makes it, and would say so"
+        reason = "evaluated at compile time, where an error would be reported"
     )]
     const IS_ODD: [bool; 256] = {
         let mut table = [true; 256];
@@ -176,7 +175,7 @@ fn trim(value: &mut HeaderValue) {
     }
 }
 
-/// Percent-encodes bytes beyond ASCII (RFC 3986 §2.1); in HTTP/1.1 that was done before.
+/// Percent-encodes non-ASCII bytes (RFC 3986 §2.1); for HTTP/1.1 this was done before.
 fn encode_target(uri: &mut Uri) {
     let is_raw = |target: &&http::uri::PathAndQuery| !target.as_str().is_ascii();
     let Some(target) = uri.path_and_query().filter(is_raw) else {
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_goes_where_the_right_spelling_means_something() {
+    fn misspelt_headers_are_removed_if_the_correct_one_matters() {
         for (spelling, expected) in [
             ("User_Agent", true),
             ("user.agent", true),
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_right_name_is_misspelt() {
+    fn correct_names_are_not_misspelt() {
         for right in NAMES {
             assert!(!is_misspelt(&name(right)), "{right}");
             let misspelt = right.replace('-', "_");
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_around_values_go() {
+    fn spaces_around_values_are_removed() {
         let mut headers = HeaderMap::new();
         for (value, _) in VALUES {
             headers.append("x-a", HeaderValue::from_static(value));
@@ -260,7 +259,7 @@ mod tests {
     ];
 
     #[test]
-    fn raw_bytes_of_a_target_are_encoded() {
+    fn non_ascii_bytes_of_a_target_are_encoded() {
         for (target, expected) in [
             ("/a%20b?c", "/a%20b?c"),
             ("/caf\u{e9}?\u{e4}", "/caf%C3%A9?%C3%A4"),
@@ -274,7 +273,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_left_that_cgi_takes_for_another(
+        fn no_name_is_left_that_cgi_confuses(
             names in prop::collection::vec("(user|x-forwarded|content|if|api|x)[-_.!~](agent|for|length|match|key)", 0..8),
         ) {
             let mut headers = HeaderMap::new();

@@ -7,11 +7,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(super) struct Element {
     /// Address of the hop; `unknown` and obfuscated names have none (RFC 7239 §6.2, §6.3).
     pub(super) node: Option<IpAddr>,
-    /// Whether the hop was reached by HTTPS, if that is said (RFC 7239 §5.4).
+    /// Whether the hop was reached by HTTPS, if specified (RFC 7239 §5.4).
     pub(super) https: Option<bool>,
 }
 
-/// Parses one line; `None` if it breaks the grammar of RFC 7239 §4.
+/// Parses one line; returns `None` if it violates the grammar of RFC 7239 §4.
 pub(super) fn parse(line: &[u8]) -> Option<Vec<Element>> {
     let mut parser = Parser { rest: line };
     let mut elements = Vec::new();
@@ -54,12 +54,12 @@ fn is_port_suffix(suffix: &str) -> bool {
     suffix.is_empty() || suffix.strip_prefix(':').is_some_and(is_port)
 }
 
-/// Port number of at most five digits, or an obfuscated port (RFC 7239 §6).
+/// Returns `true` for a port of at most five digits, or an obfuscated port (RFC 7239 §6).
 fn is_port(port: &str) -> bool {
     let is_obfuscating = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     match port.strip_prefix('_') {
         Some(name) => !name.is_empty() && name.bytes().all(is_obfuscating),
-        // Parsing alone would take a sign, and zeros without end.
+        // Parsing alone would accept a sign and any number of zeros.
         None => {
             port.len() <= 5
                 && port.bytes().all(|byte| byte.is_ascii_digit())
@@ -81,7 +81,7 @@ impl Parser<'_> {
             if !matches!(self.rest.first(), None | Some(b';' | b',')) {
                 let (name, value) = self.pair()?;
                 if name.eq_ignore_ascii_case(b"for") {
-                    // Each parameter once in an element (RFC 7239 §4).
+                    // Each parameter may occur once in an element (RFC 7239 §4).
                     if std::mem::replace(&mut seen_for, true) {
                         return None;
                     }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn proto_is_told_for_each_element() {
+    fn proto_is_parsed_for_each_element() {
         let elements =
             parse(b"for=192.0.2.1;proto=HTTPS, for=192.0.2.2;proto=http, for=_a").unwrap();
         let protos: Vec<_> = elements.iter().map(|element| element.https).collect();

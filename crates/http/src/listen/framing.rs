@@ -1,19 +1,19 @@
-//! Finds where the requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
+//! Detection of where requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
 
 use std::{borrow::Cow, io::Write as _, mem};
 
 use http::{Uri, uri::InvalidUri};
 
-/// Bytes that are kept of a line that comes in pieces: enough for a name and a length.
+/// Bytes kept of a line that arrives in pieces: enough for a name and a length.
 const KEPT_BYTES: usize = 256;
 
-/// Scanner of the bytes of a client, in front of the parser that reads them.
+/// Scanner for a client's bytes, in front of the parser that reads them.
 ///
-/// hyper takes a bare line feed for the end of the trailers, or for the first byte of a
-/// trailer, and so skips the request that follows; it removes a `Content-Length` beside a
-/// `Transfer-Encoding` before anybody sees it; and it refuses targets with bytes beyond
-/// ASCII that are not UTF-8, and cuts targets at `#`. Here the bytes are cut before a line that breaks the chunked
-/// coding, two lengths are noticed, and bytes beyond ASCII, and `#`, in a target become `%XX`.
+/// hyper treats a bare line feed as the end of the trailers, or as the first byte of a trailer, and
+/// so skips the next request; it removes a `Content-Length` next to a `Transfer-Encoding` before
+/// any check; it refuses targets with non-ASCII bytes that are not UTF-8, and cuts targets at `#`.
+/// The scanner cuts the bytes before a line that violates the chunked coding, detects two lengths,
+/// and encodes non-ASCII bytes and `#` in a target as `%XX`.
 ///
 /// # Example
 ///
@@ -30,28 +30,28 @@ const KEPT_BYTES: usize = 256;
 pub struct RequestFraming {
     state: State,
     head: Head,
-    /// The start of a line whose end has not arrived.
+    /// Start of a line whose end has not arrived.
     partial: PartialLine,
     heads: u32,
     longest_line: usize,
-    /// The last request asked to switch protocols: what follows may be no request.
+    /// Whether the last request asked to switch protocols: other bytes may follow.
     may_switch: bool,
-    /// The last head leaves open where its body ends.
+    /// Whether the last head is ambiguous about the end of its body.
     is_unclear: bool,
 }
 
-// Head → Length → Head for a body of known length; Head → Size → Data → DataEnd →
-// Size → … → Trailers → Head for chunks (RFC 9112 §7.1); Over from anywhere.
+// Head → Length → Head for a body of known length; Head → Size → Data → DataEnd → Size → … →
+// Trailers → Head for chunks (RFC 9112 §7.1); Over from any state.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
     #[default]
     Head,
-    /// A body of which so many bytes are to come (RFC 9112 §6.2).
+    /// Body with the given number of bytes left (RFC 9112 §6.2).
     Length(u64),
-    /// The line with a chunk's size.
+    /// Line with a chunk's size.
     Size,
     Data(u64),
-    /// The line end behind a chunk's data.
+    /// Line end after a chunk's data.
     DataEnd,
     Trailers,
     /// Nothing more may be read (RFC 9112 §11.2).
@@ -62,44 +62,44 @@ enum State {
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a fact of its own, and any of them may hold with any other"
+    reason = "the facts are independent of each other"
 )]
 struct Head {
     has_line: bool,
     is_http10: bool,
     has_coding: bool,
     length: Option<u64>,
-    /// Its length is invalid: the connection cannot go on behind it (RFC 9112 §6.3, rule 5).
+    /// Whether its length is invalid, which ends the connection (RFC 9112 §6.3, rule 5).
     is_wrong: bool,
     asks_to_switch: bool,
 }
 
-/// Start of a line that comes in pieces.
+/// Start of a line that arrives in pieces.
 #[derive(Debug, Default)]
 struct PartialLine {
     start: Vec<u8>,
     len: usize,
     ends_with_cr: bool,
-    /// It is a request line, whose target has begun.
+    /// Whether it is a request line whose target has begun.
     is_target: bool,
 }
 
-/// A complete line, without its end.
+/// Complete line without its end.
 #[derive(Clone, Copy)]
 struct Line<'l> {
-    /// All of it, or as much as is kept.
+    /// Whole line, or its kept start.
     start: &'l [u8],
     len: usize,
     ends_with_cr: bool,
 }
 
-/// The line breaks the rules.
+/// Error of a line that violates the grammar.
 struct Malformed;
 
 impl RequestFraming {
-    /// Scans the next bytes; returns those that the parser may read.
+    /// Scans the next bytes and returns those that the parser may read.
     ///
-    /// These are the same bytes, except for raw ones in targets, and up to the first error.
+    /// These are the bytes up to the first error, with raw bytes in targets encoded.
     pub fn follow<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut rest = bytes;
         let mut rewritten = RewrittenBytes::default();
@@ -125,8 +125,8 @@ impl RequestFraming {
                     let (part, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
                     if let Some(raw) = self.raw_target(part) {
                         rewritten.encode(bytes, at + raw, at + len);
-                        // The limit of a line holds for what the service
-                        // sees, which may be three times as long.
+                        // The line limit applies to what the service sees, which may be three times
+                        // as long.
                         let may_be = "%XX".len() * (self.partial.len + len);
                         self.longest_line = self.longest_line.max(may_be);
                     }
@@ -141,7 +141,7 @@ impl RequestFraming {
         rewritten.all(bytes)
     }
 
-    /// Returns `true` if nothing more may be read: what follows is malformed or ambiguous.
+    /// Returns `true` if the following bytes are malformed or ambiguous and must not be read.
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }
@@ -151,23 +151,22 @@ impl RequestFraming {
         self.heads
     }
 
-    /// Returns `true` if the last head leaves open where its body ends; nothing more is read then.
+    /// Returns `true` if the last head is ambiguous about its body's end; reading then stops.
     pub(super) fn is_unclear(&self) -> bool {
         self.is_unclear
     }
 
-    /// Returns the bytes of the longest line of a head.
+    /// Returns the size of the longest line of a head.
     pub(super) fn longest_line(&self) -> usize {
         self.longest_line.max(self.partial.len)
     }
 
-    /// Forgets that the last request asked to switch:
-    /// it was answered, and the protocol is the same.
+    /// Clears the request to switch protocols, after it was answered without a switch.
     pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
 
-    /// Returns where the target begins in a part of a line, if that has bytes beyond ASCII, or `#`.
+    /// Returns the start of the target in a part of a line if the part has bytes to encode.
     fn raw_target(&mut self, part: &[u8]) -> Option<usize> {
         if self.head.has_line || !matches!(self.state, State::Head) {
             return None;
@@ -178,11 +177,11 @@ impl RequestFraming {
             self.partial.is_target = true;
         }
         let is_raw = part.get(start..).is_some_and(is_raw);
-        // Behind an upgrade the bytes may be no request at all, and must not be changed.
+        // After an upgrade the bytes may belong to another protocol and must not be changed.
         (is_raw && !self.may_switch).then_some(start)
     }
 
-    /// Reads a part of a line, which ends it or not.
+    /// Processes a part of a line, which may end the line.
     fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Malformed> {
         if !is_end {
             self.partial.add(part);
@@ -216,8 +215,8 @@ impl RequestFraming {
                     size => State::Data(size),
                 };
             }
-            // Both ends are CR LF to the letter: a bare line feed
-            // here is where parsers differ (RFC 9112 §2.2, §7.1).
+            // Both ends must be exactly CR LF: parsers differ on a bare line feed here (RFC 9112
+            // §2.2, §7.1).
             State::DataEnd if line.is_empty_and_strict() => self.state = State::Size,
             State::Trailers if line.is_empty_and_strict() => self.state = State::Head,
             State::Trailers if line.ends_with_cr && !line.start.is_empty() => {}
@@ -230,22 +229,22 @@ impl RequestFraming {
         let head = mem::take(&mut self.head);
         self.heads = self.heads.wrapping_add(1);
         self.may_switch = head.asks_to_switch;
-        // A coding beside a length, or in HTTP/1.0, is faulty framing (RFC 9112 §6.1).
+        // A coding together with a length, or in HTTP/1.0, is faulty framing (RFC 9112 §6.1).
         let has_both = head.has_coding && (head.is_http10 || head.length.is_some());
         self.is_unclear = head.is_wrong || has_both;
         self.state = match head.length {
             _ if self.is_unclear => State::Over,
-            // hyper refuses codings whose last is not `chunked` (RFC 9112 §6.3, rule 4).
+            // hyper refuses codings that do not end with `chunked` (RFC 9112 §6.3, rule 4).
             _ if head.has_coding => State::Size,
             Some(length @ 1..) => State::Length(length),
-            // Without either a request has no body (RFC 9112 §6.3, rule 7).
+            // Without either, a request has no body (RFC 9112 §6.3, rule 7).
             Some(0) | None => State::Head,
         };
     }
 }
 
 impl Head {
-    /// Adds a line; returns whether that ends the head.
+    /// Adds a line; returns whether the line ends the head.
     fn add(&mut self, line: Line<'_>) -> bool {
         let text = line.start;
         if text.is_empty() {
@@ -257,8 +256,8 @@ impl Head {
             self.is_http10 = text.ends_with(b" HTTP/1.0");
             // RFC 9110 §9.3.6: a tunnel follows a successful CONNECT.
             self.asks_to_switch = text.starts_with(b"CONNECT ");
-            // The version of a line longer than what is kept is unknown: it
-            // matters only with chunks, which hyper refuses in HTTP/1.0.
+            // The version of a line longer than the kept part is unknown: it matters only with
+            // chunks, which hyper refuses in HTTP/1.0.
             return false;
         }
         let Some(colon) = memchr::memchr(b':', text) else {
@@ -272,8 +271,8 @@ impl Head {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 let value = value.get(1..).unwrap_or_default();
                 let length = decimal(value.trim_ascii()).filter(|_| !line.is_cut());
-                // A length is digits, and several lengths are
-                // equal (RFC 9110 §8.6, RFC 9112 §6.3, rule 5).
+                // A length consists of digits, and several lengths must be equal (RFC 9110 §8.6,
+                // RFC 9112 §6.3, rule 5).
                 self.is_wrong |=
                     length.is_none() || self.length.is_some_and(|it| Some(it) != length);
                 self.length = length;
@@ -293,7 +292,7 @@ impl PartialLine {
         self.len += part.len();
         self.ends_with_cr = match part {
             [.., last, b'\n'] => *last == b'\r',
-            // CR and LF came apart: the CR was the last byte of the part before.
+            // CR and LF arrived separately: the CR was the last byte of the previous part.
             [b'\n'] => self.ends_with_cr,
             part => part.ends_with(b"\r"),
         };
@@ -317,14 +316,14 @@ impl<'l> Line<'l> {
         self.start.is_empty() && self.len == "\r\n".len()
     }
 
-    /// Reads a chunk's size (RFC 9112 §7.1); its extensions (§7.1.1) are left to the parser.
+    /// Parses a chunk's size (RFC 9112 §7.1); its extensions (§7.1.1) are left to the parser.
     fn size(self) -> Option<u64> {
         let digits = self
             .start
             .iter()
             .take_while(|byte| byte.is_ascii_hexdigit());
         let len = digits.count();
-        // Behind the digits an extension, or blanks before one (RFC 9112 §7.1.1).
+        // An extension, or spaces before one, may follow the digits (RFC 9112 §7.1.1).
         let is_ended = matches!(self.start.get(len), Some(b';' | b' ' | b'\t'));
         let is_whole = self.start.len() == len && !self.is_cut();
         let digits = std::str::from_utf8(self.start.get(..len)?).ok()?;
@@ -334,16 +333,16 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Bytes that are handed on in place of the ones received.
+/// Rewritten bytes that are passed on instead of the received ones.
 #[derive(Default)]
 struct RewrittenBytes {
     made: Vec<u8>,
-    /// How many of the received bytes are in there.
+    /// Number of received bytes already included.
     taken: usize,
 }
 
 impl RewrittenBytes {
-    /// Writes bytes beyond ASCII as `%XX`.
+    /// Writes a range of bytes percent-encoded.
     #[cold]
     fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
         let before = bytes.get(self.taken..start).unwrap_or_default();
@@ -356,21 +355,21 @@ impl RewrittenBytes {
         if self.taken == 0 {
             return Cow::Borrowed(bytes);
         }
-        // Bytes that are cut off never are in there: they begin a line behind all rewritten ones.
+        // Cut-off bytes are never included: they begin a line after all rewritten ones.
         let rest = bytes.get(self.taken..).unwrap_or_default();
         self.made.extend_from_slice(rest);
         Cow::Owned(self.made)
     }
 }
 
-/// Reads the target of a request line as the listeners of this crate do.
+/// Parses the target of a request line in the same way as the listeners of this crate.
 ///
-/// Bytes beyond ASCII and `#` become `%XX` (RFC 3986 §2.1): programs differ in where they end a target
-/// that has a fragment, which RFC 9112 §3.2 does not allow.
+/// Non-ASCII bytes and `#` become `%XX` (RFC 3986 §2.1): programs disagree about the end of a
+/// target with a fragment, which RFC 9112 §3.2 does not allow.
 ///
 /// # Errors
 ///
-/// Fails on a target that no listener takes.
+/// Fails on a target that no listener accepts.
 pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     if !is_raw(target) {
         return Uri::try_from(target);
@@ -380,12 +379,12 @@ pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     Uri::try_from(encoded)
 }
 
-/// Returns `true` if a target has bytes that are encoded.
+/// Returns `true` if a target has bytes to encode.
 pub(super) fn is_raw(target: &[u8]) -> bool {
     !target.is_ascii() || memchr::memchr(b'#', target).is_some()
 }
 
-/// Appends a target with its bytes beyond ASCII, and `#`, as `%XX`.
+/// Appends a target with its non-ASCII bytes and `#` encoded as `%XX`.
 pub(super) fn percent_encode(text: &[u8], output: &mut Vec<u8>) {
     for byte in text {
         if byte.is_ascii() && *byte != b'#' {
@@ -425,7 +424,7 @@ mod tests {
 
     const CHUNKS: &str = "Transfer-Encoding: chunked\r\n";
 
-    /// What may be read on of bytes that come in such pieces, and whether that is the end.
+    /// Returns the readable part of bytes that arrive in pieces, and whether reading has ended.
     fn followed(bytes: &[u8], piece: usize) -> (String, bool, u32) {
         let (read, is_over, heads) = followed_bytes(bytes, piece);
         (String::from_utf8_lossy(&read).into_owned(), is_over, heads)
@@ -440,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beside_chunks_is_the_end() {
+    fn length_together_with_chunks_ends_the_connection() {
         for (lines, expected) in [
             ("", false),
             ("Content-Length: 5\r\n", false),
@@ -472,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_chunks_is_not_read() {
+    fn malformed_chunks_are_not_read() {
         let head = format!("POST / HTTP/1.1\r\n{CHUNKS}\r\n");
         for (body, passed) in [
             ("0\r\n\n", "0\r\n"),
@@ -500,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_behind_each_other_are_counted() {
+    fn successive_requests_are_counted() {
         let sent = format!(
             "\r\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\nContent-Length: 4\n\nG\n\n\n\
              POST / HTTP/1.1\r\n{CHUNKS}\r\n00a;x=\"\r\nGET / H\n\r\n\r\n0 \r\nX: \r\n\r\nGET "
@@ -511,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_bytes_of_targets_are_encoded_and_of_nothing_else() {
+    fn raw_bytes_are_encoded_in_targets_only() {
         let sent = b"G\xe4T /caf\xe9?\xff=%e9 HTTP/1.1\r\nX: \xe4\r\nContent-Length: 1\r\n\r\n\xe9GET \xc3\xa4\r\n";
         let expected = b"G\xe4T /caf%E9?%FF=%e9 HTTP/1.1\r\nX: \xe4\r\nContent-Length: 1\r\n\r\n\xe9GET %C3%A4\r\n";
         let expected = String::from_utf8_lossy(expected).into_owned();
@@ -521,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_of_another_protocol_stays_as_it_came() {
+    fn bytes_of_another_protocol_are_unchanged() {
         let mut framing = RequestFraming::default();
         framing.follow(b"GET / HTTP/1.1\r\nUpgrade: a\r\n\r\n");
         assert_eq!(&*framing.follow(b"A \xe4\n"), b"A \xe4\n");
@@ -532,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_line_has_a_limit() {
+    fn kept_part_of_a_line_is_limited() {
         let mut framing = RequestFraming::default();
         framing.follow(b"GET / HTTP/1.1\r\nX: ");
         for _ in 0..1000 {
@@ -543,12 +542,12 @@ mod tests {
         framing.follow(b"\r\nContent-Length: ");
         framing.follow(&[b'0'; 1000]);
         framing.follow(b"5\r\n\r\n");
-        assert!(framing.is_over(), "a length that nobody kept");
+        assert!(framing.is_over(), "a length beyond the kept part");
     }
 
     proptest! {
         #[test]
-        fn pieces_make_no_difference_but_to_what_is_wrong(
+        fn pieces_only_affect_malformed_input(
             parts in prop::collection::vec(prop::sample::select(vec![
                 "GET / HTTP/1.1\r\n", "POST /\u{e4} HTTP/1.1\r\n", CHUNKS, "Content-Length: 3\r\n",
                 "X: y\r\n", "\r\n", "\n", "\r", "0\r\n", "3\r\nabc\r\n", "abc", "a", ";",

@@ -1,7 +1,7 @@
-//! Writes of an HTTP/2 connection leave together, once it has nothing more to do.
+//! Gathers the writes of an HTTP/2 connection and sends them once the connection is idle.
 //!
-//! h2 flushes behind every frame with a body. Of eight responses that are ready at once each would
-//! be a TLS record and a system call of its own; gathered, they are one.
+//! h2 flushes after every frame with a body. Eight responses that are ready at the same time would
+//! cost eight TLS records and system calls; gathered, they cost one.
 
 use std::{
     cell::Cell,
@@ -15,29 +15,29 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
 
-/// Bytes that are gathered at most: those of the largest TLS record (RFC 8446 §5.1).
+/// Maximum number of gathered bytes: the size of the largest TLS record (RFC 8446 §5.1).
 const MAX_GATHERED_BYTES: usize = 16 * 1024;
 
 thread_local! {
-    /// Memory for the next connection that writes: all is sent before another one is polled, but
-    /// where a client takes nothing.
+    /// Buffer for the next connection that writes: everything is sent before another connection is
+    /// polled, unless a client is slow.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Connection whose writes wait for [`Gathered::poll`].
 ///
-/// Both ends of the lock are in one task, so nobody ever waits for it.
+/// Both ends of the lock belong to one task, so the lock is never contended.
 #[derive(Debug)]
 pub(super) struct GatheredIo<I>(Arc<Mutex<Gathering<I>>>);
 
 #[derive(Debug)]
 struct Gathering<I> {
     io: I,
-    /// Bytes that were written and not sent; idle connections have no memory for it.
+    /// Bytes written but not sent; an idle connection has no memory for them.
     gathered: Vec<u8>,
-    /// How many of them have been sent.
+    /// Number of these bytes already sent.
     sent: usize,
-    /// What went wrong since they were taken.
+    /// Error since the bytes were accepted.
     failure: Option<io::Error>,
 }
 
@@ -57,7 +57,7 @@ impl<I> GatheredIo<I> {
 }
 
 impl<I: Write + Unpin> Gathering<I> {
-    /// Takes bytes, or sends them where they are too many to be gathered.
+    /// Accepts bytes, or sends them if there are too many to gather.
     fn poll_take(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let len = bufs.iter().map(|buf| buf.len()).sum();
         if self.gathered.len() + len > MAX_GATHERED_BYTES {
@@ -76,7 +76,7 @@ impl<I: Write + Unpin> Gathering<I> {
         Poll::Ready(Ok(len))
     }
 
-    /// Sends what was gathered.
+    /// Sends the gathered bytes.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.gathered.get(self.sent..) {
             match ready!(Pin::new(&mut self.io).poll_write(cx, rest))? {
@@ -124,7 +124,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         self.lock().io.is_write_vectored()
     }
 
-    /// Only says what went wrong: [`Gathered::poll`] sends.
+    /// Only returns the last error: [`Gathered::poll`] sends.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.lock().failure.take().map_or(Ok(()), Err))
     }
@@ -137,7 +137,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
 }
 
 pin_project! {
-    /// Future of a connection that sends what was gathered whenever it has been polled.
+    /// Future of a connection that sends the gathered bytes after each poll.
     pub(super) struct Gathered<C, I> {
         #[pin]
         connection: C,
@@ -154,7 +154,7 @@ impl<C, I> Gathered<C, I> {
         }
     }
 
-    /// Does something with the connection, such as to finish it.
+    /// Calls a function with the connection, for example to finish it.
     pub(super) fn with(self: Pin<&mut Self>, change: impl FnOnce(Pin<&mut C>)) {
         change(self.project().connection);
     }
@@ -170,7 +170,7 @@ impl<C: Future, I: Write + Unpin> Future for Gathered<C, I> {
             let mut gathering = this.io.lock();
             if let Poll::Ready(Err(error)) = gathering.poll_send(cx) {
                 gathering.failure = Some(error);
-                // The connection asks when it flushes next.
+                // The connection queries the error at its next flush.
                 cx.waker().wake_by_ref();
             }
         }

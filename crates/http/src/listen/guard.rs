@@ -1,4 +1,4 @@
-//! Limits of request bodies that can only be checked while the body passes.
+//! Limits on request bodies that can only be checked while the body is read.
 
 use std::{
     error::Error,
@@ -12,14 +12,14 @@ use pin_project_lite::pin_project;
 
 use super::idle::Activity;
 
-/// Guard over the body of a request: its size, and that it keeps arriving.
+/// Guard for a request's body: limits its size and monitors its progress.
 ///
-/// A listener puts one into the extensions of each request with a body. A
-/// service that reads the body does it through [`BodyGuard::watch`].
+/// A listener adds a guard to the extensions of each request with a body. A service reads the body
+/// through [`BodyGuard::watch`].
 #[derive(Clone, Debug)]
 pub struct BodyGuard {
     activity: Arc<Activity>,
-    /// `u64::MAX` where there is no limit.
+    /// Size limit; `u64::MAX` for none.
     max_bytes: u64,
 }
 
@@ -27,16 +27,16 @@ pub struct BodyGuard {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// It exceeds the limit.
+    /// The body exceeds the limit.
     #[error("the request's body has more than {0} bytes")]
     TooLarge(u64),
-    /// The client's connection broke, or what it sent was malformed.
+    /// The client's connection failed, or the body was malformed.
     #[error(transparent)]
     Client(Box<dyn Error + Send + Sync>),
 }
 
 pin_project! {
-    /// Body that fails beyond its limit, and reports when it waits for the client.
+    /// Body that fails beyond its limit and reports when it waits for the client.
     #[derive(Debug)]
     pub struct GuardedBody<B> {
         #[pin]
@@ -47,7 +47,7 @@ pin_project! {
     }
 }
 
-/// Whether the body waits for the client; dropped with the body, so that the count is right.
+/// Whether the body waits for the client; dropped with the body, so that the count stays correct.
 #[derive(Debug)]
 struct WaitGuard {
     activity: Arc<Activity>,
@@ -58,13 +58,13 @@ impl BodyGuard {
     pub(super) fn new(activity: Arc<Activity>, max_bytes: u64) -> Self {
         Self {
             activity,
-            // No limit is written as the largest number, so that every frame takes a single
+            // "No limit" is represented by the largest number, so that each frame needs a single
             // subtraction.
             max_bytes: if max_bytes == 0 { u64::MAX } else { max_bytes },
         }
     }
 
-    /// Returns the body, guarded.
+    /// Wraps the body in the guard.
     pub fn watch<B>(self, body: B) -> GuardedBody<B> {
         GuardedBody {
             body,
@@ -118,7 +118,7 @@ where
                 return Poll::Ready(None);
             }
         };
-        // A reader may stop at the last frame, without polling for the end behind it.
+        // A reader may stop at the last frame without polling for the end after it.
         if is_end || frame.is_trailers() {
             this.waiting.activity.body_ends();
         }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_cut_at_its_limit() {
+    async fn body_is_cut_at_its_limit() {
         for (limit, fits) in [(0, true), (5, true), (4, false), (1, false)] {
             let guard = BodyGuard::new(Arc::default(), limit);
             let read = guard.watch(body(&["ab", "cde"])).collect().await;

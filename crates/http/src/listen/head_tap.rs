@@ -1,4 +1,4 @@
-//! Tap on an HTTP/1 connection: request heads are checked before hyper reads them.
+//! Checks the request heads of an HTTP/1 connection before hyper reads them.
 
 use std::{
     borrow::Cow,
@@ -15,15 +15,15 @@ use super::{
     framing::RequestFraming, idle::Activity, settings::ListenSettings, stream::read_again,
 };
 
-/// Stream whose requests are checked as they are read.
+/// Stream whose requests are checked while they are read.
 #[derive(Debug)]
 pub(super) struct TappedStream<S> {
     stream: S,
-    /// Bytes read from the stream before, which are read again.
+    /// Bytes already read from the stream, to be read again.
     unread: BytesMut,
-    /// Checked bytes that are read next: more than there was room for.
+    /// Checked bytes to be read next, for which there was not enough space.
     followed: BytesMut,
-    /// None: nothing is checked.
+    /// Checks; `None` if nothing is checked.
     tap: Option<HeadTap>,
 }
 
@@ -31,14 +31,14 @@ pub(super) struct TappedStream<S> {
 struct HeadTap {
     activity: Arc<Activity>,
     framing: RequestFraming,
-    /// Requests that had been served before.
+    /// Number of requests served before.
     earlier: u32,
     max_line_bytes: usize,
 }
 
 impl<S> TappedStream<S> {
-    /// Wraps a connection of which `unread` has been
-    /// read; without an `activity` nothing is checked.
+    /// Wraps a connection with the bytes already read in `unread`; without an `activity` nothing is
+    /// checked.
     pub(super) fn new(
         stream: S,
         unread: BytesMut,
@@ -68,7 +68,7 @@ impl<S> TappedStream<S> {
 }
 
 impl HeadTap {
-    /// Checks bytes that were read; returns those that hyper may see.
+    /// Checks the bytes read; returns those that hyper may see.
     fn follow<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
         let Activity {
             head_flags: heads, ..
@@ -77,8 +77,8 @@ impl HeadTap {
             return Ok(Cow::Borrowed(bytes));
         }
         let number = |heads| self.earlier.wrapping_add(heads);
-        // A request that asked to switch and got another answer
-        // than 101 is followed by requests again (RFC 9110 §7.8).
+        // A request to switch protocols that got a response other than 101 is followed by requests
+        // again (RFC 9110 §7.8).
         let is_answered = !self.activity.is_serving();
         if is_answered && self.activity.requests() == number(self.framing.heads()) {
             self.framing.reset_switch();
@@ -90,7 +90,7 @@ impl HeadTap {
         if self.framing.is_unclear() {
             heads.unclear.store(number(self.framing.heads()), Relaxed);
         }
-        // Others may read what follows as a request, so the connection ends (RFC 9112 §11.2).
+        // Others may parse these bytes as a request, so the connection ends (RFC 9112 §11.2).
         if followed.is_empty() {
             return Err(wrong());
         }
@@ -105,7 +105,7 @@ impl HeadTap {
 
 #[cold]
 fn wrong() -> io::Error {
-    let wrong = "what the client sent does not say clearly where its request ends";
+    let wrong = "the end of the client's request is ambiguous";
     io::Error::new(ErrorKind::InvalidData, wrong)
 }
 
@@ -138,8 +138,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
                 let len = followed.len();
                 buf.set_filled(before + len);
             }
-            // Percent-encoding makes a target up to three
-            // times as long, so it may not fit into `buf`.
+            // Percent-encoding makes a target up to three times as long, so it may not fit into
+            // `buf`.
             Cow::Owned(followed) => {
                 buf.set_filled(before);
                 this.followed.extend_from_slice(&followed);

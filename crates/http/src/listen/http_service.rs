@@ -14,33 +14,33 @@ use tower_service::Service;
 
 use super::request_context::RequestContext;
 
-/// Service that a listener serves; called by reference, so that no request clones it.
+/// Service that a listener serves; called by reference, so that requests do not clone it.
 pub trait HttpService: Clone + Send + 'static {
     /// Body of its responses.
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
-    /// Type of its response heads that are made in advance.
+    /// Type of its response heads that are encoded in advance.
     type ReadyHead: ReadyHead;
 
-    /// Future of a response that is not there at once.
+    /// Future of a response that is not immediately available.
     type Future: Future<Output = Result<Response<Self::ResponseBody>, Infallible>> + Send;
 
-    /// Whether it takes requests without a body that hyper has not read.
+    /// Whether the service accepts requests without a body that hyper has not read.
     const TAKES_BODILESS: bool;
 
-    /// Responds to a request, at once or later.
+    /// Responds to a request, immediately or later.
     ///
-    /// The request stays where it was read, as each move copies a whole
-    /// [`Request`]. A service takes out what it needs later.
+    /// The request stays where it was read, because each move copies a whole [`Request`]. A service
+    /// takes the parts that it needs later.
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<Self::ResponseBody, Self::ReadyHead, Self::Future>;
 }
 
-/// Head of a response without a body, made once and sent many times.
+/// Head of a response without a body, encoded once and sent many times.
 ///
-/// It has no `Connection`, `Content-Length` or `Date`: the listener adds them.
+/// The head has no `Connection`, `Content-Length` or `Date`: the listener adds them.
 pub trait ReadyHead: fmt::Debug + Send + 'static {
     /// Returns the status.
     fn status(&self) -> StatusCode;
@@ -48,7 +48,7 @@ pub trait ReadyHead: fmt::Debug + Send + 'static {
     /// Returns the status line and the header lines of HTTP/1.1.
     fn lines(&self) -> &[u8];
 
-    /// Makes a response, whose headers reuse the memory of `reused`.
+    /// Creates a response whose headers reuse the memory of `reused`.
     fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
@@ -72,20 +72,20 @@ impl ReadyHead for Infallible {
 pub enum ServiceResponse<B, H, F> {
     /// The response is complete.
     Now(Response<B>),
-    /// The response has no body, and a head that was made in advance.
+    /// The response has no body and a head that was encoded in advance.
     Ready(H),
-    /// The response is to be waited for.
+    /// The response is not available yet.
     Later(F),
 }
 
 impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
-    /// Returns the response if there is one; its headers may reuse the memory of `reused`.
+    /// Returns the response if available; its headers may reuse the memory of `reused`.
     ///
-    /// `body` makes the body, from nothing where the head was made in advance.
+    /// `body` creates the body; its argument is `None` for a head that was encoded in advance.
     ///
     /// # Errors
     ///
-    /// Fails with what is to be waited for.
+    /// Returns the future if the response is not available yet.
     pub fn into_response<C>(
         self,
         reused: &mut HeaderMap,
@@ -99,7 +99,7 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
     }
 }
 
-/// Tower service that is served as an [`HttpService`]: the client is in the extensions.
+/// Adapter that serves a Tower service as an [`HttpService`]: the client is in the extensions.
 #[derive(Clone, Debug)]
 pub(super) struct TowerAdapter<S>(pub(super) S);
 
@@ -115,14 +115,14 @@ where
     type ReadyHead = Infallible;
     type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    /// Its requests have the body type of hyper, which only hyper can create.
+    /// Its requests have hyper's body type, which only hyper can create.
     const TAKES_BODILESS: bool = false;
 
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<B, Infallible, Self::Future> {
-        // Not reached: without `TAKES_BODILESS` every request comes from hyper, with a body.
+        // Unreachable: without `TAKES_BODILESS` every request comes from hyper, with a body.
         let (parts, Some(body)) = RequestContext::extended(request) else {
             return ServiceResponse::Later(AdapterFuture::Never);
         };
@@ -145,7 +145,7 @@ pin_project! {
     /// Future of a service's response.
     #[project = AdapterProjection]
     pub(super) enum AdapterFuture<F, W> {
-        /// The service was ready, and has been called.
+        /// The service was ready and has been called.
         Calling {
             #[pin]
             future: F,
@@ -155,7 +155,7 @@ pin_project! {
             #[pin]
             future: W,
         },
-        /// There was no request to call it with.
+        /// There was no request to pass to the service.
         Never,
     }
 }

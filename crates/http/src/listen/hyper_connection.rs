@@ -1,4 +1,4 @@
-//! Connections that hyper serves: HTTP/2, and what is not plain of HTTP/1.
+//! Connections that hyper serves: HTTP/2, and requests of HTTP/1 that are not plain.
 
 use std::{
     pin::{Pin, pin},
@@ -25,20 +25,20 @@ use super::{
     stream::Stream,
 };
 
-/// Bytes of the smallest buffer for a request's head.
+/// Minimum buffer size for a request's head.
 const MIN_HEAD_BYTES: usize = 8 * 1024;
-/// Bytes of a body that are read, and written, at once at most.
+/// Maximum number of body bytes that are read or written at a time.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Headers that hyper parses into an array on the stack; any other number costs an allocation.
+/// Number of headers that hyper parses on the stack; any other number costs an allocation.
 const FREE_HEADERS: usize = 100;
-/// Streams that one HTTP/2 connection may have open.
+/// Maximum number of open streams of one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
-/// Streams that a client may reset before they are taken up (CVE-2023-44487).
+/// Maximum number of streams that a client may reset before they are processed (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 32;
-/// Streams that we may reset because of a client's errors (CVE-2025-8671).
+/// Maximum number of streams that we may reset because of a client's errors (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
 
-/// Serves the rest of a connection by hyper; `unread` are the bytes read from it already.
+/// Serves the rest of a connection with hyper; `unread` contains the bytes already read from it.
 pub(super) async fn serve<S: HttpService>(
     service: ConnectionService<S>,
     stream: Stream,
@@ -49,7 +49,7 @@ pub(super) async fn serve<S: HttpService>(
     let (shared, activity) = (Arc::clone(&service.shared), Arc::clone(&service.activity));
     let settings = &shared.settings;
     let is_http2 = activity.is_multiplexed();
-    // HTTP/2 frames say where a message ends (RFC 9113 §8.1): there is nothing to check beside.
+    // HTTP/2 frames mark the end of a message (RFC 9113 §8.1), so there is nothing else to check.
     let tapped_by = (!is_http2).then(|| Arc::clone(&activity));
     let stream = TappedStream::new(stream, unread, tapped_by, settings);
     let io = ConnectionIo::new(stream, activity, permit, settings.refusal_line);
@@ -59,12 +59,12 @@ pub(super) async fn serve<S: HttpService>(
         let finish = |connection: Pin<&mut Gathered<_, _>>| {
             connection.with(http2::Connection::graceful_shutdown);
         };
-        // In a box: its state is much larger than that of HTTP/1, whose connections would pay.
+        // Boxed: its state is much larger than that of HTTP/1, whose connections would pay for it.
         let mut connection = Box::pin(connection);
         drive(connection.as_mut(), finish, deadlines).await
     } else {
         let connection = http1_builder(settings)
-            // During a drain the first response already says `close` (RFC 9112 §9.6).
+            // During a drain the first response already contains `close` (RFC 9112 §9.6).
             .keep_alive(!deadlines.is_finishing)
             .serve_connection(io, service)
             .with_upgrades();
@@ -106,7 +106,7 @@ fn http2_builder(
     builder
 }
 
-/// Executor whose tasks are waited for at shutdown.
+/// Executor whose tasks are awaited at shutdown.
 #[derive(Clone, Debug)]
 pub(crate) struct TrackedExecutor(pub(crate) TaskTracker);
 

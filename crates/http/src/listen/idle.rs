@@ -5,52 +5,52 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Bytes of a body that a client has to send within each idle timeout.
+/// Minimum number of body bytes that a client has to send within each idle timeout.
 ///
-/// One byte now and then would else hold a connection, and its upstream, for ever.
+/// Otherwise an occasional byte would hold a connection, and its upstream, indefinitely.
 const MIN_BODY_BYTES: u64 = 1024;
 
-/// Counters of what happens on a connection, without a clock.
+/// Counters of the events on a connection, without a clock.
 ///
-/// One timer for each connection looks at them ([`IdleWatch`]); a timer for each
-/// request and each read costs more than the rest of a small request's I/O.
+/// One timer per connection checks them ([`IdleWatch`]); a timer for each request and each read
+/// would cost more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Several requests are served at the same time, each by a task of its own.
+    /// Whether several requests are served concurrently, each by its own task.
     is_multiplexed: bool,
     reads: AtomicU32,
     writes: AtomicU32,
-    /// A write waits for the client to take what was sent.
+    /// Whether a write waits for the client to accept data.
     blocked: AtomicBool,
     requests: AtomicU32,
     in_flight: AtomicU32,
-    /// Pieces of responses on streams, and how many of them wait for the client's window.
+    /// Number of response pieces on streams, and how many of them wait for the client's window.
     pieces: AtomicU32,
     waiting: AtomicU32,
     /// Value of `reads` when the last request ended.
     reads_when_idle: AtomicU32,
-    /// Requests whose bodies the service waits for.
+    /// Number of requests whose bodies the service waits for.
     awaited_bodies: AtomicU32,
-    /// Bytes of bodies that were received.
+    /// Number of received body bytes.
     body_bytes: AtomicU64,
-    /// The last guarded body was read to its end.
+    /// Whether the last guarded body was read to its end.
     body_ended: AtomicBool,
-    /// HTTP/1: the last response began before the body of its request had ended.
+    /// HTTP/1: whether the last response began before the body of its request had ended.
     answers_early: AtomicBool,
-    /// Requests in flight whose responses have begun.
+    /// Number of requests in flight whose responses have begun.
     answering: AtomicU32,
-    /// The connection ends with the response to the last request.
+    /// Whether the connection ends with the response to the last request.
     ends: AtomicBool,
     /// HTTP/1: facts about the heads that were read.
     pub(super) head_flags: HeadFlags,
 }
 
-/// Facts about the heads of one HTTP/1 connection that hyper does not hand over.
+/// Facts about the heads of one HTTP/1 connection that hyper does not expose.
 #[derive(Debug, Default)]
 pub(super) struct HeadFlags {
-    /// Some line exceeded the limit.
+    /// Whether a line exceeded the limit.
     pub(super) is_long: AtomicBool,
-    /// The connection has become a tunnel, and carries no more requests.
+    /// Whether the connection has become a tunnel and carries no more requests.
     pub(super) is_over: AtomicBool,
     /// Number of the request whose body length is ambiguous; zero for none.
     pub(super) unclear: AtomicU32,
@@ -64,7 +64,7 @@ impl Activity {
         }
     }
 
-    /// Returns `true` if several requests are served at the same time.
+    /// Returns `true` if several requests are served concurrently.
     pub(super) fn is_multiplexed(&self) -> bool {
         self.is_multiplexed
     }
@@ -151,7 +151,7 @@ impl Activity {
         self.ends.store(true, Relaxed);
     }
 
-    /// Returns `true` if what is written now is the last of the connection.
+    /// Returns `true` if the current write is the last of the connection.
     pub(super) fn is_answer_last(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }
@@ -165,12 +165,12 @@ impl Activity {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
-    /// Adds one to a counter that the tasks of the requests change.
+    /// Increments a counter that the tasks of the requests change.
     fn add(&self, count: &AtomicU32) {
         if self.is_multiplexed {
             count.fetch_add(1, Relaxed);
         } else {
-            // HTTP/1 has one task a connection: a load and a store, without a locked instruction.
+            // HTTP/1 has one task per connection: a load and a store suffice, without a lock.
             add_alone(count);
         }
     }
@@ -186,20 +186,19 @@ impl Activity {
     fn phase(&self) -> Phase {
         let multiplexed = self.is_multiplexed;
         let requests = self.requests.load(Relaxed);
-        // First of all: a client that takes nothing stalls
-        // the connection whatever else is going on.
+        // Checked first: a client that reads nothing stalls the connection, whatever else happens.
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
         }
         let in_flight = self.in_flight.load(Relaxed);
         if multiplexed && in_flight > 0 && self.waiting.load(Relaxed) >= in_flight {
-            // `reads` and `writes` do not count here, as pings would keep a
-            // connection alive on which no stream moves (RFC 9113 §6.7).
+            // `reads` and `writes` do not count here, because pings would keep a connection alive
+            // on which no stream moves (RFC 9113 §6.7).
             return Phase::Stalled(self.pieces.load(Relaxed));
         }
         if in_flight > 0 {
-            // Once a response has begun (an event stream, a
-            // tunnel), both sides may be silent for long.
+            // Once a response has begun (an event stream, a tunnel), both sides may be silent for a
+            // long time.
             let awaited = self.awaited_bodies.load(Relaxed);
             let uploads = awaited >= in_flight && self.answering.load(Relaxed) == 0;
             return if uploads {
@@ -208,7 +207,7 @@ impl Activity {
                 Phase::Busy
             };
         }
-        // A read since the last request is the beginning of a head; over HTTP/2 it may be a ping.
+        // A read since the last request is the start of a head; over HTTP/2 it may be a ping.
         let unread = self.reads.load(Relaxed) == self.reads_when_idle.load(Relaxed);
         if requests == 0 || !(multiplexed || unread) {
             Phase::Head(requests)
@@ -218,12 +217,12 @@ impl Activity {
     }
 }
 
-/// Adds one to a counter that only the connection's own task changes, and others may read.
+/// Increments a counter that only the connection's own task changes and others may read.
 fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// What a connection waits for, with a count; equal values mean that nothing has moved since.
+/// Event that a connection waits for, with a count; equal values mean no progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     /// The rest of a request's head.
@@ -232,13 +231,13 @@ enum Phase {
     Idle(u32),
     /// The client, to send the next part of a body.
     Upload(u64),
-    /// The client, to read what was sent.
+    /// The client, to read the data sent.
     Stalled(u32),
     /// The service.
     Busy,
 }
 
-/// Watch over one connection that decides when it has waited long enough.
+/// Monitor of one connection that detects timeouts.
 #[derive(Debug)]
 pub(super) struct IdleWatch {
     header_timeout: Duration,
@@ -247,7 +246,7 @@ pub(super) struct IdleWatch {
     since: Instant,
 }
 
-/// What to do with a connection.
+/// Action for a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,
@@ -267,9 +266,9 @@ impl IdleWatch {
         }
     }
 
-    /// Time between two checks: a quarter of the shorter limit, so that none is exceeded by more.
+    /// Returns the time between two checks: a quarter of the shorter limit, to bound the overrun.
     pub(super) fn period(&self) -> Duration {
-        // No busy loop for tiny limits, and no dead connection for minutes with huge ones.
+        // Avoids a busy loop for tiny limits, and minutes of dead connections for huge ones.
         (self.header_timeout.min(self.idle_timeout) / 4)
             .clamp(Duration::from_millis(10), Duration::from_secs(15))
     }
@@ -285,7 +284,7 @@ impl IdleWatch {
             Phase::Head(_) => (self.header_timeout, IdleAction::Cut),
             Phase::Idle(_) => (self.idle_timeout, IdleAction::Close),
             Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, IdleAction::Cut),
-            // The service has time limits of its own.
+            // The service has its own timeouts.
             Phase::Busy => return IdleAction::Keep,
         };
         if now.duration_since(self.since) >= limit {
@@ -302,13 +301,13 @@ impl HeadFlags {
         self.is_long.load(Relaxed)
     }
 
-    /// Checks nothing from now on: the connection becomes a tunnel.
+    /// Stops all checks, because the connection becomes a tunnel.
     pub(super) fn end(&self) {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks
-    /// (RFC 9112 §6.1), or a wrong one (RFC 9112 §6.3): another reader may see another request.
+    /// Returns `true` if this request has a `Content-Length` next to chunks (RFC 9112 §6.1) or an
+    /// invalid one (RFC 9112 §6.3), so that another parser may see another request.
     pub(super) fn is_unclear(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
     }
@@ -337,7 +336,7 @@ mod tests {
             }
         }
 
-        /// Looks as often as the connection does, until something is to be done.
+        /// Polls the watch at its interval until it returns an action.
         fn seconds_until_action(&mut self) -> Option<(u64, IdleAction)> {
             let start = self.now;
             while self.now - start < Duration::from_mins(10) {
@@ -352,13 +351,13 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_client_is_cut_after_the_header_timeout() {
+    fn silent_client_is_cut_after_the_header_timeout() {
         let mut watched = Watched::new(false);
         assert_eq!(watched.seconds_until_action(), Some((10, IdleAction::Cut)));
     }
 
     #[test]
-    fn a_head_sent_byte_by_byte_is_cut_too() {
+    fn head_sent_byte_by_byte_is_cut() {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.request_ends();
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_connection_is_closed_after_the_idle_timeout() {
+    fn idle_connection_is_closed_after_the_timeout() {
         for multiplexed in [false, true] {
             let mut watched = Watched::new(multiplexed);
             watched.activity.read();
@@ -382,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_the_last_where_the_client_wants_no_other_and_all_of_it_is_made() {
+    fn completed_response_is_last_if_the_client_closes() {
         let activity = Activity::new(false);
         activity.request_begins();
         activity.request_ends();
@@ -395,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn pings_of_http2_are_no_head() {
+    fn http2_pings_do_not_count_as_a_head() {
         let mut watched = Watched::new(true);
         watched.activity.request_begins();
         watched.activity.request_ends();
@@ -404,14 +403,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_service_is_waited_for() {
+    fn slow_service_is_waited_for() {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
-    fn a_client_that_does_not_read_is_cut() {
+    fn client_that_does_not_read_is_cut() {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.write_blocked();
@@ -421,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_does_not_come_is_cut() {
+    fn missing_body_is_cut() {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.body_waits(true);
@@ -431,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_comes_byte_by_byte_is_cut_and_one_that_comes_is_not() {
+    fn trickling_body_is_cut_and_steady_body_is_not() {
         for (bytes, expected) in [(1, Some(IdleAction::Cut)), (MIN_BODY_BYTES, None)] {
             let mut watched = Watched::new(false);
             watched.activity.request_begins();
@@ -450,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_does_not_come_cuts_no_other_request() {
+    fn missing_body_does_not_affect_other_requests() {
         let mut watched = Watched::new(true);
         watched.activity.request_begins();
         watched.activity.body_waits(true);
@@ -459,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_may_pause_once_the_answer_has_begun() {
+    fn exchange_may_pause_once_the_response_has_begun() {
         let mut watched = Watched::new(true);
         watched.activity.request_begins();
         watched.activity.body_waits(true);
@@ -467,7 +466,7 @@ mod tests {
         assert_eq!(watched.seconds_until_action(), None);
     }
     #[test]
-    fn streams_that_the_client_does_not_read_are_cut_in_spite_of_pings() {
+    fn unread_streams_are_cut_despite_pings() {
         let mut watched = Watched::new(true);
         for _ in 0..2 {
             watched.activity.request_begins();
@@ -481,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_may_stand_still_while_another_moves() {
+    fn stream_may_stall_while_another_progresses() {
         let mut watched = Watched::new(true);
         for _ in 0..2 {
             watched.activity.request_begins();

@@ -13,10 +13,10 @@ use super::{
     connection_permit::ConnectionPermit, head_tap::TappedStream, idle::Activity, stream::Stream,
 };
 
-/// Bytes behind a refusal: as many as a Go server takes in one head.
+/// Maximum number of bytes read after a refusal: as many as a Go server accepts in one head.
 const MAX_LINGERING_BYTES: usize = 1024 * 1024;
 
-/// Connection that reports when bytes move, and holds its permit.
+/// Connection that reports the movement of bytes and holds its permit.
 ///
 /// It lives as long as the connection is used: after an upgrade the tunnel owns it.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
     refusal_line: Option<&'static str>,
-    /// Bytes that are read and dropped after a refusal or an early response, so that the client, which may
-    /// still be sending, reads the response and not that the connection was reset.
+    /// Number of bytes that are read and dropped after a refusal or an early response, so that a
+    /// client that is still sending reads the response instead of a connection reset.
     lingering: usize,
-    /// TLS buffers what the client does not take: writes succeed, only a flush waits.
+    /// Whether TLS buffers unsent data: writes then succeed, and only a flush waits.
     flushes: bool,
     _permit: ConnectionPermit,
 }
@@ -49,7 +49,7 @@ impl ConnectionIo {
         }
     }
 
-    /// Returns an answer that no service gave, with the line that such answers have here.
+    /// Returns a response that no service created, with the refusal line added.
     fn refusal(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let line = self.refusal_line?;
         let name = line.split(':').next()?;
@@ -93,7 +93,7 @@ impl Write for ConnectionIo {
             let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &refusal))?;
             self.activity.wrote();
             self.lingering = MAX_LINGERING_BYTES;
-            // Of a client that does not take a few hundred bytes the connection ends.
+            // If a client does not accept even a few hundred bytes, the connection ends.
             let is_whole = written == refusal.len();
             let cut = io::ErrorKind::WriteZero;
             return Poll::Ready(is_whole.then_some(buf.len()).ok_or(cut.into()));
@@ -134,7 +134,7 @@ impl Write for ConnectionIo {
         while self.lingering > 0 {
             let mut dropped = ReadBuf::new(&mut dropped);
             let stream = self.stream.inner_mut().inner_mut();
-            // The connection is over: an error ends it as its end does.
+            // The connection is over: an error ends it like its regular end.
             let read = ready!(AsyncRead::poll_read(Pin::new(stream), cx, &mut dropped));
             let len = dropped.filled().len();
             self.lingering = match read {

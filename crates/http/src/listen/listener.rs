@@ -42,13 +42,12 @@ pub struct Listener {
 impl Listener {
     /// Binds the address, or takes the service manager's socket.
     ///
-    /// The socket that a dead process left behind is replaced.
+    /// A socket file left behind by a dead process is replaced.
     ///
     /// # Errors
     ///
-    /// Fails when the address is in use, reserved to others, or not one of
-    /// this machine. The text names the address and what to do; the kind is
-    /// the system's.
+    /// Fails if the address is in use, reserved, or not an address of this machine. The error names
+    /// the address and a remedy; its kind is the system's.
     pub async fn bind(settings: ListenSettings) -> io::Result<Self> {
         let socket = BoundSocket::bind(&settings.addr, settings.unix_mode).await?;
         let addr = socket.local_addr()?;
@@ -62,7 +61,7 @@ impl Listener {
         })
     }
 
-    /// Reports each request that the listener refuses by itself.
+    /// Reports each request that the listener refuses itself.
     #[must_use]
     pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
         let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
@@ -77,7 +76,7 @@ impl Listener {
         self.shared_permits = Some(permits.clone());
     }
 
-    /// Limits the clients at one time, if the settings allow more.
+    /// Limits the number of concurrent clients, if the settings allow more.
     pub fn limit_clients(&mut self, clients: usize) {
         let most = &mut self.settings.max_connections;
         *most = clients.min(*most);
@@ -85,7 +84,7 @@ impl Listener {
 
     /// Returns the bound address, with the port that the system chose.
     ///
-    /// That of a Unix socket is `0.0.0.0:0`: see [`Listener::addr`].
+    /// The address of a Unix socket is `0.0.0.0:0`: see [`Listener::addr`].
     pub fn local_addr(&self) -> SocketAddr {
         match self.addr {
             ListenAddr::Tcp(addr) => addr,
@@ -93,7 +92,7 @@ impl Listener {
         }
     }
 
-    /// Returns the address that it listens at.
+    /// Returns the address on which the listener listens.
     pub fn addr(&self) -> &ListenAddr {
         &self.addr
     }
@@ -124,13 +123,11 @@ impl Listener {
 
     /// Serves on the current runtime until `stop`, then drains.
     ///
-    /// HTTP/1.1 and HTTP/2 are distinguished by the first bytes, over TLS by
-    /// ALPN. Every request has a [`ClientAddr`](super::ClientAddr) extension,
-    /// and one with a body a [`BodyGuard`](super::BodyGuard).
-    /// After `stop` no connection and no request is accepted.
-    /// Those in flight have the drain timeout to end, then they are cut.
-    /// Upgraded connections are waited for as long; they belong to the service,
-    /// which ends them.
+    /// HTTP/1.1 and HTTP/2 are distinguished by the first bytes, or by ALPN over TLS. Every request
+    /// has a [`ClientAddr`](super::ClientAddr) extension, and one with a body a
+    /// [`BodyGuard`](super::BodyGuard). After `stop`, no connections or requests are accepted.
+    /// Those in flight have the drain timeout to finish before they are cut. Upgraded connections
+    /// are awaited as long; they belong to the service, which ends them.
     pub async fn serve<S, B>(self, service: S, stop: CancellationToken)
     where
         S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
@@ -146,9 +143,9 @@ impl Listener {
         self.serve_by(Runtimes::here(), service, stop).await;
     }
 
-    /// Serves as [`Listener::serve`] does, on the threads of `workers`.
+    /// Serves like [`Listener::serve`] on the threads of `workers`.
     ///
-    /// Should all of them end, `stop` is cancelled.
+    /// If all threads end, `stop` is cancelled.
     pub async fn serve_on<S, B>(self, workers: &Workers, service: S, stop: CancellationToken)
     where
         S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
@@ -164,12 +161,12 @@ impl Listener {
         self.serve_by(workers.runtimes(), service, stop).await;
     }
 
-    /// Serves as [`Listener::serve`] does, with a service that needs no extensions.
+    /// Serves like [`Listener::serve`], with a service that needs no extensions.
     pub async fn serve_http<S: HttpService>(self, service: S, stop: CancellationToken) {
         self.serve_by(Runtimes::here(), service, stop).await;
     }
 
-    /// Serves as [`Listener::serve_on`] does, with a service that needs no extensions.
+    /// Serves like [`Listener::serve_on`], with a service that needs no extensions.
     pub async fn serve_http_on<S: HttpService>(
         self,
         workers: &Workers,
@@ -204,7 +201,7 @@ impl Listener {
         let max_connections = shared
             .settings
             .max_connections
-            // Draining takes all permits at once, of which tokio counts a `u32`.
+            // Draining acquires all permits together, which tokio counts in a `u32`.
             .clamp(1, u32::MAX as usize)
             .min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(max_connections));

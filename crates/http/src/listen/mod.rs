@@ -1,11 +1,10 @@
-//! Listeners: accepting, limits, client address, drain. Knows no robots.
+//! Listeners: accepting, limits, client address, drain. Independent of robot detection.
 //!
-//! A [`Listener`] serves HTTP/1.1 and HTTP/2 on one address or Unix socket with
-//! any Tower service: plain (HTTP/2 by prior knowledge) or by [`Tls`], behind
-//! the PROXY protocol or not, on the current runtime or on the threads of
-//! [`Workers`]. Each request carries a [`ClientAddr`] in its
-//! extensions: the one address that logs, rules and proofs use. Nobody's
-//! forwarding headers are believed but those of [`TrustedProxies`].
+//! A [`Listener`] serves HTTP/1.1 and HTTP/2 on one address or Unix socket with any Tower service:
+//! unencrypted (HTTP/2 by prior knowledge) or with [`Tls`], optionally behind the PROXY protocol,
+//! on the current runtime or on the threads of [`Workers`]. Each request has a [`ClientAddr`] in
+//! its extensions, the one address that logs, rules and verification use. Only forwarding headers
+//! from [`TrustedProxies`] are trusted.
 //!
 //! # Example
 //!

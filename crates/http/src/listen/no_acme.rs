@@ -1,4 +1,4 @@
-//! Stand-in for `acme` in builds without that feature: nothing is ordered.
+//! Replacement for `acme` in builds without that feature: nothing is ordered.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -25,7 +25,7 @@ impl Acme {
         match *self {}
     }
 
-    #[expect(clippy::unused_async, reason = "that of `acme` is")]
+    #[expect(clippy::unused_async, reason = "its counterpart in `acme` is async")]
     pub(super) async fn keep(&self, _changed: impl Fn()) -> Infallible {
         match *self {}
     }

@@ -1,44 +1,44 @@
-//! Limit of open files of the process, and the number of clients that it is enough for.
+//! The process's limit of open files, and the number of clients that it allows.
 
 use std::{fmt, sync::Arc};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Files that are reserved for the database, name servers, downloads, logs and pages: an
-/// eighth of all, within these bounds.
+/// Number of files reserved for the database, name servers, downloads, logs and pages: an eighth of
+/// all, within these bounds.
 const MIN_KEPT_BACK: u64 = 64;
 const MAX_KEPT_BACK: u64 = 256;
-/// Files of a serving thread: three of its runtime, one for each of two listeners, and a
-/// connection that is accepted and waits for its permit.
+/// Files of a serving thread: three of its runtime, one for each of two listeners, and an accepted
+/// connection that waits for its permit.
 const FILES_OF_A_THREAD: u64 = 6;
-/// Clients of the administrator's own listener.
+/// Number of clients of the administrator's own listener.
 pub const ADMIN_CLIENTS: usize = 16;
 
-/// Number of files that the process may have open.
+/// Maximum number of open files of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OpenFileLimit {
     soft: u64,
-    /// What the soft limit may be raised to.
+    /// Value to which the soft limit may be raised.
     hard: u64,
 }
 
-/// Number of clients that a limit is enough for, and that the settings allow.
+/// Number of clients that a limit and the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
-    /// How many clients there may be.
+    /// Maximum number of clients.
     pub clients: usize,
     wanted: usize,
 }
 
-/// Permits for the clients of all listeners together.
+/// Permits shared by the clients of all listeners.
 #[derive(Clone, Debug)]
 pub struct ClientPermits {
     permits: Arc<Semaphore>,
 }
 
 impl OpenFileLimit {
-    /// Returns the limit in force; `None` where there is none, or none is known.
+    /// Returns the limit in force; `None` if unlimited or unknown.
     #[cfg(target_os = "linux")]
     pub fn current() -> Option<Self> {
         use rustix::process::{Resource, getrlimit};
@@ -55,14 +55,14 @@ impl OpenFileLimit {
         None
     }
 
-    /// Raises the soft limit to the hard one, where that is allowed.
+    /// Raises the soft limit to the hard limit, if allowed.
     #[cfg(target_os = "linux")]
     pub fn raise() {
         use rustix::process::{Resource, getrlimit, setrlimit};
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // A limit that cannot be raised stays; a warning follows where it is too low.
+            // A limit that cannot be raised stays; a warning follows if it is too low.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }
@@ -70,7 +70,7 @@ impl OpenFileLimit {
     #[cfg(not(target_os = "linux"))]
     pub fn raise() {}
 
-    /// Returns the limit that is in force once it is raised.
+    /// Returns the limit in force after it is raised.
     #[must_use]
     pub fn raised(self) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns how many of the wanted clients it is enough for.
+    /// Returns how many of the wanted clients the limit allows.
     pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
         ClientCapacity {
             files: self.soft,
@@ -88,7 +88,7 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns how many clients can be served at one time, each with a connection to an upstream.
+    /// Returns the number of concurrent clients, each with a connection to an upstream.
     fn clients(self, threads: usize) -> usize {
         let threads = u64::try_from(threads).unwrap_or(u64::MAX);
         let of_threads = threads.saturating_mul(FILES_OF_A_THREAD);
@@ -101,7 +101,7 @@ impl OpenFileLimit {
 }
 
 impl ClientCapacity {
-    /// Returns `true` if the settings allow no more clients than there is room for.
+    /// Returns `true` if the limit allows all clients that the settings allow.
     pub fn is_enough(self) -> bool {
         self.clients >= self.wanted
     }
@@ -117,12 +117,12 @@ impl fmt::Display for ClientCapacity {
         if self.is_enough() {
             return write!(
                 f,
-                "the limit of open files, {files}, is enough for {wanted} clients"
+                "the limit of {files} open files is sufficient for {wanted} clients"
             );
         }
         write!(
             f,
-            "the limit of open files, {files}, is enough for {clients} clients at a time, each with a \
+            "the limit of {files} open files is sufficient for {clients} concurrent clients, each with a \
              connection to an upstream, and max_connections allows {wanted}: further ones wait; raise \
              the limit (LimitNOFILE= of the service, ulimit -n), or lower server.max_connections"
         )
@@ -130,7 +130,7 @@ impl fmt::Display for ClientCapacity {
 }
 
 impl ClientPermits {
-    /// Creates permits for so many clients.
+    /// Creates permits for the given number of clients.
     pub fn new(clients: usize) -> Self {
         let clients = clients.min(Semaphore::MAX_PERMITS);
         Self {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_leave_room_for_upstreams_and_what_is_kept_back() {
+    fn clients_leave_files_for_upstreams_and_reserves() {
         for (soft, threads, clients) in [
             (0, 2, 1),
             (64, 2, 1),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_is_given_back() {
+    async fn permit_is_returned() {
         let permits = ClientPermits::new(1);
         let first = permits.take().await;
         let mut second = tokio_test_poll(permits.take());

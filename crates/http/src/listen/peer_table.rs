@@ -6,22 +6,22 @@ use std::{
 
 const BUCKETS: usize = 128;
 const PLACES_PER_BUCKET: usize = 8;
-/// Bits of a place that are the number; the others identify the peer.
+/// Bits of a slot that store the number; the others identify the peer.
 const NUMBER: u64 = u32::MAX as u64;
 
 /// A number for each of about a thousand peers.
 ///
-/// An update takes neither a lock nor memory. A peer that finds all places of its bucket taken replaces
-/// another one, whose number is forgotten. Of two updates at the same time one may be lost.
+/// An update takes no lock and allocates no memory. If all slots of a bucket are taken, a new peer
+/// replaces another one, whose number is lost. Of two concurrent updates one may be lost.
 #[derive(Debug)]
 pub struct PeerTable {
     places: Box<[AtomicU64]>,
-    /// Chosen by chance, so that no client can choose addresses of one bucket.
+    /// Randomly seeded, so that no client can choose addresses of one bucket.
     hasher: RandomState,
 }
 
 impl PeerTable {
-    /// Changes the number of a peer, which begins at 0; returns it before and after.
+    /// Changes the number of a peer, initially 0; returns it before and after.
     pub fn update(&self, peer: IpAddr, change: impl FnOnce(u32) -> u32) -> (u32, u32) {
         let hash = self.hasher.hash_one(peer);
         let Ok(low) = usize::try_from(hash & NUMBER) else {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_peer_has_its_number_and_many_peers_take_no_more_room() {
+    fn each_peer_has_a_number_in_bounded_memory() {
         let table = PeerTable::default();
         let peer = |number| IpAddr::from(Ipv4Addr::from_bits(number));
         for round in 0..3 {

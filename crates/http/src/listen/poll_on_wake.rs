@@ -1,7 +1,7 @@
-//! Future that is polled only when it was woken itself.
+//! Future that is polled only when woken itself.
 //!
-//! A connection's deadlines stand beside its I/O, which wakes the same task far more often;
-//! without this each of those wakes would poll the timer and the shutdown token too.
+//! A connection's deadlines share a task with its I/O, which wakes the task far more often;
+//! otherwise each of those wakes would poll the timer and the shutdown token too.
 
 use std::{
     pin::Pin,
@@ -48,19 +48,19 @@ impl<F: Future> Future for PollOnWake<F> {
             Some(known) if known.0.task.will_wake(cx.waker()) => known,
             other => other.insert(WakeFlag::new(cx.waker())),
         };
-        // A wake that is missed here is not lost: the flag is set first, and the task woken again
-        // after it.
+        // A wake missed here is not lost: the flag is set first, and the task is woken again after
+        // it.
         if !wake_flag.is_woken.load(Ordering::Relaxed) {
             return Poll::Pending;
         }
-        // Cleared before the poll: a wake during it must lead to another poll.
+        // Cleared before the poll: a wake during it must cause another poll.
         wake_flag.is_woken.swap(false, Ordering::AcqRel);
         this.future.poll(&mut Context::from_waker(waker))
     }
 }
 
 impl WakeFlag {
-    /// Creates a flag that is set, as the future has to learn of the new waker.
+    /// Creates a flag that is set, because the future has to see the new waker.
     fn new(task: &Waker) -> (Arc<Self>, Waker) {
         let wake_flag = Arc::new(Self {
             is_woken: AtomicBool::new(true),
@@ -76,7 +76,7 @@ impl Wake for WakeFlag {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Before the task is woken: it may run on another thread at once.
+        // Before the task is woken, which may immediately run on another thread.
         self.is_woken.store(true, Ordering::Release);
         self.task.wake_by_ref();
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_polled_only_when_it_was_woken() {
+    fn future_is_polled_only_when_woken() {
         let (notify, polls) = (Notify::new(), AtomicUsize::new(0));
         let mut notified = pin!(notify.notified());
         let counting = poll_fn(|cx| {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn another_task_is_woken_after_a_move() {
+    fn new_task_is_woken_after_a_move() {
         let notify = Notify::new();
         let mut poll_on_wake = pin!(PollOnWake::new(notify.notified()));
         let counts = [(); 2].map(|()| Arc::<Count>::default());

@@ -5,49 +5,49 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use bytes::BytesMut;
 use tokio::io::{self, AsyncRead, AsyncReadExt as _, ErrorKind};
 
-/// Bytes of the longest header of version 1, with its line end (section 2.1).
+/// Size of the longest version 1 header, including its line end (section 2.1).
 const MAX_V1: usize = 107;
-/// Bytes of the longest accepted header of version 2: addresses and some TLVs.
+/// Size of the longest accepted version 2 header: addresses and some TLVs.
 ///
 /// The protocol allows 64 KiB, which a peer could make each connection hold.
 const MAX_V2: usize = 16 + 4096;
 const V2_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 const V1_SIGNATURE: &[u8] = b"PROXY ";
 
-/// What a PROXY header says of the connection behind it.
+/// Source of a connection according to its PROXY header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxySource {
-    /// The proxy speaks for this client.
+    /// The proxy represents this client.
     Client(SocketAddr),
-    /// The proxy speaks for a client that it has no address of (`UNKNOWN`).
+    /// The proxy represents a client with an unknown address (`UNKNOWN`).
     Unknown,
-    /// The proxy speaks for itself, as health checks do (`LOCAL`).
+    /// The proxy connects on its own behalf, as for health checks (`LOCAL`).
     Local,
 }
 
-/// Result of reading the first bytes of a connection.
+/// Result of parsing the first bytes of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxyHeader {
     /// More bytes are needed.
     Incomplete,
-    /// A whole header.
+    /// A complete header.
     Complete {
-        /// What it says.
+        /// Source in the header.
         source: ProxySource,
-        /// Bytes of the header; what follows is the client's.
+        /// Size of the header; the bytes after it belong to the client.
         len: usize,
     },
-    /// No such header, or a broken one: the connection is to be closed.
+    /// No header or a malformed one: the connection must be closed.
     Invalid,
 }
 
 impl ProxyHeader {
-    /// Reads a header of version 1 or 2.
+    /// Parses a header of version 1 or 2.
     ///
-    /// Never asks for more than 107 bytes of version 1, nor for more than
-    /// 4,112 of version 2. TLVs are skipped. Datagram families are invalid.
+    /// Never requires more than 107 bytes of version 1, or 4,112 of version 2. TLVs are skipped.
+    /// Datagram families are invalid.
     ///
     /// # Example
     ///
@@ -71,7 +71,7 @@ impl ProxyHeader {
     }
 }
 
-/// Reads a header; returns what it says and the bytes behind it that came along.
+/// Reads a header; returns its source and the bytes that followed it.
 pub(super) async fn read(
     stream: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<(ProxySource, BytesMut)> {
@@ -88,14 +88,14 @@ pub(super) async fn read(
             ProxyHeader::Invalid => {
                 return Err(io::Error::new(
                     ErrorKind::InvalidData,
-                    "the connection does not begin with a PROXY header",
+                    "the connection does not start with a PROXY header",
                 ));
             }
         }
     }
 }
 
-/// Returns `true` if the bytes are the signature, its beginning, or begin with it.
+/// Returns `true` if the bytes start with the signature or are its beginning.
 fn begins(bytes: &[u8], signature: &[u8]) -> bool {
     let len = bytes.len().min(signature.len());
     bytes.get(..len) == signature.get(..len)
@@ -112,7 +112,7 @@ fn parse_v1(bytes: &[u8]) -> Option<ProxyHeader> {
     let source = match words.next()? {
         "TCP4" => ProxySource::Client(v1_client::<Ipv4Addr>(words)?),
         "TCP6" => ProxySource::Client(v1_client::<Ipv6Addr>(words)?),
-        // The rest of the line is to be ignored (section 2.1).
+        // The rest of the line must be ignored (section 2.1).
         "UNKNOWN" => ProxySource::Unknown,
         _ => return None,
     };
@@ -155,7 +155,7 @@ fn parse_v2(bytes: &[u8]) -> Option<ProxyHeader> {
     if len > MAX_V2 || version_and_command >> 4 != 2 {
         return None;
     }
-    // Section 2.2: LOCAL, PROXY; others are to be dropped.
+    // Section 2.2: LOCAL and PROXY; others must be dropped.
     let is_local = match version_and_command & 0xf {
         0 => true,
         1 => false,
@@ -172,7 +172,7 @@ fn parse_v2(bytes: &[u8]) -> Option<ProxyHeader> {
     Some(ProxyHeader::Complete { source, len })
 }
 
-/// Source of a stream: two addresses, then two ports.
+/// Returns the source of a stream: two addresses, then two ports.
 fn v2_source(family: u8, payload: &[u8]) -> Option<ProxySource> {
     let (client, ports): (IpAddr, &[u8]) = match family {
         0x11 => {
@@ -183,7 +183,7 @@ fn v2_source(family: u8, payload: &[u8]) -> Option<ProxySource> {
             let (client, rest) = payload.split_first_chunk::<16>()?;
             (Ipv6Addr::from(*client).into(), rest.get(16..)?)
         }
-        // No family, and Unix sockets with two paths of 108 bytes: no address of a client.
+        // No family, or Unix sockets with two paths of 108 bytes: no client address.
         0x00 => return Some(ProxySource::Unknown),
         0x31 => return (payload.len() >= 216).then_some(ProxySource::Unknown),
         _ => return None,

@@ -1,6 +1,6 @@
 use std::{fmt, net::IpAddr, sync::Arc};
 
-/// Set of addresses of proxies, which may change while a listener runs.
+/// Set of proxy addresses that may change while a listener runs.
 ///
 /// # Example
 ///
@@ -21,7 +21,7 @@ pub struct ProxySet {
 }
 
 impl ProxySet {
-    /// Creates a set; by its name it is told from others.
+    /// Creates a set, which is identified by its name.
     pub fn new(
         name: impl Into<Arc<str>>,
         contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
@@ -37,7 +37,7 @@ impl ProxySet {
     }
 }
 
-/// Two sets are the same if their names are, whatever is in them at the moment.
+/// Two sets are equal if their names are, regardless of their current content.
 impl PartialEq for ProxySet {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

@@ -1,4 +1,4 @@
-//! Incoming requests as a listener hands them to its service.
+//! Incoming requests as a listener passes them to its service.
 
 use std::{
     mem,
@@ -13,18 +13,18 @@ use tokio::time::Instant;
 
 use super::{client_addr::ClientAddr, guard::BodyGuard};
 
-/// Body of an incoming request, and what the listener knows about its client.
+/// Body of an incoming request, and the listener's knowledge about its client.
 ///
-/// It stands in the place of the body, since extensions cost allocations that a request
-/// which is answered at once need not pay.
+/// Used as the request's body, because extensions would cost allocations that an immediately
+/// answered request need not pay for.
 #[derive(Debug)]
 pub struct RequestContext {
-    /// None: there is none, and hyper has not seen the request.
+    /// Body; `None` if there is none, in which case hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) is_forged: bool,
     pub(super) guard: Option<BodyGuard>,
-    /// When its head was complete, or when it had waited for the verdict that it is decided by.
+    /// Time when the head was complete, or when the verdict required for the decision was known.
     pub(super) started_at: Instant,
 }
 
@@ -38,46 +38,46 @@ impl RequestContext {
         self.client
     }
 
-    /// Returns `true` if an untrusted client sent a misspelt form of an identity header, or the
-    /// `X-Forwarded-For` and the `Forwarded` of a trusted proxy name different clients.
+    /// Returns `true` if an untrusted client sent a misspelt identity header, or `X-Forwarded-For`
+    /// and `Forwarded` of a trusted proxy name different clients.
     ///
     /// CGI and its descendants read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 §4.1.18). The
-    /// listener has removed such headers: `Forwarded`, `X-Forwarded-*`, `X-Original-*`, `X-Real-IP`,
-    /// `X-Robot-Detection*` and the [client header](super::TrustedProxies::client_header).
+    /// listener has removed such headers: `Forwarded`, `X-Forwarded-*`, `X-Original-*`,
+    /// `X-Real-IP`, `X-Robot-Detection*` and the [client
+    /// header](super::TrustedProxies::client_header).
     pub fn is_forged(&self) -> bool {
         self.is_forged
     }
 
-    /// Sets who the client is, where the request tells of one that another server has taken in.
+    /// Sets the client, if the request describes one that another server received.
     pub fn set_client(&mut self, client: ClientAddr) {
         self.client = client;
     }
 
-    /// Returns when work on the request started.
+    /// Returns the time when work on the request started.
     pub fn started_at(&self) -> Instant {
         self.started_at
     }
 
-    /// Starts the clock anew, after a wait that is not the upstream's.
+    /// Restarts the clock after a wait that is not the upstream's.
     pub fn restart_clock(&mut self) {
         self.started_at = Instant::now();
     }
 
-    /// Returns `true` if there is no body, and hyper has not seen the request.
+    /// Returns `true` if there is no body and hyper has not seen the request.
     pub fn is_plain(&self) -> bool {
         self.body.is_none()
     }
 
-    /// Takes body and guard out.
+    /// Takes the body and its guard.
     pub fn take_body(&mut self) -> (Option<Incoming>, Option<BodyGuard>) {
         (self.body.take(), self.guard.take())
     }
 
-    /// Takes a request out, and leaves an empty one.
+    /// Takes a request and leaves an empty one.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
         let request_context = request.body_mut();
-        // The request is behind a reference, so something has to stand in the place of what is
-        // taken.
+        // The request is behind a reference, so something has to replace what is taken.
         let nothing = Self {
             body: None,
             client: request_context.client,
@@ -88,7 +88,7 @@ impl RequestContext {
         mem::replace(request, Request::new(nothing))
     }
 
-    /// Takes a request out, with client address and body guard in its extensions.
+    /// Takes a request, with client address and body guard in its extensions.
     pub fn take_with_extensions(request: &mut Request<Self>) -> Request<OptionalBody> {
         let (parts, body) = Self::extended(request);
         Request::from_parts(parts, OptionalBody(body))

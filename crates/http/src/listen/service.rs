@@ -26,7 +26,7 @@ use super::{
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// The service as one connection sees it: requests are counted and know their client.
+/// Service for one connection: counts requests and adds their client.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionService<S> {
     pub(super) service: S,
@@ -36,15 +36,15 @@ pub(super) struct ConnectionService<S> {
 }
 
 impl<S> ConnectionService<S> {
-    /// Returns the status of a request that exceeds a limit.
+    /// Returns the status for a request that exceeds a limit.
     fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
         let settings = &self.shared.settings;
-        // RFC 6585 §5; hyper's own limit holds for HTTP/1 only.
+        // RFC 6585 §5; hyper's own limit applies to HTTP/1 only.
         if request.headers().len() > settings.max_headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
-        // Lines of HTTP/1 were measured as they were read. Those of HTTP/2
-        // come compressed (RFC 9113 §4.3), so they are measured here.
+        // Lines of HTTP/1 were measured while reading. Those of HTTP/2 arrive compressed (RFC 9113
+        // §4.3), so they are measured here.
         if self.activity.head_flags.is_long() || request.version() == Version::HTTP_2 {
             let too_long = too_long_line(request, settings.max_header_line_bytes);
             if too_long.is_some() {
@@ -52,7 +52,7 @@ impl<S> ConnectionService<S> {
             }
         }
         let heads = &self.activity.head_flags;
-        // Two readings of one request are how requests are smuggled (RFC 9112 §6.1, §11.2).
+        // Ambiguous requests enable request smuggling (RFC 9112 §6.1, §11.2).
         if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
             return Some(StatusCode::BAD_REQUEST);
         }
@@ -64,7 +64,7 @@ impl<S> ConnectionService<S> {
         }
         let length = request.body().size_hint();
         let max = settings.max_body_bytes;
-        // RFC 9110 §15.5.14. A chunked body has no length yet: `BodyGuard` counts it.
+        // RFC 9110 §15.5.14. The length of a chunked body is unknown: `BodyGuard` counts it.
         (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
@@ -78,18 +78,18 @@ impl<S> ConnectionService<S> {
         });
     }
 
-    /// Notes whether the first request is the only one: its response then ends the connection.
+    /// Records whether the first request is the only one: its response then ends the connection.
     fn note_last_request(&self, request: &Request<Incoming>) {
         if self.activity.requests() == 1 && is_last_request(request) {
             self.activity.ends_with_answer();
         }
     }
 
-    /// Adds the client's address, and cleans the headers.
+    /// Adds the client's address and cleans the headers.
     fn request_context(&self, mut request: Request<Incoming>) -> Request<RequestContext> {
         let trusted_proxies = &self.shared.trusted_proxies;
-        // Before the headers are cleaned: a misspelt forwarding
-        // header, too, says that the peer is not the client.
+        // Before the headers are cleaned: a misspelt forwarding header also shows that the peer is
+        // not the client.
         let learnt = Some(&self.shared.forwarding_proxies);
         let client = trusted_proxies.resolve_from(self.origin, request.headers(), learnt);
         let trusted = self.origin.trusted;
@@ -130,7 +130,7 @@ impl<S> ConnectionService<S> {
         })
     }
 
-    /// Counts a request that has no body.
+    /// Counts a request without a body.
     pub(super) fn begin_bodiless(
         &self,
         request: &Request<RequestContext>,
@@ -198,15 +198,15 @@ fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode
         .then_some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
-/// Counts a request as in flight until it is dropped.
+/// Counts a request as in flight until dropped.
 #[derive(Debug)]
 pub(super) struct InFlightGuard {
     activity: Arc<Activity>,
     answers: bool,
-    /// It has a body, and shares its connection with no other request.
+    /// Whether the request has a body and shares its connection with no other request.
     has_body: bool,
-    /// HTTP/2: whether hyper has taken a piece of the response and not asked for the next one,
-    /// as it does while the client's window is full.
+    /// HTTP/2: whether hyper has taken a piece of the response without requesting the next one, as
+    /// it does while the client's window is full.
     waits: Option<bool>,
 }
 
@@ -228,20 +228,20 @@ impl InFlightGuard {
         let status = response.status();
         if status.is_informational() || status == StatusCode::NO_CONTENT {
             // These must not have a length (RFC 9110 §8.6), and both ways to write a response would
-            // pass on what the service says.
+            // keep the service's.
             response.headers_mut().remove(CONTENT_LENGTH);
         }
         if status == StatusCode::SWITCHING_PROTOCOLS {
             self.activity.head_flags.end();
         } else if self.has_body && !self.activity.has_body_ended() {
-            // hyper closes the connection after an early response, without
-            // saying so; the client has to know (RFC 9112 §9.3, §9.6).
+            // hyper closes the connection after an early response without announcing it; the client
+            // has to know (RFC 9112 §9.3, §9.6).
             response.headers_mut().insert(CONNECTION, CLOSE);
             self.activity.answers_early();
         }
     }
 
-    /// Counts on until the body of the response ends.
+    /// Keeps counting until the body of the response ends.
     fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
         self.answers(&mut response);
         response.map(|inner| CountedBody {
@@ -250,7 +250,7 @@ impl InFlightGuard {
         })
     }
 
-    /// Counts on until the response is there, and until its body ends.
+    /// Keeps counting until the response is available and its body ends.
     fn later<B, F>(self, future: F) -> CountedFuture<B, F> {
         CountedFuture {
             answer: CountedState::Later {
@@ -329,27 +329,27 @@ where
                 in_flight.map(|in_flight| in_flight.answer(response.map(Some)))
             }
         };
-        // A future is not polled again after it was ready; this one would wait for ever.
+        // A future is not polled again after it was ready; this one would wait forever.
         response.map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
     }
 }
 
-/// Makes the response to a request beyond a limit; the rest of the request is not read.
+/// Creates the response to a request beyond a limit; the rest of the request is not read.
 fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
     let mut response = Response::new(None);
     *response.status_mut() = status;
     if version < Version::HTTP_2 {
-        // HTTP/2 has no `Connection` (RFC 9113 §8.2.2); there only the stream ends.
+        // HTTP/2 has no `Connection` (RFC 9113 §8.2.2); only the stream ends.
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
     response
 }
 
 pin_project! {
-    /// Body that keeps its request in flight.
+    /// Body that keeps its request counted as in flight.
     pub(super) struct CountedBody<B> {
         in_flight: InFlightGuard,
-        // None: empty.
+        // `None`: empty.
         #[pin]
         inner: Option<B>,
     }
@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_sends_one_request_says_so_or_speaks_the_old_protocol() {
+    fn single_request_is_recognised_by_close_or_http_1_0() {
         for (version, connection, expected) in [
             (Version::HTTP_11, None, false),
             (Version::HTTP_11, Some("keep-alive"), false),

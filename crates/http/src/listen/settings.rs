@@ -9,53 +9,53 @@ use super::{address::ListenAddr, client_addr::TrustedProxies, tls::Tls};
 
 /// Settings of one listener.
 ///
-/// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts nobody.
+/// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts no proxy.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
-    /// Address to listen at.
+    /// Address to listen on.
     pub addr: ListenAddr,
     /// Permissions of a Unix socket's file.
     pub unix_mode: u32,
-    /// Proxies whose forwarding headers, and PROXY headers, are believed.
+    /// Proxies whose forwarding headers and PROXY headers are trusted.
     pub trusted_proxies: TrustedProxies,
-    /// Whether every connection begins with a PROXY header (version 1 or 2).
+    /// Whether every connection must start with a PROXY header (version 1 or 2).
     ///
-    /// Other peers than trusted proxies are not served then.
+    /// Peers that are not trusted proxies are then not served.
     pub proxy_protocol: bool,
     /// Certificates; without them connections are not encrypted.
     pub tls: Option<Tls>,
-    /// Time for the head of a request to arrive, from the connection or its first byte.
+    /// Timeout for the head of a request, from the connection's start or the head's first byte.
     ///
-    /// PROXY header and TLS handshake together get as long.
+    /// The PROXY header and TLS handshake together have the same timeout.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request,
-    /// or while the client takes and sends nothing.
+    /// Time that a connection stays open without a request, or while the client neither reads nor
+    /// sends.
     pub idle_timeout: Duration,
-    /// Headers of a request; more are answered with 431.
+    /// Maximum number of headers of a request; more result in status 431.
     pub max_headers: usize,
-    /// Bytes of a request's head, 8,192 at least; more are answered with 431.
+    /// Maximum size of a request's head, at least 8,192 bytes; more result in status 431.
     pub max_header_bytes: usize,
-    /// Bytes of one line of a request's head; more are answered with 431.
+    /// Maximum size of one line of a request's head; more result in status 431.
     ///
-    /// The target counts as a line too; a longer one is answered with 414.
+    /// The target counts as a line too; a longer one results in status 414.
     pub max_header_line_bytes: usize,
-    /// Bytes of a request's body; 0: no limit. More are answered with 413, or cut.
+    /// Maximum size of a request's body; 0 means no limit. More result in status 413 or a cut.
     pub max_body_bytes: u64,
-    /// Connections at one time; more wait to be accepted.
+    /// Maximum number of concurrent connections; more wait to be accepted.
     pub max_connections: usize,
-    /// Connections of one address, or /64 of IPv6; 0: no limit. More are closed.
+    /// Maximum number of connections per address or IPv6 /64; 0 means no limit. More are closed.
     ///
     /// Trusted proxies and Unix sockets have no limit.
     pub max_connections_per_address: usize,
-    /// Header line, with its line end, in answers that no service gives: those to requests which are
-    /// malformed or exceed a limit.
+    /// Header line, with its line end, in responses that no service creates: those to requests that
+    /// are malformed or exceed a limit.
     pub refusal_line: Option<&'static str>,
-    /// Serve requests without a body by a parser of our own, and the others by hyper; else all
-    /// by hyper.
+    /// Whether our own parser serves requests without a body and hyper all others; if not, hyper
+    /// serves all.
     ///
-    /// The answers are the same.
+    /// The responses are the same.
     pub fast_path: bool,
-    /// Time for requests in flight to end at shutdown.
+    /// Time for requests in flight to finish at shutdown.
     pub drain_timeout: Duration,
 }
 

@@ -27,14 +27,14 @@ use super::{
     systemd,
 };
 
-/// Connections that the system queues until they are accepted; Linux cuts it at `somaxconn`.
+/// Length of the system's accept queue; Linux limits it to `somaxconn`.
 const BACKLOG: u32 = 1024;
 
-/// Listening socket that no runtime knows yet.
+/// Listening socket that is not registered with a runtime yet.
 #[derive(Debug)]
 pub(super) struct BoundSocket {
     kind: Kind,
-    /// Ours to remove at the end.
+    /// Socket file to remove at the end.
     _file: Option<SocketFile>,
 }
 
@@ -44,21 +44,21 @@ enum Kind {
     Unix(std::os::unix::net::UnixListener),
 }
 
-/// Socket as one thread's runtime accepts on it.
+/// Socket on which one thread's runtime accepts.
 #[derive(Debug)]
 pub(super) enum Acceptor {
     Tcp(AsyncFd<mio::net::TcpListener>),
     Unix(AsyncFd<mio::net::UnixListener>),
 }
 
-/// File of a Unix socket; removed when dropped, unless another has taken its place.
+/// File of a Unix socket; removed when dropped, unless another file has replaced it.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
     identity: Identity,
 }
 
-/// Identity of a file among others of the same name; inodes are reused, so the time is part of it.
+/// Identity of a file among files with its name; inodes are reused, so the time is included.
 #[derive(Debug, Eq, PartialEq)]
 struct Identity {
     device: u64,
@@ -67,7 +67,7 @@ struct Identity {
 }
 
 impl BoundSocket {
-    /// Binds, or takes the service manager's socket.
+    /// Binds the socket, or takes the service manager's.
     pub(super) async fn bind(addr: &ListenAddr, unix_mode: u32) -> io::Result<Self> {
         let bound = match addr {
             ListenAddr::Tcp(addr) => bind_tcp(*addr).map_err(|error| explain_tcp(*addr, &error)),
@@ -96,7 +96,7 @@ impl BoundSocket {
         }
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// Returns the listen address, with the port that the system chose.
     pub(super) fn local_addr(&self) -> io::Result<ListenAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().map(ListenAddr::Tcp),
@@ -108,7 +108,7 @@ impl BoundSocket {
         }
     }
 
-    /// Makes a second descriptor of the same socket for the current runtime.
+    /// Creates a second descriptor of the same socket for the current runtime.
     pub(super) fn acceptor(&self) -> io::Result<Acceptor> {
         match &self.kind {
             Kind::Tcp(listener) => {
@@ -122,12 +122,12 @@ impl BoundSocket {
         }
     }
 
-    /// Makes the socket non-blocking, and has its connections send without delay.
+    /// Makes the socket non-blocking, and its connections send without delay.
     fn prepare(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Tcp(listener) => {
                 if let Err(error) = SockRef::from(listener).set_tcp_nodelay(true) {
-                    debug!(%error, "connections without TCP_NODELAY: {error}");
+                    debug!(%error, "could not set TCP_NODELAY for connections: {error}");
                 }
                 listener.set_nonblocking(true)
             }
@@ -137,7 +137,7 @@ impl BoundSocket {
 }
 
 impl Acceptor {
-    /// Accepts a connection, which no runtime watches yet.
+    /// Accepts a connection that is not registered with a runtime.
     pub(super) async fn accept(&self) -> io::Result<(AcceptedSocket, Peer)> {
         match self {
             Self::Tcp(listener) => {
@@ -148,7 +148,7 @@ impl Acceptor {
                 if !cfg!(target_os = "linux")
                     && let Err(error) = stream.set_nodelay(true)
                 {
-                    debug!(%peer, %error, "connection without TCP_NODELAY");
+                    debug!(%peer, %error, "could not set TCP_NODELAY for a connection");
                 }
                 Ok((AcceptedSocket::Tcp(stream), Peer::Tcp(peer)))
             }
@@ -162,10 +162,10 @@ impl Acceptor {
     }
 }
 
-/// Has this thread's runtime tell when connections have come.
+/// Registers the listener with this thread's runtime for new connections.
 #[expect(
     deprecated,
-    reason = "what replaces it is unsafe, for the sake of types that do not own their descriptor"
+    reason = "its replacement is unsafe, to support types that do not own their descriptor"
 )]
 fn watch<L: AsRawFd>(listener: L) -> io::Result<AsyncFd<L>> {
     AsyncFd::with_interest(listener, Interest::READABLE)
@@ -227,7 +227,7 @@ async fn bind_unix(path: &Path, mode: u32) -> io::Result<BoundSocket> {
     }
     // From here on the file is removed if a later step fails.
     let file = SocketFile::new(path)?;
-    // Nobody connects before `listen`: the mode is right from the first connection.
+    // No client can connect before `listen`: the mode is right from the first connection.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     Ok(BoundSocket {
         kind: Kind::Unix(socket.listen(BACKLOG)?.into_std()?),
@@ -235,20 +235,17 @@ async fn bind_unix(path: &Path, mode: u32) -> io::Result<BoundSocket> {
     })
 }
 
-/// Removes the socket of a process that has ended without doing so.
+/// Removes the socket file of a process that has ended without doing so.
 async fn remove_if_dead(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(ErrorKind::AlreadyExists.into());
     }
     match tokio::net::UnixStream::connect(path).await {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            info!(
-                "replaced the socket {} that nobody listened on",
-                path.display()
-            );
+            info!("replaced the unused socket {}", path.display());
             fs::remove_file(path)
         }
-        // Any other result, a full queue too, means that somebody listens.
+        // Any other result, including a full queue, means that another process listens.
         _ => Err(ErrorKind::AddrInUse.into()),
     }
 }
@@ -256,13 +253,13 @@ async fn remove_if_dead(path: &Path) -> io::Result<()> {
 fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => {
-            "another program listens there; stop it or choose another port".to_owned()
+            "another program uses the port; stop it or choose another port".to_owned()
         }
         ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE); choose another port or grant it".to_owned()
         }
         ErrorKind::AddrNotAvailable => format!(
-            "this machine has no such address; choose one that it has, or {} for all",
+            "not an address of this machine; choose one of its addresses, or {} for all",
             SocketAddr::new(IpAddr::from(Ipv4Addr::UNSPECIFIED), addr.port())
         ),
         _ => "check the address".to_owned(),
@@ -275,11 +272,11 @@ fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
 
 fn explain_unix(path: &Path, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
-        ErrorKind::AddrInUse => "another program listens there; stop it or choose another path",
-        ErrorKind::AlreadyExists => "what is there is no socket; remove it or choose another path",
+        ErrorKind::AddrInUse => "another program uses the socket; stop it or choose another path",
+        ErrorKind::AlreadyExists => "the file is not a socket; remove it or choose another path",
         ErrorKind::PermissionDenied => "this user may not write to the directory",
         ErrorKind::NotFound => "the directory does not exist",
-        _ => "check the path; it may have about 100 bytes",
+        _ => "check the path, which is limited to about 100 bytes",
     };
     io::Error::new(
         error.kind(),
@@ -296,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_in_use_is_an_error_that_says_what_to_do() {
+    async fn port_in_use_is_an_error_with_a_remedy() {
         let first = bind("127.0.0.1:0").await.unwrap();
         let addr = first.local_addr().unwrap().to_string();
         let error = bind(&addr).await.unwrap_err();
@@ -309,28 +306,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_of_another_machine_is_an_error_that_says_what_to_do() {
+    async fn foreign_address_is_an_error_with_a_remedy() {
         let error = bind("192.0.2.1:0").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
         assert!(error.to_string().contains("0.0.0.0"), "{error}");
     }
 
     #[tokio::test]
-    async fn an_accepted_connection_sends_what_it_has_at_once() {
+    async fn accepted_connection_sends_without_delay() {
         let bound = bind("127.0.0.1:0").await.unwrap();
         let ListenAddr::Tcp(addr) = bound.local_addr().unwrap() else {
-            panic!("it listens on an address");
+            panic!("listens on an address");
         };
         let _client = TcpStream::connect(addr).unwrap();
         let (accepted, _) = bound.acceptor().unwrap().accept().await.unwrap();
         let AcceptedSocket::Tcp(stream) = accepted else {
-            panic!("it came by TCP");
+            panic!("connected by TCP");
         };
         assert!(stream.nodelay().unwrap());
     }
 
     #[test]
-    fn a_privileged_port_is_explained() {
+    fn privileged_port_is_explained() {
         let addr = "127.0.0.1:80".parse().unwrap();
         let error = explain_tcp(addr, &ErrorKind::PermissionDenied.into());
         assert_eq!(error.kind(), ErrorKind::PermissionDenied);
@@ -341,7 +338,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_live_socket_is_an_error_and_a_dead_one_is_replaced() {
+    async fn live_socket_is_an_error_and_dead_socket_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("site.sock");
         let addr = format!("unix:{}", path.display());
@@ -351,11 +348,11 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
         assert!(error.to_string().contains("choose another path"), "{error}");
 
-        // A process that is killed leaves its file behind.
+        // A killed process leaves its file behind.
         let BoundSocket { kind, _file: file } = live;
         drop(kind);
         let again = bind(&addr).await.unwrap();
-        // What the old one would remove is not its own any more.
+        // The old file handle must not remove the new file.
         drop(file);
         assert!(path.exists());
         drop(again);
@@ -363,17 +360,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_socket_is_left_alone() {
+    async fn other_files_are_not_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "mine").unwrap();
         let error = bind(&format!("unix:{}", path.display())).await.unwrap_err();
-        assert!(error.to_string().contains("no socket"), "{error}");
+        assert!(error.to_string().contains("not a socket"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 
     #[tokio::test]
-    async fn a_directory_that_is_missing_is_named() {
+    async fn missing_directory_is_named() {
         let error = bind("unix:/nowhere/at/all/site.sock").await.unwrap_err();
         let text = error.to_string();
         assert!(

@@ -1,4 +1,4 @@
-//! One type for connections of every kind.
+//! One stream type for all kinds of connections.
 
 use std::{
     io::{self, ErrorKind, IoSlice, Read as _, Write as _},
@@ -24,61 +24,61 @@ use tokio_rustls::server::TlsStream;
 
 use super::eager_read;
 
-/// Bytes that are read before the socket is registered with the runtime; most heads have fewer.
+/// Bytes read before the socket is registered with the runtime; most heads are shorter.
 const EAGER_BYTES: usize = 4 * 1024;
 
-/// Other end of a connection, as the system names it.
+/// Peer of a connection, as reported by the system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Peer {
     Tcp(SocketAddr),
-    /// It has no address.
+    /// Peer of a Unix socket, which has no address.
     Unix,
 }
 
 impl Peer {
-    /// Address of the peer; unspecified for that of a Unix socket.
+    /// Returns the address of the peer; unspecified for a Unix socket.
     pub(super) fn addr(self) -> SocketAddr {
         match self {
-            // A socket for both families shows an IPv4 client as `::ffff:a.b.c.d`, which no IPv4
-            // range contains.
+            // A dual-stack socket shows an IPv4 client as `::ffff:a.b.c.d`, which no IPv4 range
+            // contains.
             Self::Tcp(addr) => SocketAddr::new(addr.ip().to_canonical(), addr.port()),
             Self::Unix => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         }
     }
 }
 
-/// Connection before TLS; bytes that were read too far can be put back.
+/// Connection before TLS; bytes that were read too early can be put back.
 #[derive(Debug)]
 pub(super) struct Transport {
     socket: Socket,
-    /// Bytes that may still be read eagerly; `None`: the runtime is to watch the socket.
+    /// Number of bytes that may still be read eagerly; `None` if the runtime must watch the socket.
     eager_bytes: Option<usize>,
-    /// The next write is the last one before the end.
+    /// Whether the next write is the last one before the end.
     ends: bool,
     unread: BytesMut,
 }
 
-/// Socket that is registered with the runtime once something has to be waited for.
+/// Socket that is registered with the runtime only when it has to wait.
 ///
-/// A client with a single request may have sent it when its connection is accepted, and
-/// nothing is waited for until it is closed: that saves three system calls and a timer.
+/// A client with a single request may have sent it before its connection is accepted, and nothing
+/// is waited for until it is closed: that saves three system calls and a timer.
 #[derive(Debug)]
 enum Socket {
     Unwatched(AcceptedSocket),
     Tcp(TcpStream),
     Unix(UnixStream),
-    /// It could not be registered with the runtime.
+    /// The socket could not be registered with the runtime.
     Lost,
 }
 
-/// Non-blocking connection that no runtime watches.
+/// Non-blocking connection that is not registered with a runtime.
 #[derive(Debug)]
 pub(super) enum AcceptedSocket {
     Tcp(std::net::TcpStream),
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// Connection as HTTP sees it.
+/// Connection as seen by HTTP.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Transport),
@@ -86,7 +86,7 @@ pub(super) enum Stream {
 }
 
 impl Transport {
-    /// Creates it; with `reads_eagerly` the first bytes are read before the runtime watches.
+    /// Creates a transport; with `reads_eagerly` the first bytes are read before it is registered.
     pub(super) fn new(accepted: AcceptedSocket, reads_eagerly: bool) -> Self {
         Self {
             socket: Socket::Unwatched(accepted),
@@ -96,16 +96,16 @@ impl Transport {
         }
     }
 
-    /// Pushes bytes back, to be read again.
+    /// Puts bytes back, to be read again.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;
     }
 
-    /// Reads before the runtime watches; `None`: it has to.
+    /// Reads before the socket is registered; returns `None` if it has to be.
     ///
-    /// hyper reads on at once, to see whether the client has gone. That is put off
-    /// until the task is polled again, which a task that has ended is not.
+    /// hyper reads again immediately, to detect whether the client has disconnected. That is
+    /// delayed until the task is polled again, which does not happen to a task that has ended.
     fn poll_read_eagerly(
         &mut self,
         cx: &Context<'_>,
@@ -115,14 +115,14 @@ impl Transport {
             return None;
         };
         let eager_bytes = mem::take(&mut self.eager_bytes)?;
-        // Limited, so that a client who goes on sending does not hold the thread.
+        // Limited, so that a client that keeps sending does not occupy the thread.
         let len = buf.remaining().min(eager_bytes);
         if len == 0 {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }
         let result = accepted.read(buf.initialize_unfilled_to(len));
-        // Only the first read says whether clients send at once; later ones follow their own
+        // Only the first read shows whether clients send immediately; later ones follow their own
         // request.
         if eager_bytes == EAGER_BYTES {
             eager_read::record(result.is_ok());
@@ -130,7 +130,7 @@ impl Transport {
         match result {
             Ok(read) => {
                 buf.advance(read);
-                // A short read has emptied the socket: another one would only say so.
+                // A short read has emptied the socket: another one would only confirm that.
                 let is_all = read < len;
                 self.eager_bytes = Some(if is_all { 0 } else { eager_bytes - read });
                 Some(Poll::Ready(Ok(())))
@@ -139,7 +139,7 @@ impl Transport {
         }
     }
 
-    /// Returns the socket, watched by this thread's runtime.
+    /// Returns the socket, registered with this thread's runtime.
     fn watched(&mut self) -> io::Result<&mut Socket> {
         if let Socket::Unwatched(_) = self.socket
             && let Socket::Unwatched(accepted) = mem::replace(&mut self.socket, Socket::Lost)
@@ -166,7 +166,7 @@ impl AcceptedSocket {
         }
     }
 
-    /// Writes; the last write leaves in one packet with the end.
+    /// Writes; the last write is sent in one packet with the end.
     fn write(&mut self, buf: &[u8], is_last: bool) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) if is_last => write_last(stream, buf),
@@ -266,7 +266,7 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // As TLS writes most records: the system takes one piece sooner than a list of one.
+        // As TLS writes most records: a single buffer costs the system less than a list with one.
         if let [buf] = bufs {
             return self.poll_write(cx, buf);
         }
@@ -282,16 +282,16 @@ impl AsyncWrite for Transport {
     }
 }
 
-/// Writes bytes that the system may hold back until the connection is shut down (`MSG_MORE`).
+/// Writes bytes that the system may delay until the connection is shut down (`MSG_MORE`).
 ///
-/// If that does not follow at once, the system sends them after 200 ms.
+/// Without a shutdown the system sends them after 200 ms.
 #[cfg(target_os = "linux")]
 fn write_last(socket: impl AsFd, buf: &[u8]) -> io::Result<usize> {
     let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
     Ok(send(socket, buf, flags)?)
 }
 
-/// Does so on a socket that the runtime watches.
+/// Writes the last bytes on a socket that the runtime watches.
 #[cfg(target_os = "linux")]
 fn poll_write_last(
     stream: &TcpStream,
@@ -321,7 +321,7 @@ fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize>
     stream.write(buf)
 }
 
-/// Reads bytes that were put back, as many as there is room for.
+/// Reads bytes that were put back, as many as fit.
 pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     let len = unread.len().min(buf.remaining());
     buf.put_slice(&unread.split_to(len));
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_is_there_is_answered_without_the_runtime() {
+    async fn waiting_request_is_answered_without_the_runtime() {
         let (mut client, mut transport) = connect();
         client.write_all(b"request").unwrap();
         let mut read = [0; 16];
@@ -422,7 +422,7 @@ mod tests {
         let mut more = [0];
         tokio::select! {
             biased;
-            result = transport.read(&mut more) => panic!("nothing more has come: {result:?}"),
+            result = transport.read(&mut more) => panic!("nothing more should arrive: {result:?}"),
             () = std::future::ready(()) => {}
         }
         transport.write_all(b"answer").await.unwrap();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_write_arrives_whether_or_not_the_connection_is_shut_down() {
+    async fn last_write_arrives_with_or_without_a_shutdown() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let ways = [(true, true), (true, false), (false, true), (false, false)];
         for (is_shut_down, is_watched) in ways {
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_last_write_is_waited_for() {
+    async fn large_last_write_is_waited_for() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let connecting = std::net::TcpStream::connect(listener.local_addr().unwrap());
         let mut client = connecting.unwrap();
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_not_come_is_waited_for() {
+    async fn missing_data_is_waited_for() {
         for first in [
             &b""[..],
             b"re",
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_client_does_not_take_is_waited_for() {
+    async fn slow_client_is_waited_for() {
         let (mut client, mut transport) = connect();
         let taking = tokio::task::spawn_blocking(move || {
             let mut taken = Vec::new();
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_read_too_early_is_read_again() {
+    async fn data_read_too_early_is_read_again() {
         let (mut client, mut transport) = connect();
         client.write_all(b"ab").unwrap();
         let mut read = [0; 2];

@@ -1,4 +1,4 @@
-//! The service manager: sockets that it passes, and states that it is notified of.
+//! Integration with the service manager: inherited sockets and state notifications.
 
 use std::{
     io::{self, ErrorKind},
@@ -11,7 +11,7 @@ use tracing::debug;
 
 use super::socket::BoundSocket;
 
-/// Sockets that the process was started with: one set, as the environment is read once.
+/// Sockets inherited at startup; a single set, because the environment is read once.
 static INHERITED: LazyLock<Mutex<InheritedSockets>> =
     LazyLock::new(|| Mutex::new(InheritedSockets::new()));
 
@@ -19,11 +19,11 @@ static INHERITED: LazyLock<Mutex<InheritedSockets>> =
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ServiceState {
-    /// It serves.
+    /// The process serves.
     Ready,
-    /// It reads its configuration again; [`Ready`](Self::Ready) ends that.
+    /// The process reloads its configuration, until [`Ready`](Self::Ready).
     Reloading,
-    /// It finishes the requests in flight.
+    /// The process finishes the requests in flight.
     Stopping,
 }
 
@@ -36,7 +36,7 @@ struct InheritedSockets {
 
 impl InheritedSockets {
     fn new() -> Self {
-        // Names first: taking the sockets removes the variables.
+        // Names first, because taking the sockets removes the variables.
         let names = sd_notify::listen_fds_with_names()
             .map(|sockets| sockets.map(|(_, name)| name).collect())
             .unwrap_or_default();
@@ -73,9 +73,8 @@ impl InheritedSockets {
 
 /// Takes the sockets of the service manager from the environment (`LISTEN_FDS`).
 ///
-/// A program calls it before it starts threads, since the environment's
-/// variables are removed; binding [`ListenAddr::Systemd`](super::ListenAddr)
-/// does it otherwise.
+/// Must be called before threads are started, because it removes environment variables; otherwise,
+/// binding [`ListenAddr::Systemd`](super::ListenAddr) does it.
 pub fn inherit_sockets() {
     LazyLock::force(&INHERITED);
 }
@@ -91,7 +90,7 @@ pub fn notify_service_manager(state: ServiceState) {
             .and_then(|now| sd_notify::notify(&[NotifyState::Reloading, now])),
     };
     if let Err(error) = told {
-        debug!(%error, "cannot tell the service manager: {state:?}");
+        debug!(%error, "could not notify the service manager: {state:?}");
     }
 }
 
@@ -105,9 +104,9 @@ pub(super) fn take(name: Option<&str>) -> io::Result<BoundSocket> {
 fn missing(name: Option<&str>, names: &[String]) -> io::Error {
     let wanted = name.map_or_else(String::new, |name| format!(" named {name:?}"));
     let given = if names.is_empty() {
-        "none came; start this program by a .socket unit".to_owned()
+        "none were passed; start this program with a .socket unit".to_owned()
     } else {
-        format!("those that came: {}", names.join(", "))
+        format!("passed sockets: {}", names.join(", "))
     };
     io::Error::new(
         ErrorKind::NotFound,

@@ -32,12 +32,11 @@ const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
 /// Certificates of a listener: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.
 ///
-/// The certificate is chosen by the name that the client asks for (SNI):
-/// one with that name, else one with a wildcard for it, else the first.
-/// Running listeners check the files every five seconds, and use changed ones
-/// for new connections. While a new one is broken the old one stays, and the
-/// log says why once. Certificates that the program orders itself go before
-/// all others for their names.
+/// The certificate is selected by the client's requested name (SNI): one with that name, otherwise
+/// one with a matching wildcard, otherwise the first. Running listeners check the files every five
+/// seconds and use changed certificates for new connections. If a new certificate is broken, the
+/// old one is kept, and the log reports it once. Certificates ordered by the program itself take
+/// precedence for their names.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -57,20 +56,19 @@ struct FilePair {
     files: CertificateFiles,
     stamps: [Option<Stamp>; 2],
     certificate: Certificate,
-    /// Why the files as they are now are not served.
+    /// Reason why the current files are not served.
     problem: Option<String>,
 }
 
 impl Tls {
-    /// Loads the files; the first pair serves names that are in none.
+    /// Loads the files; the first pair serves names that match no certificate.
     ///
-    /// A certificate that has expired, or is about to, is served all the same;
-    /// the log warns of it.
+    /// A certificate that has expired or expires soon is still served, with a warning in the log.
     ///
     /// # Errors
     ///
-    /// Fails without any files, when one is missing or holds nothing usable,
-    /// when a key is encrypted or does not fit its certificate.
+    /// Fails without files, if a file is missing or contains nothing usable, or if a key is
+    /// encrypted or does not match its certificate.
     pub fn load(files: Vec<CertificateFiles>) -> Result<Self, CertificateError> {
         if files.is_empty() {
             return Err(CertificateError::no_file("a listener needs a certificate"));
@@ -78,14 +76,14 @@ impl Tls {
         Self::new(files, None)
     }
 
-    /// Loads the files, if any, beside the certificates that are ordered.
+    /// Loads the files, if any, in addition to ordered certificates.
     ///
-    /// A name whose certificate has not been issued yet gets that of a file, if
-    /// one is for it; else its handshakes fail, and other names are served.
+    /// A name whose certificate has not been issued yet gets a matching certificate from a file;
+    /// without one, its handshakes fail, and other names are served.
     ///
     /// # Errors
     ///
-    /// Fails as [`Tls::load`] does, but for want of files.
+    /// Fails like [`Tls::load`], except that files may be missing from the list.
     #[cfg(feature = "acme")]
     pub fn load_with_acme(
         files: Vec<CertificateFiles>,
@@ -119,7 +117,7 @@ impl Tls {
         }
         match ring::Ticketer::new() {
             Ok(ticketer) => config.ticketer = ticketer,
-            Err(error) => warn!(%error, "TLS sessions are not resumed by tickets: {error}"),
+            Err(error) => warn!(%error, "TLS session tickets are disabled: {error}"),
         }
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),
@@ -129,12 +127,12 @@ impl Tls {
 
     /// Loads the files that have changed.
     ///
-    /// Running listeners do so by themselves.
+    /// Running listeners do this automatically.
     pub fn reload(&self) {
         self.certificates.reload();
     }
 
-    /// Returns every certificate, those of files first.
+    /// Returns the states of all certificates, those of files first.
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
         let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();
@@ -142,9 +140,9 @@ impl Tls {
         states
     }
 
-    /// Makes the handshake with a client.
+    /// Performs the handshake with a client.
     ///
-    /// A certificate authority that validates a name gets the handshake alone (RFC 8737 §3).
+    /// A certificate authority that validates a name gets only the handshake (RFC 8737 §3).
     pub(super) async fn accept(&self, stream: Transport) -> io::Result<TlsStream<Transport>> {
         let mut stream = self.acceptor.accept(stream).await?;
         if stream.get_ref().1.alpn_protocol() == Some(acme::PROTOCOL) {
@@ -154,12 +152,12 @@ impl Tls {
         Ok(stream)
     }
 
-    /// Watches the files, and orders certificates, for ever.
+    /// Watches the files and orders certificates indefinitely.
     pub(super) async fn watch(self) {
         let certificates = &self.certificates;
         let ordering = async {
             if let Some(acme) = &certificates.acme {
-                // In a box: the future of an order is large, and rarely polled.
+                // Boxed: the future of an order is large and rarely polled.
                 Box::pin(acme.keep(|| certificates.publish(&certificates.pairs()))).await;
             }
         };
@@ -171,7 +169,7 @@ impl Tls {
             time::sleep(CHECK_PERIOD).await;
             let certificates = Arc::clone(&self.certificates);
             if let Err(ended) = task::spawn_blocking(move || certificates.reload()).await {
-                error!("looking for changed certificates failed: {ended}");
+                error!("could not check for changed certificates: {ended}");
             }
         }
     }
@@ -198,7 +196,7 @@ impl Certificates {
         }
     }
 
-    /// Publishes the certificates; the caller holds the lock of the pairs, so it does so alone.
+    /// Publishes the certificates; the caller's lock on the pairs prevents overlapping calls.
     fn publish(&self, pairs: &[FilePair]) {
         let ordered = self.acme.iter().flat_map(Acme::certificates);
         let files = pairs.iter().map(|pair| &pair.certificate);
@@ -253,10 +251,10 @@ impl FilePair {
         }
     }
 
-    /// Reloads changed files; returns whether the certificate is another.
+    /// Reloads changed files; returns whether the certificate has changed.
     fn reload(&mut self, provider: &CryptoProvider) -> bool {
         let stamps = self.files.stamps();
-        // After an error the files are read again even so: they may have been half written.
+        // After an error the files are read again, because they may have been half written.
         if stamps == self.stamps && self.problem.is_none() {
             return false;
         }
@@ -275,7 +273,7 @@ impl FilePair {
             Err(error) => {
                 let problem = error.to_string();
                 if self.problem.as_ref() != Some(&problem) {
-                    error!("the changed certificate is not served, the old one stays: {problem}");
+                    error!("the changed certificate is not served, keeping the old one: {problem}");
                     self.problem = Some(problem);
                 }
                 false
@@ -287,19 +285,19 @@ impl FilePair {
 #[cfg(test)]
 mod tests;
 
-/// Certificates by the names that they are served for.
+/// Certificates by the names for which they are served.
 #[derive(Debug, Default)]
 pub(super) struct CertificatesByName {
     first: Option<Arc<CertifiedKey>>,
     exact: HashMap<String, Arc<CertifiedKey>>,
-    /// Without the `*`: `.example.com`.
+    /// Wildcard names without the `*`: `.example.com`.
     wildcard: HashMap<String, Arc<CertifiedKey>>,
-    /// Names whose certificate has not been issued yet, and whether the log has said so.
+    /// Names whose certificate has not been issued yet, and whether the log has reported it.
     awaited: HashMap<String, AtomicBool>,
 }
 
 impl CertificatesByName {
-    /// Ordered certificates go before files, but the first file serves unknown names.
+    /// Ordered certificates take precedence over files, but the first file serves unknown names.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a Certificate>,
         ordered: impl Iterator<Item = (&'a str, Option<Certificate>)>,
@@ -337,7 +335,7 @@ impl CertificatesByName {
             return self.first.clone();
         };
         let name = name.to_ascii_lowercase();
-        // SNI has no trailing dot (RFC 6066 §3); some clients send it.
+        // SNI has no trailing dot (RFC 6066 §3), but some clients send one.
         let name = name.trim_end_matches('.');
         // A wildcard stands for one label (RFC 9525 §6.3).
         let suffix = name.find('.').and_then(|dot| name.get(dot..));

@@ -14,17 +14,16 @@ use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-/// Number of connections that a thread which has ended pretends to have: none is assigned to it.
+/// Connection count of a thread that has ended, so that no connection is assigned to it.
 ///
-/// Half of the range, as those that it had still count down.
+/// Half of the range, because its remaining connections still count down.
 const RETIRED: usize = usize::MAX / 2;
 
-/// Threads that serve connections, each with a runtime of its own.
+/// Threads that serve connections, each with its own runtime.
 ///
-/// A connection stays on its thread: what it needs is not passed between
-/// cores. Listeners are shared by all threads; a thread that has accepted more
-/// than its share hands a connection over. The threads end when this is dropped,
-/// which is to happen after everything that runs on them.
+/// A connection stays on its thread, so its data is not passed between cores. Listeners are shared
+/// by all threads; a thread that has accepted more than its share passes a connection to another.
+/// The threads end when this is dropped, which must happen after everything that runs on them.
 ///
 /// # Example
 ///
@@ -71,11 +70,11 @@ pub(super) struct RuntimeHandle {
 pub(super) struct RuntimeSlot(Arc<AtomicUsize>);
 
 impl Workers {
-    /// Starts so many threads; 0: one for each processor.
+    /// Starts the given number of threads; 0 starts one per processor.
     ///
     /// # Errors
     ///
-    /// Fails when the system gives no more threads or files.
+    /// Fails if the system provides no more threads or files.
     pub fn start(threads: usize) -> io::Result<Self> {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -113,8 +112,8 @@ impl Worker {
             .name(format!("worker-{number}"))
             .spawn(move || {
                 runtime.block_on(stopped.cancelled());
-                // Dropping the runtime would wait for blocking tasks, and one that hangs would hold
-                // up the end.
+                // Dropping the runtime would wait for blocking tasks, and a hanging one would delay
+                // the shutdown.
                 runtime.shutdown_background();
             })?;
         Ok(Self {
@@ -133,13 +132,13 @@ impl Drop for Worker {
             .take()
             .is_some_and(|thread| thread.join().is_err())
         {
-            error!("a worker thread had ended by a panic");
+            error!("a worker thread panicked");
         }
     }
 }
 
 impl Runtimes {
-    /// The current runtime alone.
+    /// Returns only the current runtime.
     pub(super) fn here() -> Self {
         Self {
             handles: Arc::new([RuntimeHandle::new(Handle::current())]),
@@ -150,11 +149,11 @@ impl Runtimes {
         &self.handles
     }
 
-    /// Assigns a connection to `runtime`, or to another that has clearly fewer of them.
+    /// Assigns a connection to `runtime`, or to another that has clearly fewer connections.
     ///
-    /// Returns the other one, if so.
+    /// Returns the other one, if chosen.
     pub(super) fn assign(&self, runtime: &RuntimeHandle) -> (RuntimeSlot, Option<&RuntimeHandle>) {
-        // Counts that are a moment old do: a wrong choice costs balance, nothing else.
+        // Slightly outdated counts are good enough: a wrong choice only affects the balance.
         let here = runtime.connections.load(Relaxed);
         let least = self
             .handles
@@ -162,7 +161,7 @@ impl Runtimes {
             .map(|runtime| (runtime.connections.load(Relaxed), runtime))
             .min_by_key(|(connections, _)| *connections);
         match least {
-            // A move costs some system calls, so a difference of under a quarter stays.
+            // A move costs some system calls, so a difference of less than a quarter is ignored.
             Some((connections, least)) if here > connections + connections / 4 => {
                 (least.slot(), Some(least))
             }
@@ -179,7 +178,7 @@ impl RuntimeHandle {
         }
     }
 
-    /// Takes the runtime out of service: its thread has ended.
+    /// Takes the runtime out of service because its thread has ended.
     pub(super) fn retire(&self) {
         self.connections.store(RETIRED, Relaxed);
     }
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_spread_evenly_whoever_accepts_them() {
+    fn connections_are_spread_evenly_regardless_of_the_accepting_thread() {
         let workers = Workers::start(3).unwrap();
         assert_eq!(workers.threads(), 3);
         let runtimes = workers.runtimes();
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_has_ended_is_handed_nothing() {
+    fn ended_thread_gets_no_connections() {
         let workers = Workers::start(2).unwrap();
         let runtimes = workers.runtimes();
         runtimes.handles()[1].retire();
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_alone_keeps_its_connections() {
+    fn single_runtime_keeps_its_connections() {
         let workers = Workers::start(1).unwrap();
         let runtimes = workers.runtimes();
         let slots = [(); 3].map(|()| runtimes.assign(&runtimes.handles()[0]));

@@ -23,7 +23,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) struct RequestBody {
     kind: RequestKind,
     progress: Option<Arc<Progress>>,
-    /// Trailers that are passed on.
+    /// Names of trailers that are passed on.
     pub(super) trailers: Vec<HeaderName>,
 }
 
@@ -37,7 +37,7 @@ enum RequestKind {
 }
 
 impl RequestBody {
-    /// Wraps a body; that of hyper's server is not boxed.
+    /// Wraps a body; the body type of hyper's server is not boxed.
     pub(super) fn new<B>(body: B) -> Self
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -47,8 +47,8 @@ impl RequestBody {
         let kind = if body.as_ref().is_none_or(Body::is_end_stream) {
             RequestKind::Empty
         } else if let Some(incoming) =
-            // Not by a type parameter: the service is generic,
-            // and nearly all its bodies are `Incoming`.
+            // A runtime check instead of a type parameter: the service is generic, and nearly all
+            // its bodies are `Incoming`.
             (&mut body as &mut dyn Any).downcast_mut::<Option<Incoming>>()
         {
             incoming
@@ -105,7 +105,7 @@ impl Body for RequestBody {
             && let Some(trailers) = frame.trailers_mut()
         {
             trailers::keep(trailers, &this.trailers);
-            // With no trailers left, this is the end.
+            // Without remaining trailers, this is the end.
             if trailers.is_empty() {
                 polled = Poll::Ready(None);
             }
@@ -146,19 +146,19 @@ fn is_too_large(error: &BoxError) -> bool {
     matches!(error.downcast_ref(), Some(BodyError::TooLarge(_)))
 }
 
-/// Progress of a request's body, for the time limits.
+/// Progress of a request's body, for the timeouts.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<(Upload, Instant)>);
 
-/// What the body of a request waits for.
+/// Party that a request's body waits for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Upload {
     AwaitsClient,
     AwaitsUpstream,
     Done,
-    /// The client went away, or broke its framing.
+    /// The client disconnected or violated its framing.
     Broken,
-    /// It exceeded the listener's limit.
+    /// The body exceeded the listener's limit.
     TooLarge,
 }
 
@@ -169,7 +169,7 @@ impl Progress {
 
     pub(super) fn moved(&self, upload: Upload) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A piece handed on is progress; being polled again while the client is silent is none.
+        // Passing on a piece is progress; being polled again while the client is silent is not.
         if state.0 != upload || upload == Upload::AwaitsUpstream {
             *state = (upload, Instant::now());
         }
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn trailers_lose_what_is_not_announced() {
+    async fn unannounced_trailers_are_removed() {
         for announced in [&[][..], &["x-checksum"]] {
             let mut trailers = HeaderMap::new();
             trailers.insert("x-forwarded-for", "192.0.2.1".parse().unwrap());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn progress_tells_when_the_body_is_sent() {
+    async fn progress_shows_when_the_body_is_sent() {
         let body = RequestBody::new(http_body_util::Full::new(Bytes::from_static(b"data")));
         let progress = body.progress().unwrap();
         assert_ne!(progress.state().0, Upload::Done);

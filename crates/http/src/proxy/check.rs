@@ -21,10 +21,10 @@ use super::{
     settings::HealthCheck,
 };
 
-/// Longest time for the response to a check.
+/// Longest timeout for the response to a check.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// Checks a server periodically, until `stop`, or until the proxy is dropped.
+/// Checks a server periodically, until `stop` or until the proxy is dropped.
 pub(super) async fn run(
     server: Weak<Server>,
     check: HealthCheck,
@@ -39,7 +39,7 @@ pub(super) async fn run(
             _ = ticks.tick() => {}
             () = stop.cancelled() => return,
         }
-        // Only a weak reference is held while the task waits: a proxy that is dropped must end its
+        // The task holds only a weak reference while waiting, so that dropping the proxy ends its
         // checks.
         let Some(server) = server.upgrade() else {
             return;
@@ -53,13 +53,13 @@ pub(super) async fn run(
     }
 }
 
-/// Asks for the path over a connection of its own; a status from 200 to 399 is good.
+/// Requests the path over a new connection; a status from 200 to 399 means success.
 pub(super) async fn once(
     server: &Arc<Server>,
     path: &str,
     response_timeout: Duration,
 ) -> Result<(), String> {
-    let reason = |failure: &Failure| failure.reason().unwrap_or_else(|| "no answer".to_owned());
+    let reason = |failure: &Failure| failure.reason().unwrap_or_else(|| "no response".to_owned());
     let sender = server
         .connect_alone()
         .await
@@ -82,7 +82,7 @@ pub(super) async fn once(
     if status.is_success() || status.is_redirection() {
         Ok(())
     } else {
-        Err(format!("{path} answers {status}"))
+        Err(format!("{path} returned {status}"))
     }
 }
 
@@ -93,8 +93,8 @@ fn request(server: &Server, path: &str) -> http::Result<Request<RequestBody>> {
             USER_AGENT,
             HeaderValue::from_static("robot-detection (health check)"),
         )
-        // The connection is new each time: a kept one
-        // would not show whether the server accepts any.
+        // The connection is new each time: a kept one would not show whether the server accepts
+        // connections.
         .header(CONNECTION, HeaderValue::from_static("close"))
         .body(RequestBody::new(Empty::new()))
 }

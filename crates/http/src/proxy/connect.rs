@@ -29,9 +29,9 @@ use super::{
 /// Silence after which a server with open streams is sent a PING (RFC 9113 §6.7).
 const PING_AFTER: Duration = Duration::from_secs(20);
 
-/// Streams of a connection before the server's SETTINGS (RFC 9113 §6.5.2).
+/// Number of streams on a connection before the server's SETTINGS (RFC 9113 §6.5.2).
 ///
-/// One, as a server that allows few would refuse the others.
+/// One, because a server with a low limit would refuse the others.
 const FIRST_STREAMS: usize = 1;
 
 /// ENFILE and EMFILE, the same on every Unix; `io::ErrorKind` has no stable kind for them.
@@ -39,25 +39,25 @@ const OUT_OF_FILES: [i32; 2] = [23, 24];
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Connector that makes connections to servers.
+/// Connector that opens connections to servers.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     http: HttpConnector,
     tls: Option<Tls>,
     timeout: Duration,
-    /// Connections keep the lines of their server.
+    /// Whether connections cache the header lines of their server.
     fast_path: bool,
     tasks: TaskTracker,
 }
 
-/// New connection; that of HTTP/2 has its task already.
+/// New connection; an HTTP/2 connection already has its task.
 #[derive(Debug)]
 pub(super) enum NewConnection {
     Http1(Box<Connection>),
     Http2(SharedConnection),
 }
 
-/// Why there is no connection.
+/// Error of a connection attempt.
 #[derive(Debug)]
 pub(super) enum ConnectError {
     Timeout(Duration),
@@ -65,7 +65,7 @@ pub(super) enum ConnectError {
 }
 
 impl ConnectError {
-    /// Returns `true` if the process, or the system, may open no more files.
+    /// Returns `true` if the process or the system may open no more files.
     pub(super) fn is_out_of_files(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = match self {
             Self::Timeout(_) => None,
@@ -86,7 +86,7 @@ impl ConnectError {
 pub(super) fn http_connector() -> HttpConnector {
     let mut http = HttpConnector::new();
     http.set_nodelay(true);
-    // The TLS connector hands on URLs with `https`, which would otherwise be refused.
+    // The TLS connector passes on `https` URLs, which would otherwise be refused.
     http.enforce_http(false);
     http.set_keepalive(Some(Duration::from_mins(1)));
     http
@@ -103,7 +103,7 @@ impl Connector {
         }
     }
 
-    /// Returns the time limit of connecting.
+    /// Returns the connect timeout.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -128,7 +128,7 @@ impl Connector {
                 self.http2(*stream, true).await
             }
             stream => {
-                // In a box: it is moved several times with every request.
+                // Boxed, because it is moved several times with every request.
                 let connection = Connection::new(stream, Instant::now(), self.fast_path);
                 return Ok(NewConnection::Http1(Box::new(connection)));
             }
@@ -138,7 +138,7 @@ impl Connector {
             .map_err(|error| ConnectError::Failed(error.into()))
     }
 
-    /// Connects, and makes the handshake of TLS if there is one.
+    /// Connects and performs the TLS handshake, if any.
     pub(super) async fn stream(
         &self,
         upstream: &Upstream,
@@ -148,7 +148,7 @@ impl Connector {
             match &upstream.address {
                 Address::Unix(path) => unix(path).await.map_err(BoxError::from),
                 Address::Tcp(uri) if upstream.protocol == Protocol::Tls => {
-                    let tls = self.tls.as_ref().ok_or("there is no TLS")?;
+                    let tls = self.tls.as_ref().ok_or("TLS is not configured")?;
                     let connector = if switches { &tls.http1 } else { &tls.any };
                     let stream = connector.clone().oneshot(uri.clone()).await?;
                     Ok(Stream::Tls(Box::new(TokioIo::new(stream))))
@@ -187,8 +187,7 @@ impl Connector {
             let ended = std::future::poll_fn(|cx| {
                 let polled = connection.as_mut().poll(cx);
                 let max = connection.current_max_send_streams();
-                // Until the server's SETTINGS arrive, hyper reports the number that it was given
-                // above.
+                // Until the server's SETTINGS arrive, hyper reports the number passed above.
                 if max != FIRST_STREAMS {
                     allowed.allow(max);
                 }

@@ -1,4 +1,4 @@
-//! Dispatch of a request to one of the servers: choice, attempts, failures.
+//! Dispatch of a request to one of the servers: selection, attempts, failures.
 
 use std::{error::Error, mem, sync::Arc, time::Duration};
 
@@ -21,11 +21,11 @@ use super::{
     servers::{ServerSet, Servers},
 };
 
-/// Kept connections that are tried before a new one is made: a server that restarts has closed
-/// all of them.
+/// Number of kept connections tried before a new one is opened: a restarted server has closed all
+/// of them.
 const MAX_REUSE_TRIES: usize = 3;
-/// Servers that a request is tried at, as long as nothing of it has been sent; more would keep
-/// the client waiting for several connect timeouts.
+/// Maximum number of servers tried for a request of which nothing was sent; more would make the
+/// client wait for several connect timeouts.
 const MAX_SERVERS: u32 = 3;
 
 /// Request that is ready to be sent.
@@ -37,7 +37,7 @@ pub(super) struct Message {
     pub(super) added: Option<AddedHeaders>,
 }
 
-/// Head of a response, and where its body comes from.
+/// Head of a response, and the source of its body.
 #[derive(Debug)]
 pub(super) struct UpstreamResponse {
     pub(super) response: Response<()>,
@@ -45,7 +45,7 @@ pub(super) struct UpstreamResponse {
     pub(super) slot: ServerSlot,
 }
 
-/// Where the body of a response comes from.
+/// Source of a response's body.
 #[derive(Debug)]
 pub(super) enum BodySource {
     Http1(Box<Connection>, PendingBody),
@@ -53,7 +53,7 @@ pub(super) enum BodySource {
 }
 
 impl Default for Message {
-    /// An empty message, in place of one that was taken.
+    /// Returns an empty message, to replace one that was taken.
     fn default() -> Self {
         let (parts, body) = Request::<RequestBody>::default().into_parts();
         Self {
@@ -65,7 +65,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Takes over the head of a request, in exchange for its own.
+    /// Swaps the head of a request with the message's own.
     pub(super) fn take_head<B>(&mut self, request: &mut Request<B>) {
         let parts = &mut self.parts;
         parts.version = request.version();
@@ -75,7 +75,7 @@ impl Message {
         mem::swap(&mut parts.extensions, request.extensions_mut());
     }
 
-    /// Drops its contents, and keeps the memory of the header map.
+    /// Drops its contents but keeps the memory of the header map.
     pub(super) fn clear(&mut self) {
         self.parts.uri = Uri::default();
         self.parts.headers.clear();
@@ -85,33 +85,33 @@ impl Message {
     }
 }
 
-/// Dispatch that has started: a slot is taken, and a first attempt may have failed.
+/// Dispatch in progress: a slot is taken, and a first attempt may have failed.
 pub(super) struct StartedDispatch {
     pub(super) slot: ServerSlot,
     pub(super) tried: ServerSet,
     pub(super) attempt: Option<Attempt>,
 }
 
-/// Why there is no response.
+/// Reason why there is no response.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(ConnectError),
-    /// The connection broke, or the response is not HTTP.
+    /// The connection failed, or the response is not HTTP.
     Response(Box<dyn Error + Send + Sync>),
     /// The connection ended without a byte of a response.
     NoResponse(Box<dyn Error + Send + Sync>),
-    /// No response in this time.
+    /// No response within this time.
     Timeout(Duration),
     /// The client did not send the rest of its request.
     ClientSilent,
-    /// The client went away, or broke the framing of its request's body.
+    /// The client disconnected or violated the framing of its request's body.
     ClientBroke,
-    /// The request's body has more bytes than the listener lets through.
+    /// The request's body exceeds the listener's limit.
     BodyTooLarge,
 }
 
 impl Failure {
-    /// Returns what the client did wrong in the body of its request, if it did.
+    /// Returns the client's fault in the body of its request, if any.
     pub(super) fn of_client(progress: &Progress) -> Option<Self> {
         match progress.state().0 {
             Upload::Broken => Some(Self::ClientBroke),
@@ -132,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// Returns what the server did wrong; `None` if the client is at fault.
+    /// Returns the server's fault; `None` if the client is at fault.
     pub(super) fn reason(&self) -> Option<String> {
         match self {
             Self::Connect(ConnectError::Timeout(after)) => {
@@ -147,29 +147,29 @@ impl Failure {
     }
 }
 
-/// How requests are sent.
+/// Options for sending requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendOptions {
     pub(super) response_timeout: Duration,
-    /// `Host` is the server's own.
+    /// Whether `Host` is the server's own.
     pub(super) sets_host: bool,
-    /// The request asks for another protocol.
+    /// Whether the request asks for another protocol.
     pub(super) switches: bool,
 }
 
-/// Sends the request, and returns the response's head together with its connection.
+/// Sends the request and returns the response's head with its connection.
 ///
-/// `begun` is a slot that has been taken, with the result of a first attempt. The body is
-/// taken out of the message, and over HTTP/2 all of it.
+/// `begun` is an already taken slot with the result of a first attempt. The body is taken out of
+/// the message, and over HTTP/2 the whole message.
 ///
-/// A request goes to another server if one does not accept a connection. A server may close
-/// a kept connection while the request is on its way. An idempotent request without a body
-/// (RFC 9110 §9.2.2, RFC 9112 §9.3.1) is then repeated over a new connection, unless a byte
-/// of a response has come.
+/// A request goes to another server if one does not accept a connection. A server may close a kept
+/// connection while the request is in transit. An idempotent request without a body (RFC 9110
+/// §9.2.2, RFC 9112 §9.3.1) is then repeated over a new connection, unless a byte of a response has
+/// arrived.
 ///
 /// # Errors
 ///
-/// Fails with the failure of the last server that was tried.
+/// Returns the failure of the last server that was tried.
 pub(super) async fn dispatch(
     servers: &Servers,
     options: &SendOptions,
@@ -201,7 +201,7 @@ pub(super) async fn dispatch(
             }
             Attempt::Unsent(failure) if tried.count() < MAX_SERVERS => {
                 note(health, &failure);
-                debug!(upstream = %upstream.name, "the request goes to another server: {failure:?}");
+                debug!(upstream = %upstream.name, "trying another server: {failure:?}");
                 last = Some((failure, Arc::clone(&upstream.name)));
                 continue;
             }
@@ -210,14 +210,14 @@ pub(super) async fn dispatch(
         note(health, &failure);
         return Err((failure, Arc::clone(&upstream.name)));
     }
-    // There is at least one server, so one has failed.
+    // There is at least one server, so at least one has failed.
     Err(last.unwrap_or_else(|| {
-        let none = ConnectError::Failed("there is no server".into());
+        let none = ConnectError::Failed("no server".into());
         (Failure::Connect(none), Arc::from(""))
     }))
 }
 
-/// Takes a slot of a server, whose name goes into `Host` if the client's is not kept.
+/// Takes a slot of a server, whose name becomes `Host` unless the client's is preserved.
 pub(super) fn choose(
     servers: &Servers,
     tried: &mut ServerSet,
@@ -225,7 +225,7 @@ pub(super) fn choose(
     message: &mut Message,
 ) -> Option<ServerSlot> {
     let slot = servers.choose(tried)?;
-    // Of a single server the name is there already.
+    // With a single server, the name is already set.
     if options.sets_host && servers.are_several() {
         let host = slot.server.upstream.host.clone();
         message.parts.headers.insert(HOST, host);
@@ -233,7 +233,7 @@ pub(super) fn choose(
     Some(slot)
 }
 
-/// Sends a request without a body over a connection that was made for it.
+/// Sends a request without a body over a connection opened for it.
 pub(super) async fn ask(
     sender: Sender,
     mut message: Message,
@@ -254,7 +254,7 @@ fn note(health: &Health, failure: &Failure) {
 /// Result of trying a request at one server.
 pub(super) enum Attempt {
     Answered(Response<()>, BodySource),
-    /// Nothing of it was sent: it can go to another server.
+    /// Nothing was sent: the request can go to another server.
     Unsent(Failure),
     Failed(Failure),
 }
@@ -279,7 +279,7 @@ async fn at_server(
     mut begun: Option<Attempt>,
 ) -> Attempt {
     let switches = options.switches && slot.server.can_switch();
-    // A body that is partly sent is gone: it is not kept for a second time.
+    // A partly sent body is gone, because it is not buffered for a second attempt.
     let may_repeat = upload.is_none() && message.parts.method.is_idempotent();
     let now = Instant::now();
     for _ in 0..MAX_REUSE_TRIES {
@@ -291,15 +291,15 @@ async fn at_server(
             },
         };
         match attempt {
-            // The server had closed the connection before anything was sent: the next one.
+            // The server had closed the connection before anything was sent: try the next one.
             Attempt::Unsent(_) => {}
-            // The server closed it while the request was on its way (RFC 9112 §9.3.1):
-            // once more, over a connection that is certainly new.
+            // The server closed it while the request was in transit (RFC 9112 §9.3.1): retry once
+            // over a connection that is certainly new.
             Attempt::Failed(Failure::NoResponse(_)) if may_repeat => break,
             attempt => return attempt,
         }
     }
-    // In a box: the rare case would make the future of every request large.
+    // Boxed: the rare case would make the future of every request large.
     let sender = match Box::pin(slot.connect(switches)).await {
         Ok(sender) => sender,
         Err(error) => return Attempt::Unsent(Failure::Connect(error)),
@@ -317,7 +317,7 @@ async fn send(
     let timeout = options.response_timeout;
     match sender {
         Sender::Http1(connection) => call(connection, message, upload, timeout, now).await.into(),
-        // In a box: its future is much larger than that of HTTP/1.
+        // Boxed: its future is much larger than that of HTTP/1.
         Sender::Http2(mut stream) => {
             match Box::pin(http2::send(&mut stream, message, upload, timeout)).await {
                 StreamOutcome::Answered(response) => {
@@ -334,7 +334,7 @@ async fn send(
 
 /// Waits until the upload has made no progress for the timeout.
 ///
-/// The whole of a large upload may take longer than that.
+/// A large upload as a whole may take longer than that.
 pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
     loop {
         let (upload, since) = progress.state();
@@ -361,7 +361,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_mins(1);
 
     #[test]
-    fn a_message_tells_nothing_of_the_request_before() {
+    fn message_contains_nothing_of_the_previous_request() {
         let mut message = Message::default();
         let first = Request::post("/first?token=1").header("cookie", "first=1");
         let mut first = first.extension("first").body(()).unwrap();
@@ -378,7 +378,7 @@ mod tests {
         assert!(message.parts.headers.is_empty());
     }
 
-    /// Time until the exchange fails, when these things happen one by one.
+    /// Returns the time until the exchange fails, after the given steps.
     async fn failure(steps: &[(u64, Upload)]) -> (u64, Failure) {
         let progress = Progress::default();
         let start = Instant::now();
@@ -391,12 +391,12 @@ mod tests {
         };
         tokio::select! {
             failure = stall(&progress, TIMEOUT) => (start.elapsed().as_secs(), failure),
-            () = moving => unreachable!("it waits for ever"),
+            () = moving => unreachable!("it waits forever"),
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_response_is_waited_for_from_the_end_of_the_upload() {
+    async fn response_timeout_starts_at_the_end_of_the_upload() {
         let steps = [50, 100, 150].map(|at| (at, Upload::AwaitsUpstream));
         let (seconds, failure) = failure(&[&steps[..], &[(200, Upload::Done)]].concat()).await;
         assert_eq!(seconds, 260);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_sends_nothing_more_is_not_the_upstreams_fault() {
+    async fn silent_client_is_not_the_upstreams_fault() {
         let steps = [(10, Upload::AwaitsClient), (30, Upload::AwaitsClient)];
         let (seconds, failure) = failure(&steps).await;
         assert_eq!(seconds, 70);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_upstream_that_takes_nothing_more_is_timed_out() {
+    async fn stalled_upstream_times_out() {
         let (seconds, failure) = failure(&[(10, Upload::AwaitsUpstream)]).await;
         assert_eq!(seconds, 70);
         assert!(matches!(failure, Failure::Timeout(TIMEOUT)));

@@ -7,94 +7,94 @@ pub enum ProxyError {
     /// The setting is not the URL of an upstream.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
-        /// The setting.
+        /// Value of the setting.
         url: String,
-        /// What is wrong with it, and what to write.
+        /// Problem with the value, and the expected form.
         reason: String,
     },
-    /// No server is named.
-    #[error("an upstream needs a server; write http://127.0.0.1:3000")]
+    /// No server is configured.
+    #[error("an upstream needs a server such as http://127.0.0.1:3000")]
     NoServer,
-    /// More servers are named than one upstream may have.
-    #[error("{0} servers are more than the 64 that an upstream may have")]
+    /// More servers are configured than one upstream may have.
+    #[error("an upstream may have at most 64 servers, but {0} are configured")]
     TooManyServers(usize),
     /// Two servers have different paths.
     #[error(
-        "upstream {0:?} has another path than the first; the servers of an upstream have one path"
+        "upstream {0:?} has another path than the first; all servers of an upstream must have the same path"
     )]
     Prefix(String),
-    /// The file of certificates cannot be used.
+    /// The certificate file is unusable.
     #[error("{}: the file {reason}", .file.display())]
     CaFile {
-        /// The file.
+        /// File path.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Problem with the file.
         reason: String,
     },
     /// The system has no trusted certificates.
     #[error(
-        "no trusted certificates for https: {0}; install ca-certificates, or name a file of your own"
+        "no trusted certificates for https: {0}; install ca-certificates, or set your own file"
     )]
     NoCertificates(#[source] io::Error),
     /// The path of the health check is invalid.
-    #[error("{0:?} is no path such as /health")]
+    #[error("{0:?} is not a path such as /health")]
     HealthPath(String),
-    /// The check of the upstream does not succeed.
-    #[error("upstream {url} is not well: {reason}")]
+    /// The health check of the upstream fails.
+    #[error("upstream {url} is unhealthy: {reason}")]
     Unhealthy {
-        /// The upstream.
+        /// Upstream URL.
         url: String,
-        /// What its check showed.
+        /// Result of the check.
         reason: String,
     },
-    /// The upstream does not accept a connection.
+    /// The upstream does not accept connections.
     #[error("cannot connect to upstream {url}: {}", with_step(.source.as_ref()))]
     Connect {
-        /// The upstream.
+        /// Upstream URL.
         url: String,
-        /// The system's reason.
+        /// Reason given by the system.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The upstream does not answer the attempt to connect.
+    /// The upstream does not respond to connection attempts.
     #[error(
-        "no connection to upstream {url} after {after:?}; check the address, and firewalls on the way"
+        "could not connect to upstream {url} within {after:?}; check the address and firewalls in between"
     )]
     ConnectTimeout {
-        /// The upstream.
+        /// Upstream URL.
         url: String,
-        /// How long it was waited for.
+        /// Timeout.
         after: Duration,
     },
 }
 
-/// The error and its causes in one line, and what to do.
+/// Returns the error and its causes in one line, with a remedy.
 fn with_step(error: &(dyn Error + 'static)) -> String {
     let text = chain(error);
     if certificate_step(&text).is_some() {
         return text;
     }
-    format!("{text}; check that it runs and that the address is right")
+    format!("{text}; check that the server is running and that the address is correct")
 }
 
-/// Returns what to do about a certificate that is refused, by the words of rustls.
+/// Returns a remedy for a refused certificate, recognised by the error text of rustls.
 fn certificate_step(text: &str) -> Option<&'static str> {
     let (_, reason) = text.split_once("invalid peer certificate: ")?;
     Some(if reason.starts_with("certificate not valid for name") {
-        "write its URL with a name that the certificate has"
+        "use a name from the certificate in its URL"
     } else if reason.contains("expired") || reason.contains("not valid yet") {
-        "check the date of this machine, else renew the certificate"
+        "check the date of this machine, or renew the certificate"
     } else {
-        "if the certificate is yours, name it or that of its authority in server.upstream_ca_file"
+        "if the certificate is yours, set server.upstream_ca_file to it or to its authority's certificate"
     })
 }
 
-/// The error and its causes in one line, and what to do about a certificate.
+/// Returns the error and its causes in one line, with a remedy for certificate errors.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let next = error.to_string();
-        // Some errors end with the text of their cause already.
+        // Some errors already end with the text of their cause.
         if !text.ends_with(&next) {
             text.push_str(": ");
             text.push_str(&next);
@@ -108,14 +108,14 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Error of a connection, or of what the upstream sent over it.
+/// Error of a connection to the upstream, or of its response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {
-    /// The connection broke.
-    #[error("the connection broke: {0}")]
+    /// The connection failed.
+    #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
-    /// The connection ended before the response, or within its head.
+    /// The connection ended before the response or within its head.
     #[error("the upstream closed the connection before the end of the response's head")]
     NoHead,
     /// The connection ended within the body.
@@ -124,10 +124,10 @@ pub enum Http1Error {
     /// The head has too many bytes or lines.
     #[error("the response's head has more than 64 KiB or 100 headers")]
     HeadTooLarge,
-    /// The head breaks the rules.
-    #[error("the response's head is no HTTP/1.1: {0}")]
+    /// The head is malformed.
+    #[error("the response's head is not valid HTTP/1.1: {0}")]
     Head(&'static str),
-    /// The body's chunks break the rules.
-    #[error("the chunks of the response are wrong: {0}")]
+    /// The chunks of the body are malformed.
+    #[error("the chunks of the response are malformed: {0}")]
     Chunks(&'static str),
 }

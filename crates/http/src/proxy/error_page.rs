@@ -7,18 +7,18 @@ use robot_detection_texts::Language;
 
 use super::proxy_body::ProxyBody;
 
-/// Page that the proxy answers with if it cannot forward a request.
+/// Page that the proxy returns if it cannot forward a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ErrorPage {
-    /// The request breaks a rule of HTTP.
+    /// The request violates HTTP.
     BadRequest,
     /// The client did not send the rest of its request.
     RequestTimeout,
-    /// The request's body is larger than the listener's limit.
+    /// The request's body exceeds the listener's limit.
     ContentTooLarge,
     /// The method is for another kind of proxy, or the transfer coding is unknown.
     NotImplemented,
-    /// The upstream cannot be reached, or does not answer in HTTP.
+    /// The upstream cannot be reached, or does not respond with HTTP.
     BadGateway,
     /// The upstream takes too long.
     GatewayTimeout,
@@ -26,7 +26,7 @@ pub(super) enum ErrorPage {
     LoopDetected,
 }
 
-/// Seconds for `Retry-After` (RFC 9110 §10.2.3).
+/// Value of `Retry-After` in seconds (RFC 9110 §10.2.3).
 const RETRY_AFTER_SECONDS: &str = "10";
 
 impl ErrorPage {
@@ -45,8 +45,8 @@ impl ErrorPage {
 
     /// Returns `true` if the connection ends with the page.
     ///
-    /// After a request that is refused, what follows may be a part of it that
-    /// other readers take for a request (RFC 9112 §11.2).
+    /// After a refused request, the following bytes may be a part of it that other servers parse as
+    /// a request (RFC 9112 §11.2).
     pub(super) fn is_last(self) -> bool {
         matches!(
             self,
@@ -54,7 +54,7 @@ impl ErrorPage {
         )
     }
 
-    /// Returns the page in the form that the client takes.
+    /// Returns the page in the format that the client accepts.
     pub(super) fn response(self, is_html: bool, language: Language) -> Response<ProxyBody> {
         let (kind, text) = if is_html {
             ("text/html; charset=utf-8", self.html(language))
@@ -65,8 +65,8 @@ impl ErrorPage {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        // Caches may keep a 501 of their own accord (RFC 9110 §15.1), and no page here may outlast
-        // its cause.
+        // Caches may store a 501 by default (RFC 9110 §15.1), and no page here may outlast its
+        // cause.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if matches!(self, Self::BadGateway | Self::GatewayTimeout) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
@@ -80,7 +80,7 @@ impl ErrorPage {
         format!("{} {reason}", status.as_str())
     }
 
-    /// Returns what the visitor may know; the cause is for the log.
+    /// Returns the text for the visitor; the cause is only logged.
     fn sentence(self, language: Language) -> &'static str {
         language.text(match self {
             Self::BadRequest => "error-400",
@@ -97,7 +97,7 @@ impl ErrorPage {
         format!("{}\n\n{}\n", self.title(), self.sentence(language))
     }
 
-    /// Made of fixed text only, so that nothing has to be escaped.
+    /// Built from fixed text only, so nothing has to be escaped.
     fn html(self, language: Language) -> String {
         let (title, sentence) = (self.title(), self.sentence(language));
         let tag = language.tag();
@@ -110,7 +110,7 @@ impl ErrorPage {
     }
 }
 
-/// Returns `true` if the client takes HTML, as browsers say they do.
+/// Returns `true` if the client accepts HTML, as browsers do.
 pub(super) fn accepts_html(accept: &HeaderValue) -> bool {
     accept
         .as_bytes()
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn pages_are_not_stored_and_say_when_to_come_back() {
+    async fn pages_are_not_cached_and_have_a_retry_time() {
         let response = ErrorPage::BadGateway.response(true, Language::default());
         assert_eq!(response.status(), 502);
         assert_eq!(response.headers()["cache-control"], "no-store");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_for_those_who_ask_for_it() {
+    fn html_is_sent_only_if_accepted() {
         for (accept, expected) in [
             ("text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", true),
             ("application/json, TEXT/HTML; q=0.5", true),

@@ -11,39 +11,39 @@ use crate::listen::fast_path::reuse;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 
-/// Boxes that a thread keeps: about as many as requests wait for their responses at one time.
+/// Maximum number of boxes per thread: about as many as requests wait for responses at a time.
 const MAX_KEPT: usize = 64;
 
 thread_local! {
-    #[expect(clippy::vec_box, reason = "a box is what is used again")]
+    #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
     static POOL: RefCell<Vec<Box<Allocation>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Future of a forwarded request's response, in a box.
+/// Boxed future of a forwarded request's response.
 ///
-/// Futures around it are moved, and so stay small. A thread reuses the boxes, as an
-/// allocation costs more than to fill one.
+/// Futures around it are moved and therefore stay small. Each thread reuses its boxes, because an
+/// allocation costs more than filling a box.
 pub struct ForwardFuture {
-    /// None once the box has been given back.
+    /// Box of the future; `None` once it was returned.
     allocation: Option<Box<Allocation>>,
-    /// The header map belongs to the listener's pool; values that hyper parsed share the memory of
-    /// a whole read buffer, and must not be kept.
+    /// Whether the header map belongs to the listener's pool; values parsed by hyper share the
+    /// memory of a whole read buffer and must not be kept.
     is_plain: bool,
 }
 
-/// Memory of a request, where it stays as long as it is forwarded.
+/// Memory of a request, in which it stays while being forwarded.
 #[derive(Default)]
 struct Allocation {
     message: Message,
     round_trip: Option<RoundTrip>,
 }
 
-// Allocators serve small sizes from a cache of the thread, several
-// times as fast (mimalloc: up to 1,024 bytes, glibc: 1,032).
+// Allocators serve small sizes from a thread's cache, several times as fast (mimalloc: up to 1,024
+// bytes, glibc: 1,032).
 const _: () = assert!(size_of::<Allocation>() <= 1024);
 
 impl ForwardFuture {
-    /// Creates the future of a request that `fill` puts into an empty message.
+    /// Creates the future of a request that `fill` writes into an empty message.
     pub(super) fn new(
         round_trip: RoundTrip,
         is_plain: bool,
@@ -69,7 +69,7 @@ impl Future for ForwardFuture {
                 message,
                 round_trip: Some(round_trip),
             }) => round_trip.poll(cx, message),
-            // A future is not polled after it was ready; this one would wait for ever.
+            // A future is not polled after it was ready; this one would wait forever.
             _ => Poll::Pending,
         }
     }
@@ -85,7 +85,7 @@ impl Drop for ForwardFuture {
             reuse::recycle_request(mem::take(&mut allocation.message.parts.headers));
         }
         allocation.message.clear();
-        // Thread-locals are gone when the thread ends: the box is dropped then.
+        // Thread-locals are gone when the thread ends; the box is then dropped.
         POOL.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             if kept.len() < MAX_KEPT {

@@ -21,12 +21,12 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     remove_where(headers, is_forwarding);
 }
 
-/// Headers that tell the upstream about the client:
-/// `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
+/// Headers that report the client to the upstream: `X-Forwarded-For`, `-Proto`, `-Host` and
+/// `Forwarded` (RFC 7239).
 #[derive(Clone, Debug)]
 pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
-    /// Requested host; fit for a quoted string.
+    /// Requested host, valid within a quoted string.
     host: HeaderValue,
 }
 
@@ -37,10 +37,10 @@ impl ForwardedHeaders {
 
     /// Removes the client's own forwarding headers, or appends to those of a trusted proxy.
     ///
-    /// Returns itself if the headers are still to be written.
+    /// Returns itself if the headers still have to be written.
     pub(super) fn replace(self, headers: &mut HeaderMap) -> Option<Self> {
         if self.client.is_none_or(|client| !client.trusted) {
-            // Anyone can send these headers (RFC 7239 §8.1).
+            // Any client can send these headers (RFC 7239 §8.1).
             strip(headers);
             return Some(self);
         }
@@ -51,7 +51,7 @@ impl ForwardedHeaders {
         None
     }
 
-    /// Adds the headers to those that are there.
+    /// Adds the headers to the existing ones.
     pub(super) fn insert(&self, headers: &mut HeaderMap) {
         let Some(client) = &self.client else {
             headers.insert(X_FORWARDED_HOST, self.host.clone());
@@ -65,7 +65,7 @@ impl ForwardedHeaders {
         append(headers, X_FORWARDED_FOR, &text, first_len);
         // Overwritten, not appended: applications read it as a single value.
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto(client)));
-        // The trusted proxy saw the host that the client asked for; what it sent us may be another.
+        // The trusted proxy saw the client's requested host, and may have sent us another.
         if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
             entry.insert(self.host.clone());
         }
@@ -98,12 +98,12 @@ fn proto(client: &ClientAddr) -> &'static str {
     if client.https { "https" } else { "http" }
 }
 
-/// Returns the client, if it is not the peer: a chain that is missing begins with it.
+/// Returns the client if it is not the peer: a new chain begins with it.
 fn began(client: &ClientAddr) -> Option<IpAddr> {
     (client.client != client.peer.ip()).then_some(client.client)
 }
 
-/// Appends the value of `Forwarded` (RFC 7239 §4); returns the bytes that only begin a list.
+/// Appends the value of `Forwarded` (RFC 7239 §4); returns the size of the part for new lists only.
 fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -116,7 +116,7 @@ fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) ->
     first_len
 }
 
-/// Appends the value of `X-Forwarded-For`; returns the bytes that only begin a list.
+/// Appends the value of `X-Forwarded-For`; returns the size of the part for new lists only.
 fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -130,7 +130,7 @@ fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
 
 /// Appends to the list of a header, as one line; a new list begins with the whole text.
 ///
-/// The first `first_len` bytes of the text only begin a list.
+/// The first `first_len` bytes of the text are used only for a new list.
 fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usize) {
     let mut list = Vec::new();
     // Several lines are one list (RFC 9110 §5.3); one line cannot be reordered or cut.
@@ -146,7 +146,7 @@ fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usi
         list.extend(text.get(first_len..).unwrap_or_default());
         HeaderValue::from_maybe_shared(bytes::Bytes::from(list))
     };
-    // Made of header values and addresses, so this does not fail.
+    // Built from header values and addresses, so this does not fail.
     match value {
         Ok(value) => headers.insert(name, value),
         Err(_) => headers.remove(name),
@@ -184,7 +184,7 @@ fn push_addr(text: &mut Vec<u8>, addr: IpAddr) {
 
 fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
     if addr.is_ipv6() && !addr.is_unspecified() {
-        // IPv6 addresses are in brackets, and so quoted (RFC 7239 §6.1).
+        // IPv6 addresses are in brackets and therefore quoted (RFC 7239 §6.1).
         text.extend_from_slice(b"\"[");
         push_addr(text, addr);
         text.extend_from_slice(b"]\"");
@@ -193,7 +193,7 @@ fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
     }
 }
 
-/// Appends as [`Ipv4Addr`]'s `Display` does, without a formatter for each number.
+/// Appends like [`Ipv4Addr`]'s `Display`, without a formatter for each number.
 fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     let (mut dotted, mut len) = ([0; 16], 0);
     for octet in addr.octets() {
@@ -208,10 +208,10 @@ fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     text.extend_from_slice(dotted.get(..len.saturating_sub(1)).unwrap_or_default());
 }
 
-/// Each octet in decimal with a dot behind it, and the length of that.
+/// Decimal text of each octet with a trailing dot, and its length.
 #[expect(
     clippy::indexing_slicing,
-    reason = "the compiler makes it, and would say so"
+    reason = "evaluated at compile time, where an error would be reported"
 )]
 static OCTETS: [([u8; 4], usize); 256] = {
     let mut octets = [([b'.'; 4], 0); 256];
@@ -283,7 +283,7 @@ mod tests {
         if let Some(forwarded_headers) = written {
             forwarded_headers.insert(&mut headers);
         }
-        assert_eq!(lines(&headers, b""), sent, "by HTTP/2 the same is sent");
+        assert_eq!(lines(&headers, b""), sent, "HTTP/2 sends the same");
         sent
     }
 
@@ -303,7 +303,7 @@ mod tests {
     ];
 
     #[test]
-    fn addresses_are_written_as_everywhere() {
+    fn addresses_are_written_in_the_usual_form() {
         for octet in 0..=255 {
             let (mut text, addr) = (Vec::new(), Ipv4Addr::new(octet, 1, octet, octet));
             push_ipv4(&mut text, addr);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_headers_of_every_spelling_are_replaced() {
+    fn forged_headers_are_replaced_in_every_spelling() {
         let lines = rewritten(FORGED, Some(client("192.0.2.1", "192.0.2.1", false)));
         assert_eq!(
             lines,
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_known_client_nothing_forged_is_left() {
+    fn forged_headers_are_removed_without_a_known_client() {
         assert_eq!(
             rewritten(FORGED, None),
             ["x-forwarded-host: site.example:8080"]
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_of_a_trusted_peer_is_kept_and_added_to() {
+    fn chain_of_a_trusted_peer_is_extended() {
         let lines = rewritten(
             &[
                 ("x-forwarded-for", "203.0.113.9"),
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_in_the_newer_header_begins_the_older_one() {
+    fn chain_in_the_newer_header_starts_the_older_one() {
         let lines = rewritten(
             &[("forwarded", "for=\"[2001:db8::1]\"")],
             Some(client("2001:db8::1", "::1", true)),

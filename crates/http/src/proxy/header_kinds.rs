@@ -1,4 +1,4 @@
-//! Kinds of request headers: which of them a proxy has to treat.
+//! Kinds of request headers that a proxy has to handle.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -9,13 +9,13 @@ use crate::listen::is_forwarding;
 
 use super::headers;
 
-/// Kinds of headers that a request has, found in one pass over the names.
+/// Kinds of headers in a request, found in one pass over the names.
 ///
-/// Mostly there are none, and no map is searched for any of them.
+/// Usually there are none, and the map need not be searched for any of them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each header is there or not, whatever the others"
+    reason = "each header may be present independently of the others"
 )]
 pub(super) struct HeaderPresence {
     pub(super) has_coding: bool,
@@ -25,12 +25,12 @@ pub(super) struct HeaderPresence {
     pub(super) has_via: bool,
     has_connection: bool,
     has_expect: bool,
-    /// Other hop-by-hop headers.
+    /// Whether there are other hop-by-hop headers.
     has_hop: bool,
     has_proxy_fields: bool,
 }
 
-/// Values that every request is asked for.
+/// Values that are needed for every request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FieldValues<'a> {
     pub(super) host: Option<&'a HeaderValue>,
@@ -48,7 +48,7 @@ impl HeaderPresence {
         (names, values)
     }
 
-    /// Removes hop-by-hop headers, and those for a forward proxy (RFC 9110 §7.6.1, §11.7.2).
+    /// Removes hop-by-hop headers and those for a forward proxy (RFC 9110 §7.6.1, §11.7.2).
     ///
     /// `kept` are our own headers, which a client cannot remove by naming them.
     pub(super) fn strip(self, map: &mut HeaderMap, kept: &[HeaderName]) {
@@ -66,8 +66,8 @@ impl HeaderPresence {
             headers::strip_proxy_fields(map);
         }
         if self.has_expect {
-            // The listener sends "100 Continue" when the body is first polled, that
-            // is when the upstream has a connection for it (RFC 9110 §10.1.1).
+            // The listener sends "100 Continue" when the body is first polled, which is when the
+            // upstream has a connection for it (RFC 9110 §10.1.1).
             map.remove(EXPECT);
         }
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_header_that_is_removed_is_seen() {
+    fn every_removed_header_is_detected() {
         for name in [
             "connection",
             "keep-alive",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_has_nothing_to_look_at_but_its_connection() {
+    fn only_connection_of_a_browser_is_examined() {
         let mut map = HeaderMap::new();
         for name in [
             "host",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_connection_names_go_too() {
+    fn headers_named_by_connection_are_removed() {
         let mut map = HeaderMap::new();
         map.insert(CONNECTION, HeaderValue::from_static("keep-alive, x-hop"));
         map.insert(

@@ -1,17 +1,17 @@
-//! Hop-by-hop headers (RFC 9110 §7.6.1), and lists.
+//! Hop-by-hop headers (RFC 9110 §7.6.1) and list headers.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
 };
 
-/// Removes hop-by-hop headers: the fixed ones, and those that `Connection` names.
+/// Removes hop-by-hop headers: the fixed ones and those that `Connection` names.
 ///
 /// `kept` are our own headers, which a client cannot remove by naming them.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     for name in named_by_connection(headers) {
-        // A client must not remove what frames or routes the message:
-        // RFC 9110 §7.6.1 forbids naming headers that are for all recipients.
+        // A client must not remove headers that frame or route the message: RFC 9110 §7.6.1 forbids
+        // naming end-to-end headers.
         if name != HOST && name != CONTENT_LENGTH && !kept.contains(&name) {
             headers.remove(name);
         }
@@ -29,9 +29,9 @@ pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     });
 }
 
-/// Removes headers for a forward proxy (RFC 9110 §11.7.2), and for an upgrade to HTTP/2.
+/// Removes headers for a forward proxy (RFC 9110 §11.7.2) and for an upgrade to HTTP/2.
 pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
-    // CGI hands `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
+    // CGI passes `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
     remove_where(headers, |name| {
         matches!(
             name.as_str(),
@@ -40,7 +40,7 @@ pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
     });
 }
 
-/// Removes headers by their names; mostly there are none, and nothing is allocated.
+/// Removes headers by their names; usually there are none, and nothing is allocated.
 pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     if headers.keys().any(&is_out) {
         let names: Vec<_> = headers
@@ -56,7 +56,7 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
 
 /// Replaces several equal `Content-Length` values by one (RFC 9110 §8.6).
 ///
-/// Returns `false` if the values differ, or are not numbers (RFC 9112 §6.3, rule 5).
+/// Returns `false` if the values differ or are not numbers (RFC 9112 §6.3, rule 5).
 pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
     let mut lengths = headers
         .get_all(CONTENT_LENGTH)
@@ -90,7 +90,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
 }
 
-/// Returns `true` if `Connection` is `keep-alive` alone, which is the default of HTTP/1.1.
+/// Returns `true` if `Connection` is only `keep-alive`, the default of HTTP/1.1.
 pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(CONNECTION).iter();
     let line = lines.next();
@@ -119,7 +119,7 @@ pub(super) fn tokens<'a>(
 
 /// Returns `true` if the body has a transfer coding other than `chunked` (RFC 9112 §6.1, §7).
 ///
-/// Strictly: readers differ about a list with empty elements, and nobody writes one.
+/// Strict, because parsers disagree about lists with empty elements, which no client sends.
 pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
     lines.next().is_some_and(|coding| {
@@ -147,10 +147,10 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 
 /// Returns `true` for the bytes of names that resolvers look up.
 pub(super) fn is_in_name(byte: u8) -> bool {
-    // A table, as every byte of every request's host is looked up.
+    // A table, because every byte of every request's host is looked up.
     #[expect(
         clippy::indexing_slicing,
-        reason = "the compiler makes it, and would say so"
+        reason = "evaluated at compile time, where an error would be reported"
     )]
     const IN_NAME: [bool; 256] = {
         let mut table = [false; 256];
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn named_headers_go_and_others_stay() {
+    fn only_named_headers_are_removed() {
         let mut map = headers(&[
             ("connection", "keep-alive, X-Hop"),
             ("connection", "host, content-length,, x-ours, not a name"),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn only_chunked_once_is_a_known_coding() {
+    fn only_a_single_chunked_is_a_known_coding() {
         for (coding, unknown) in [
             (&["chunked"][..], false),
             (&["Chunked"], false),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lengths_become_one_or_none_will_do() {
+    fn several_lengths_are_merged_or_refused() {
         for (lines, expected) in [
             (&[][..], Some(&[][..])),
             (&["5"], Some(&["5"])),

@@ -1,4 +1,4 @@
-//! Health of a server, by its responses and its checks.
+//! Health of a server, determined by its responses and health checks.
 
 use std::{
     sync::{
@@ -11,11 +11,11 @@ use std::{
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Failures in a row after which a server is left out; a single one may be the request's fault.
+/// Consecutive failures after which a server is excluded; a single one may be the request's fault.
 const MAX_FAILURES: u32 = 3;
-/// Checks in a row that fail before a server is left out.
+/// Consecutive failed checks after which a server is excluded.
 const MAX_FAILED_CHECKS: u32 = 2;
-/// First time that a server is left out; doubled with each trial that fails.
+/// First exclusion period of a server; doubled with each failed trial.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
@@ -23,27 +23,27 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Health {
     name: Arc<str>,
-    /// There are other servers: only then this one can be left out.
+    /// Whether there are other servers: only then this one can be excluded.
     has_others: bool,
     since: Instant,
-    /// Failures in a row.
+    /// Number of consecutive failures.
     failures: AtomicU32,
-    /// End of the pause in milliseconds from `since`; 0: it is not left out.
+    /// End of the exclusion in milliseconds after `since`; 0 if the server is not excluded.
     out_until_ms: AtomicU64,
-    /// Checks in a row that failed.
+    /// Number of consecutive failed checks.
     failed_checks: AtomicU32,
     last_error: Mutex<Option<Arc<str>>>,
 }
 
-/// Whether a request may go to a server.
-// Healthy → Out after failures in a row, → Due when the pause is over;
-// the trial leads back to Healthy, or to Out for twice as long.
+/// Whether requests may go to a server.
+// Healthy → Out after consecutive failures, → Due when the exclusion is over; the trial leads back
+// to Healthy, or to Out for twice as long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Healthy,
-    /// Left out.
+    /// The server is excluded.
     Out,
-    /// The pause is over: one request may try.
+    /// The exclusion is over: one request may try the server.
     Due,
 }
 
@@ -71,7 +71,7 @@ impl Health {
         }
     }
 
-    /// Claims the trial that is due; of several threads one succeeds.
+    /// Claims the trial that is due; only one of several threads succeeds.
     pub(super) fn claim_trial(&self) -> bool {
         let until = self.out_until_ms.load(Ordering::Relaxed);
         if until == 0 || self.state() != State::Due {
@@ -79,8 +79,8 @@ impl Health {
         }
         let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
         let next = self.now_ms() + pause_ms(failures);
-        // The exchange is the claim: it also starts the
-        // next pause, in case that the trial never ends.
+        // The exchange is the claim: it also starts the next exclusion, in case the trial never
+        // ends.
         let claimed = self
             .out_until_ms
             .compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed)
@@ -98,10 +98,10 @@ impl Health {
         }
     }
 
-    /// Records that a request failed.
+    /// Records a failed request.
     pub(super) fn failed(&self, reason: &str) {
         self.set_error(reason);
-        // Requests from before the pause, and the trial, end during it: they must not extend it.
+        // Earlier requests and the trial may end during the exclusion: they must not extend it.
         if self.out_until_ms.load(Ordering::Relaxed) != 0 {
             return;
         }
@@ -111,19 +111,19 @@ impl Health {
             if self.out_until_ms.swap(until, Ordering::Relaxed) == 0 {
                 warn!(
                     upstream = %self.name,
-                    "upstream {} is left out after {failures} failures in a row: {reason}", self.name
+                    "upstream {} is excluded after {failures} consecutive failures: {reason}", self.name
                 );
             }
         }
     }
 
-    /// Records the result of a check; a good one also ends a pause.
+    /// Records the result of a check; a successful one also ends an exclusion.
     pub(super) fn checked(&self, result: Result<(), String>) {
         match result {
             Ok(()) => {
                 let failed = self.failed_checks.swap(0, Ordering::Relaxed);
                 if failed >= MAX_FAILED_CHECKS && self.has_others {
-                    info!(upstream = %self.name, "upstream {} is back: its check succeeds", self.name);
+                    info!(upstream = %self.name, "upstream {} is back: its health check succeeded", self.name);
                 }
                 if self.failures.load(Ordering::Relaxed) != 0 {
                     self.recover();
@@ -131,27 +131,27 @@ impl Health {
             }
             Err(reason) => {
                 self.set_error(&reason);
-                // No atomic addition is needed: only the one task that checks this server writes
-                // the count.
+                // No atomic addition is needed: only the task that checks this server writes the
+                // count.
                 let failed = self.failed_checks.load(Ordering::Relaxed).saturating_add(1);
                 self.failed_checks.store(failed, Ordering::Relaxed);
                 if failed == MAX_FAILED_CHECKS {
                     warn!(
                         upstream = %self.name,
-                        "the check of upstream {} fails: {reason}", self.name
+                        "the health check of upstream {} failed: {reason}", self.name
                     );
                 }
             }
         }
     }
 
-    /// Returns the failures in a row, of requests or checks.
+    /// Returns the number of consecutive failures, of requests or checks.
     pub(super) fn failures(&self) -> u32 {
         let failed_checks = self.failed_checks.load(Ordering::Relaxed);
         self.failures.load(Ordering::Relaxed).max(failed_checks)
     }
 
-    /// Returns `true` if requests go to the server as to any other.
+    /// Returns `true` if requests go to the server normally.
     pub(super) fn is_good(&self) -> bool {
         self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
     }
@@ -166,7 +166,7 @@ impl Health {
     fn recover(&self) {
         self.failures.store(0, Ordering::Relaxed);
         if self.out_until_ms.swap(0, Ordering::Relaxed) != 0 {
-            info!(upstream = %self.name, "upstream {} is back: it answers", self.name);
+            info!(upstream = %self.name, "upstream {} is back: it responded", self.name);
         }
     }
 
@@ -178,7 +178,7 @@ impl Health {
         *last = Some(reason.into());
     }
 
-    /// Returns the time since the start; never 0, which means "not left out".
+    /// Returns the time since the start; never 0, which means "not excluded".
     fn now_ms(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis())
             .unwrap_or(u64::MAX)
@@ -187,7 +187,7 @@ impl Health {
 }
 
 fn pause_ms(failures: u32) -> u64 {
-    // 16 doublings are far beyond the longest pause, and do not overflow.
+    // 16 doublings are far beyond the longest exclusion, and do not overflow.
     let doublings = failures.saturating_sub(MAX_FAILURES).min(16);
     let pause = FIRST_PAUSE
         .saturating_mul(1 << doublings)
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn three_failures_in_a_row_leave_a_server_out() {
+    async fn three_consecutive_failures_exclude_a_server() {
         let health = health();
         health.failed("refused");
         health.failed("refused");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_request_tries_and_brings_it_back() {
+    async fn one_trial_request_ends_the_exclusion() {
         let health = failing();
         advance(FIRST_PAUSE).await;
         assert_eq!(health.state(), State::Due);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pauses_double_up_to_a_minute_and_a_burst_counts_once() {
+    async fn exclusions_double_up_to_a_minute_and_a_burst_counts_once() {
         let health = failing();
         let mut pauses = Vec::new();
         for _ in 0..9 {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_alone_is_never_left_out() {
+    async fn only_server_is_never_excluded() {
         let health = Health::new("http://a/".into(), false);
         (0..10).for_each(|_| health.failed("refused"));
         assert_eq!(health.state(), State::Healthy);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn checks_leave_out_and_bring_back() {
+    async fn checks_exclude_and_restore_a_server() {
         let health = failing();
         health.checked(Ok(()));
         assert_eq!(health.state(), State::Healthy);

@@ -20,7 +20,7 @@ use super::{
 /// Result of sending a request as a stream.
 pub(super) enum StreamOutcome {
     Answered(Response<Incoming>),
-    /// Not a byte was sent: the request is returned, and can go over another connection.
+    /// Not a byte was sent: the request is returned, and can use another connection.
     Returned(hyper::Error),
     Failed(Failure),
 }
@@ -41,7 +41,7 @@ pub(super) async fn send(
     }
     let Message { parts, body, .. } = mem::take(message);
     let mut request = Request::from_parts(parts, body);
-    // Taken before the request is changed: a retry may go to a server that speaks HTTP/1.1.
+    // Taken before the request is changed: a retry may go to a server with HTTP/1.1.
     stream.copy.take(&request);
     from_http1(&mut request, stream.is_tls);
     let answer = pin!(stream.sender.try_send_request(request));
@@ -97,7 +97,7 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
     if let Some(fault) = upload.and_then(Failure::of_client) {
         fault
     } else if error.is_user() {
-        // In hyper a failing request body is an error of the user.
+        // hyper classifies a failing request body as a user error.
         Failure::ClientBroke
     } else if nothing_came {
         Failure::NoResponse(error.into())
@@ -106,9 +106,9 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
     }
 }
 
-/// Turns a request that is ready for HTTP/1.1 into one for HTTP/2.
+/// Converts a request that is ready for HTTP/1.1 into one for HTTP/2.
 ///
-/// Without a usable `Host` it is left as it is.
+/// Without a usable `Host` it is left unchanged.
 pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     let map = request.headers_mut();
     // RFC 9113 §8.2.2: connection-specific headers are forbidden; `TE: trailers` may stay.
@@ -130,13 +130,13 @@ pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     });
     if let Some(uri) = uri {
         *request.uri_mut() = uri;
-        // `:authority` takes its place (RFC 9113 §8.3.1).
+        // `:authority` replaces it (RFC 9113 §8.3.1).
         request.headers_mut().remove(HOST);
     }
     *request.version_mut() = Version::HTTP_2;
 }
 
-/// Turns a request that was not sent back into one for HTTP/1.1.
+/// Converts an unsent request back into one for HTTP/1.1.
 pub(super) fn to_http1<B: hyper::body::Body>(request: &mut Request<B>) {
     let uri = mem::take(request.uri_mut()).into_parts();
     let host = uri
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn host_and_target_become_one_and_apart_again() {
+    fn host_and_target_are_joined_and_split() {
         for target in ["/a//b?c;d", "*"] {
             let mut request = request(target, Empty::new().boxed_unsync());
             from_http1(&mut request, true);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_unknown_length_is_chunked_again() {
+    fn body_of_unknown_length_is_chunked_again() {
         let mut request = request("/", streamed());
         headers::set(request.headers_mut(), TRANSFER_ENCODING, "chunked");
         from_http1(&mut request, false);

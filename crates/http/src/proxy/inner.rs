@@ -1,4 +1,4 @@
-//! State that all requests to one upstream share, and the treatment of its responses.
+//! State shared by all requests to one upstream, and the handling of its responses.
 
 use std::{fmt, time::Duration};
 
@@ -24,7 +24,7 @@ use super::{
     tunnel, websocket,
 };
 
-/// State that all requests to one upstream share.
+/// State shared by all requests to one upstream.
 #[derive(Clone)]
 pub(super) struct Inner {
     pub(super) rules: Rules,
@@ -37,11 +37,11 @@ pub(super) struct Inner {
     pub(super) stop: CancellationToken,
 }
 
-/// Protocol to switch to, when the upstream agrees.
+/// Requested switch of protocols, waiting for the upstream's consent.
 pub(super) struct PendingUpgrade {
     pub(super) asked: HeaderValue,
     pub(super) client: OnUpgrade,
-    /// The client asked over HTTP/2: its key, whose proof is checked here (RFC 8441 §5).
+    /// Key of a client that asked over HTTP/2, whose proof is checked here (RFC 8441 §5).
     pub(super) key: Option<websocket::Key>,
 }
 
@@ -69,19 +69,19 @@ impl Inner {
             slot,
         } = answer;
         if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
-            // To a client of HTTP/2 a 2xx means that the WebSocket is open (RFC 8441 §5).
+            // For an HTTP/2 client a 2xx means that the WebSocket is open (RFC 8441 §5).
             warn!(
                 upstream = slot.name(),
-                "the upstream answers a WebSocket's handshake without switching"
+                "the upstream answered a WebSocket handshake without switching protocols"
             );
             return Err(ErrorPage::BadGateway);
         }
-        // The reader of HTTP/1.1 has left out the usual hop-by-hop headers already.
+        // The HTTP/1.1 reader has already removed the usual hop-by-hop headers.
         let is_clean = matches!(&source, BodySource::Http1(_, rest) if !rest.has_hop_headers);
         if !is_clean && !clean(&mut response) {
             warn!(
                 upstream = slot.name(),
-                "the upstream's response has a transfer coding that was not asked for, or a length that is no number"
+                "the upstream's response has an unrequested transfer coding or a length that is not a number"
             );
             return Err(ErrorPage::BadGateway);
         }
@@ -108,15 +108,15 @@ impl Inner {
             source,
             slot,
         } = answer;
-        // Only to a protocol that the client asked for (RFC 9110 §7.8),
-        // and only over HTTP/1.1: HTTP/2 has no 101 (RFC 9113 §8.6).
+        // Only to a protocol that the client requested (RFC 9110 §7.8), and only over HTTP/1.1:
+        // HTTP/2 has no 101 (RFC 9113 §8.6).
         let accepted =
             switch.and_then(|switch| switched_to(&response, &switch.asked).zip(Some(switch)));
         let (Some((protocol, switch)), BodySource::Http1(connection, _)) = (accepted, source)
         else {
             warn!(
                 upstream = slot.name(),
-                "the upstream switched to a protocol that was not asked for"
+                "the upstream switched to a protocol that was not requested"
             );
             return Err(ErrorPage::BadGateway);
         };
@@ -125,14 +125,14 @@ impl Inner {
         }
         match &switch.key {
             None => set_upgrade(&mut response, protocol),
-            // RFC 8441 §5: 200 in place of 101.
+            // RFC 8441 §5: 200 instead of 101.
             Some(key) if key.accepts(response.headers_mut()) => {
                 *response.status_mut() = StatusCode::OK;
             }
             Some(_) => {
                 warn!(
                     upstream = slot.name(),
-                    "the upstream switched without the answer to the WebSocket's key"
+                    "the upstream switched protocols without the correct response to the WebSocket key"
                 );
                 return Err(ErrorPage::BadGateway);
             }
@@ -159,15 +159,15 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// Removes hop-by-hop headers, and makes the length unambiguous.
+/// Removes hop-by-hop headers and makes the length unambiguous.
 ///
 /// Returns `false` if the response must not be passed on.
 pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
-    // The proxy sends no `TE` but `trailers`, so only `chunked` is allowed (RFC 9112 §7.4).
+    // The proxy sends no `TE` except `trailers`, so only `chunked` is allowed (RFC 9112 §7.4).
     if headers::has_unknown_coding(response.headers()) {
         return false;
     }
-    // "Upgrade Required" is about the client's next request (RFC 9110 §15.5.22).
+    // "Upgrade Required" refers to the client's next request (RFC 9110 §15.5.22).
     let upgrade = (response.status() == StatusCode::UPGRADE_REQUIRED)
         .then(|| response.headers().get(UPGRADE).cloned())
         .flatten();
@@ -176,8 +176,8 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
         response.status(),
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
     );
-    // The chunks say where the body ends (RFC 9112 §6.3).
-    // Without a body no length is needed (RFC 9110 §8.6).
+    // The chunks determine the end of the body (RFC 9112 §6.3). Without a body no length is needed
+    // (RFC 9110 §8.6).
     if is_bodiless || response.headers().contains_key(TRANSFER_ENCODING) {
         response.headers_mut().remove(CONTENT_LENGTH);
     }
@@ -188,16 +188,16 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     if let Some(protocol) = upgrade {
         set_upgrade(response, protocol);
     }
-    // Over HTTP/2 values may have come with blanks, which RFC 9113 §8.2.1 forbids.
+    // HTTP/2 values may have spaces around them, which RFC 9113 §8.2.1 forbids.
     trim_values(response.headers_mut());
     *response.version_mut() = Version::HTTP_11;
     true
 }
 
-/// Returns the protocol of a 101 if the request has asked for it (RFC 9110 §7.8).
+/// Returns the protocol of a 101 if the request asked for it (RFC 9110 §7.8).
 pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Option<HeaderValue> {
     let mut lines = response.headers().get_all(UPGRADE).iter();
-    // One protocol: a list would be a stack of layers (RFC 9110 §15.2.2), for which nobody asked.
+    // One protocol: a list would be an unrequested stack of layers (RFC 9110 §15.2.2).
     let protocol = lines.next().filter(|_| lines.next().is_none())?;
     asked
         .as_bytes()
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_asked_for_is_switched_to() {
+    fn only_requested_protocols_are_switched_to() {
         let asked = HeaderValue::from_static("websocket, foo/2");
         for (answer, expected) in [
             (&["WebSocket"][..], true),

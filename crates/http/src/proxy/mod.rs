@@ -1,21 +1,20 @@
-//! Forwards requests to the upstream. Knows no robots.
+//! Reverse proxy that forwards requests to the upstream. Independent of robot detection.
 //!
-//! A [`Proxy`] is a Tower service that forwards requests over kept connections and
-//! streams both ways. Path and query are forwarded byte for byte; hop-by-hop headers
-//! are removed; forwarding headers (`Forwarded`, `X-Forwarded-*`) are made anew from
-//! the [`ClientAddr`], so that none is forged. A failure becomes an error page: 502
-//! if the upstream does not answer, does not speak HTTP, or closes the connection
-//! before the first byte of a body that it has announced; 504 if it takes too long.
+//! A [`Proxy`] is a Tower service that forwards requests over kept connections and streams both
+//! ways. Path and query are forwarded byte for byte; hop-by-hop headers are removed; forwarding
+//! headers (`Forwarded`, `X-Forwarded-*`) are rebuilt from the [`ClientAddr`], so they cannot be
+//! forged. A failure becomes an error page: 502 if the upstream does not respond, does not use
+//! HTTP, or closes the connection before the first byte of an announced body; 504 if it takes too
+//! long.
 //!
-//! An upstream has one server or several. Of several, a request goes to the less
-//! busy of two that are picked at random. A server that fails three times in a row
-//! is left out for a second, then for two, up to a minute; after each pause one
-//! request tries it. The last server is never left out. A server that does not
-//! accept a connection costs no request, as nothing was sent.
+//! An upstream has one or more servers. With several, a request goes to the less busy of two that
+//! are picked at random. A server that fails three times in a row is excluded for a second, then
+//! for two, up to a minute; after each exclusion one request tries it. The last server is never
+//! excluded. A server that does not accept a connection costs no request, because nothing was sent.
 //!
-//! `Expect: 100-continue` is answered here: the client is asked for its body as soon
-//! as there is a connection to a server. Of a server's interim responses (1xx) only
-//! the switch of protocols is passed on; they do not extend the response timeout.
+//! `Expect: 100-continue` is answered here: the client receives the 100 response once there is a
+//! connection to a server. Of a server's interim responses (1xx) only protocol switches are passed
+//! on; they do not extend the response timeout.
 //!
 //! # Example
 //!

@@ -20,20 +20,20 @@ use super::{
     sender::{Http2Stream, SharedConnection},
 };
 
-/// Time that an idle connection is kept; one that the server closes earlier is noticed when it
-/// is taken.
+/// Time for which an idle connection is kept; if the server closes it earlier, this is detected
+/// when it is taken.
 const KEPT_FOR: Duration = Duration::from_secs(55);
-/// HTTP/2 connections of one thread; beyond them requests wait for a stream.
+/// Maximum number of HTTP/2 connections per thread; beyond it requests wait for a stream.
 const MAX_SHARED: usize = 4;
 
-/// Number of shards; more threads share some.
+/// Number of shards; if there are more threads, some share a shard.
 ///
-/// The first one is for all multi-threaded runtimes, the others are for a single-threaded
-/// runtime each: a connection is registered with the runtime that made it, and its events
-/// would have to wake another thread. One that waits for something else would not be woken at
-/// all, so that there are more than a machine has cores: applications and tests start some too.
+/// The first one serves all multi-threaded runtimes, each of the others a single-threaded runtime:
+/// a connection is registered with the runtime that opened it, and its events would otherwise have
+/// to wake another thread, or could not wake a thread that waits for something else. There are more
+/// shards than cores because applications and tests start runtimes too.
 const SHARDS: usize = 64;
-/// Idle connections that all threads keep together, about.
+/// Approximate maximum number of idle connections of all threads.
 const MAX_KEPT: usize = 1024;
 
 /// Pool of connections to one server.
@@ -43,16 +43,16 @@ pub(super) struct Pool {
     max_kept: usize,
 }
 
-/// Part of the pool that one thread uses.
+/// Part of the pool used by one thread.
 ///
-/// Aligned to two cache lines, which processors fetch together: threads share none.
+/// Aligned to two cache lines, which processors fetch together, so that threads share none.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Shard {
     state: Mutex<State>,
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Held while an HTTP/2 connection is made, so that many requests at once make a single one.
+    /// Locked while an HTTP/2 connection is opened, so that concurrent requests open only one.
     pub(super) connecting: tokio::sync::Mutex<()>,
 }
 
@@ -108,13 +108,13 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Lets others use an HTTP/2 connection; returns whether a sweep has to be started.
+    /// Shares an HTTP/2 connection; returns whether a sweep has to be started.
     pub(super) fn share(&self, number: usize, connection: SharedConnection) -> bool {
         let since = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
         };
-        // A connection that is not shared ends with the stream of the request that it was made for.
+        // An unshared connection ends with the stream of the request for which it was opened.
         if state.is_closed || state.shared.len() >= MAX_SHARED {
             return false;
         }
@@ -122,7 +122,7 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Closes idle connections, and keeps none from now on.
+    /// Closes idle connections and keeps no more from now on.
     pub(super) fn close(&self) {
         for shard in &self.shards {
             let mut state = shard.lock();
@@ -140,7 +140,7 @@ impl Pool {
         };
         state
             .kept
-            // One that the server has closed is not quiet either, so this frees its descriptor too.
+            // A connection closed by the server is not quiet, so this frees its descriptor too.
             .retain_mut(|kept| kept.is_fresh(now) && kept.connection.is_quiet());
         state.shared.retain(|kept| {
             let is_used = kept.connection.open() > 0;
@@ -150,7 +150,7 @@ impl Pool {
         state.is_swept
     }
 
-    /// Returns the requests that have begun and not ended.
+    /// Returns the number of requests in flight.
     pub(super) fn in_flight(&self) -> u64 {
         let count = |count: fn(&Shard) -> &AtomicU64| -> u64 {
             let counts = self.shards.iter().map(count);
@@ -161,13 +161,13 @@ impl Pool {
         self.begun().saturating_sub(ended)
     }
 
-    /// Returns the requests that have begun.
+    /// Returns the number of started requests.
     pub(super) fn begun(&self) -> u64 {
         let counts = self.shards.iter().map(|shard| &shard.begun);
         counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the connections that are idle or shared.
+    /// Returns the number of idle or shared connections.
     pub(super) fn kept(&self) -> usize {
         let counts = self.shards.iter().map(|shard| {
             let state = shard.lock();
@@ -186,9 +186,9 @@ impl Shard {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the connection that was used last, so that surplus ones expire.
+    /// Takes the most recently used connection, so that surplus ones expire.
     ///
-    /// Connections that the upstream has closed, or has sent bytes over, are dropped.
+    /// Connections that the upstream has closed, or over which it has sent bytes, are dropped.
     pub(super) fn take(&self, now: Instant) -> Option<Box<Connection>> {
         loop {
             let mut kept = self.lock().kept.pop()?;
@@ -198,9 +198,9 @@ impl Shard {
         }
     }
 
-    /// Takes a stream of the connection with the fewest.
+    /// Takes a stream of the connection with the fewest streams.
     ///
-    /// `None` if all are full and another connection is allowed.
+    /// Returns `None` if all are full and another connection is allowed.
     pub(super) fn stream(&self, now: Instant) -> Option<Box<Http2Stream>> {
         let shared = &mut self.lock().shared;
         shared.retain(|kept| !kept.connection.is_closed());
@@ -216,7 +216,7 @@ impl Shard {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under the lock panics.
+        // Nothing panics under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -224,7 +224,7 @@ impl Shard {
 /// Time between two sweeps of idle connections.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
-/// Returns how many connections one shard may keep.
+/// Returns the maximum number of connections that one shard keeps.
 fn max_kept() -> usize {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     (MAX_KEPT / threads).clamp(64, 512)
@@ -246,7 +246,7 @@ fn current_shard(count: usize) -> usize {
     }
 }
 
-/// Returns 0 for a thread of a multi-threaded runtime, else a number of its own.
+/// Returns 0 for a thread of a multi-threaded runtime, otherwise a unique number.
 fn number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let has_one_thread = Handle::try_current()
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_runtime_of_one_thread_has_a_part_of_its_own() {
+    async fn single_threaded_runtime_has_its_own_shard() {
         let here = current_shard(1 << 20);
         assert_ne!(here, 0);
         assert_eq!(current_shard(1 << 20), here);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn threads_of_one_runtime_share_a_part() {
+    async fn threads_of_one_runtime_share_a_shard() {
         let here = current_shard(1 << 20);
         let tasks = tokio_util::task::TaskTracker::new();
         let there = tasks.spawn(async { current_shard(1 << 20) }).await.unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_more_parts_than_asked_for() {
+    fn shard_number_is_below_the_count() {
         thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| {

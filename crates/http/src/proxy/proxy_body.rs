@@ -17,7 +17,7 @@ use super::{
     trailers,
 };
 
-/// Body of a response: the upstream's, streamed, or a page of the proxy's own.
+/// Body of a response: streamed from the upstream, or one of the proxy's own pages.
 pub struct ProxyBody {
     kind: Kind,
 }
@@ -28,10 +28,10 @@ enum Kind {
     Http2(Box<Http2Body>),
 }
 
-/// Body that is in memory.
+/// Body in memory.
 struct BufferedBody {
     data: Option<Bytes>,
-    /// Its length is announced; else it is sent in chunks, as it came.
+    /// Whether the length is announced; if not, the body is sent in chunks, as received.
     has_length: bool,
 }
 
@@ -39,16 +39,16 @@ struct BufferedBody {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyBodyError {
-    /// The connection to the upstream broke, or what came over it is no body.
+    /// The connection to the upstream failed, or the body is malformed.
     #[error("the upstream's response ended too early")]
     Upstream(#[source] Box<dyn Error + Send + Sync>),
     /// The upstream sent nothing for the idle timeout.
-    #[error("the upstream's response stood still for {0:?}")]
+    #[error("the upstream's response stalled for {0:?}")]
     Idle(Duration),
 }
 
 impl ProxyBodyError {
-    /// Logs that a response is cut off, and returns the error.
+    /// Logs that a response is truncated, and returns the error.
     pub(super) fn stands_still(timeout: Duration) -> Self {
         tracing::warn!("response cut: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
@@ -149,14 +149,14 @@ impl fmt::Debug for ProxyBody {
     }
 }
 
-/// Body that is a stream of HTTP/2.
+/// Body of an HTTP/2 stream.
 struct Http2Body {
     body: Incoming,
-    /// Dropped at the end of the body, or before.
+    /// Stream and slot, dropped at the end of the body or earlier.
     loan: Option<(Box<Http2Stream>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// The timer counts the present wait.
+    /// Whether the timer measures the current wait.
     is_timed: bool,
 }
 
@@ -173,7 +173,7 @@ impl Http2Body {
                     trailers::clean(trailers);
                     trailers.is_empty()
                 });
-                // Of a body with a known length hyper does not poll for the end.
+                // hyper does not poll for the end of a body with a known length.
                 if self.body.is_end_stream() {
                     self.loan = None;
                 }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_page_is_one_frame_of_known_length() {
+    async fn page_is_one_frame_of_known_length() {
         let body = ProxyBody::page("gone");
         assert_eq!(body.size_hint().exact(), Some(4));
         assert_eq!(body.collect().await.unwrap().to_bytes(), "gone");

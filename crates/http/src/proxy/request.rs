@@ -19,46 +19,46 @@ use super::{
     upstream::Upstream,
 };
 
-/// Proxies of this name that a request may pass.
+/// Maximum number of proxies with this name in `Via`.
 ///
-/// Ends a loop whose intermediary replaces the comments of `Via`, and our marks with them.
+/// Ends a loop with an intermediary that removes the comments of `Via`, and with them our marks.
 const MAX_PASSES: usize = 8;
 
-/// How requests are rewritten.
+/// Rules for rewriting requests.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) upstream: Upstream,
     pub(super) preserve_host: bool,
     /// Our own headers, which a client's `Connection` cannot remove.
     pub(super) kept: Vec<HeaderName>,
-    /// Beginning of the names of headers that are not forwarded.
+    /// Prefix of the names of headers that are not forwarded.
     pub(super) hidden: Option<&'static str>,
     pub(super) via: Via,
 }
 
-/// Entry in `Via` by which a loop is detected (RFC 9110 §7.6.3).
+/// Entry in `Via` with which loops are detected (RFC 9110 §7.6.3).
 #[derive(Clone, Debug)]
 pub(super) struct Via {
-    /// Text that no other proxy has.
+    /// Text that is unique to this proxy.
     mark: String,
-    /// The entry for requests that came by HTTP/1.0, /1.1 and /2.
+    /// Entries for requests received over HTTP/1.0, HTTP/1.1 and HTTP/2.
     entries: [HeaderValue; 3],
 }
 
-/// Facts beside the head that the rewriting depends on.
+/// Facts apart from the head that affect the rewriting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFacts {
-    /// There is no body.
+    /// Whether there is no body.
     pub(super) is_empty: bool,
     pub(super) has_known_length: bool,
-    /// The server can hand the connection over.
+    /// Whether the listener can hand over the connection.
     pub(super) can_upgrade: bool,
 }
 
-/// Result of rewriting, beside the head itself.
+/// Result of rewriting, apart from the head itself.
 #[derive(Debug)]
 pub(super) struct RewrittenRequest {
-    /// The protocol that it asks to switch to.
+    /// Protocol to which the request asks to switch.
     pub(super) protocol: Option<HeaderValue>,
     /// `Accept` of the client, for an error page.
     pub(super) accept: Option<HeaderValue>,
@@ -67,16 +67,16 @@ pub(super) struct RewrittenRequest {
     pub(super) added: AddedHeaders,
 }
 
-/// Headers that the proxy adds; mostly written to the upstream without passing a map.
+/// Headers that the proxy adds; usually written to the upstream without a map.
 #[derive(Debug)]
 pub(super) struct AddedHeaders {
     via: HeaderValue,
-    /// None if they are in the head already.
+    /// Forwarding headers; `None` if they are already in the head.
     forwarded_headers: Option<ForwardedHeaders>,
 }
 
 impl AddedHeaders {
-    /// Adds the headers to those that are there.
+    /// Adds the headers to the existing ones.
     pub(super) fn insert(self, headers: &mut HeaderMap) {
         headers.append(VIA, self.via);
         if let Some(forwarded_headers) = self.forwarded_headers {
@@ -99,7 +99,7 @@ impl AddedHeaders {
 ///
 /// # Errors
 ///
-/// Returns the page to answer with when the request must not be forwarded.
+/// Returns the page to respond with if the request must not be forwarded.
 pub(super) fn rewrite(
     rules: &Rules,
     parts: &mut Parts,
@@ -110,7 +110,7 @@ pub(super) fn rewrite(
         return Err(ErrorPage::NotImplemented);
     }
     let (names, values) = HeaderPresence::of(&parts.headers);
-    // RFC 9112 §6.1: a coding that is not understood is answered with 501.
+    // RFC 9112 §6.1: an unknown coding results in a 501.
     if names.has_coding && headers::has_unknown_coding(&parts.headers) {
         return Err(ErrorPage::NotImplemented);
     }
@@ -126,8 +126,7 @@ pub(super) fn rewrite(
     }
     let protocol = names.has_upgrade.then(|| upgrade(parts, facts)).flatten();
     let map = &mut parts.headers;
-    // Before `TE` is removed: of its members only this
-    // one is for the whole way (RFC 9110 §10.1.4).
+    // Before `TE` is removed: only this member is end-to-end (RFC 9110 §10.1.4).
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
     if let Some(prefix) = rules.hidden {
@@ -150,12 +149,12 @@ pub(super) fn rewrite(
     };
     join_cookies(map, parts.version);
     frame(map, facts);
-    // `TE` is for one hop, so it is named in `Connection` (RFC 9110 §10.1.4).
+    // `TE` is a hop-by-hop header, so it is named in `Connection` (RFC 9110 §10.1.4).
     if takes_trailers {
         headers::set(map, TE, "trailers");
         headers::set(map, CONNECTION, "te");
     }
-    // `Upgrade` is for one hop, so it is named in `Connection` (RFC 9110 §7.8).
+    // `Upgrade` is a hop-by-hop header, so it is named in `Connection` (RFC 9110 §7.8).
     if let Some(protocol) = &protocol {
         headers::set(map, CONNECTION, "upgrade");
         map.insert(UPGRADE, protocol.clone());
@@ -176,7 +175,7 @@ pub(super) fn rewrite(
     })
 }
 
-/// Writes the target and the version as the upstream is asked.
+/// Sets the target and version of the request to the upstream.
 fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
     if !upstream.keeps(&parts.uri) {
         parts.uri = upstream.target(&parts.uri).ok_or(ErrorPage::BadRequest)?;
@@ -188,7 +187,7 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
 
 /// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
-/// A gateway answers for no other scheme than those of HTTP (RFC 9110 §7.4).
+/// A gateway only serves the schemes of HTTP (RFC 9110 §7.4).
 fn is_usable(method: &Method, uri: &Uri) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
     if uri.scheme().is_some_and(is_other) {
@@ -201,14 +200,14 @@ fn is_usable(method: &Method, uri: &Uri) -> bool {
     }
 }
 
-/// Returns `true` for a method that asks for a tunnel to anywhere (RFC 9110 §9.3.6), or for an echo of
-/// credentials (RFC 9110 §9.3.8); RFC 9110 §15.6.2.
+/// Returns `true` for a method that requests a tunnel to any server (RFC 9110 §9.3.6), or an echo
+/// of credentials (RFC 9110 §9.3.8); RFC 9110 §15.6.2.
 fn is_for_others(method: &Method) -> bool {
     *method == Method::CONNECT || *method == Method::TRACE
 }
 
-/// Returns the status by which a [`Proxy`](super::Proxy) refuses a request whatever its upstream, for a
-/// server that decides about a request that another one forwards.
+/// Returns the status with which a [`Proxy`](super::Proxy) refuses a request for any upstream; for
+/// servers that decide about a request that another server forwards.
 pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     let (method, uri) = (request.method(), request.uri());
     if is_for_others(method) {
@@ -220,26 +219,26 @@ pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     (!is_right).then(|| ErrorPage::BadRequest.status())
 }
 
-/// Returns the requested host: the target's authority,
-/// or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
+/// Returns the requested host: the target's authority, or otherwise `Host` (RFC 9112 §3.2.2, RFC
+/// 9113 §8.3.1).
 ///
-/// The flag is `true` if the headers have it already.
+/// The flag is `true` if the headers already have it.
 fn host(
     rules: &Rules,
     parts: &Parts,
     values: FieldValues<'_>,
 ) -> Result<(HeaderValue, bool), ErrorPage> {
     let line = values.host;
-    // RFC 9112 §3.2: more than one `Host`, or an invalid one, is answered with 400.
+    // RFC 9112 §3.2: more than one `Host`, or an invalid one, results in a 400.
     if values.has_several_hosts || line.is_some_and(|line| !is_host(line)) {
         return Err(ErrorPage::BadRequest);
     }
-    // Even beside an authority (RFC 9112 §3.2).
+    // Even if there is an authority (RFC 9112 §3.2).
     if line.is_none() && parts.version == Version::HTTP_11 {
         return Err(ErrorPage::BadRequest);
     }
     match (authority(&parts.uri)?, line) {
-        // RFC 9113 §8.3.1: a `Host` beside `:authority` must not differ from it.
+        // RFC 9113 §8.3.1: a `Host` next to `:authority` must not differ from it.
         (Some(authority), Some(line))
             if parts.version == Version::HTTP_2
                 && !authority.as_bytes().eq_ignore_ascii_case(line.as_bytes()) =>
@@ -266,10 +265,10 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, ErrorPage> {
         .ok_or(ErrorPage::BadRequest)
 }
 
-/// Returns `true` for a host and port without a user name, fit for `Host` and a quoted string.
+/// Returns `true` for a host and port without a user name, valid in `Host` and a quoted string.
 ///
-/// Of the names that RFC 3986 §3.2.2 allows, these are the ones that resolvers look up:
-/// programs differ in how they read a name with commas or percent signs.
+/// Of the names that RFC 3986 §3.2.2 allows, these are the ones that resolvers look up: programs
+/// interpret names with commas or percent signs differently.
 fn is_host(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     if bytes.starts_with(b"[") {
@@ -305,11 +304,11 @@ fn is_port(digits: &[u8]) -> bool {
     digits.iter().try_fold(0, add).is_some()
 }
 
-/// Returns the protocol to switch to, if the request may ask for one.
+/// Returns the protocol to switch to, if the request may switch.
 ///
-/// Over HTTP/2 only an extended `CONNECT` can be handed over. An upgrade to HTTP/2 or TLS
-/// would hide all further requests from every check in front of the upstream, and a body
-/// would have to be sent before the protocols switch (RFC 9110 §7.8).
+/// Over HTTP/2 only an extended `CONNECT` can be handed over. An upgrade to HTTP/2 or TLS would
+/// hide all further requests from every check in front of the upstream, and a body would have to be
+/// sent before the protocols switch (RFC 9110 §7.8).
 fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
     // RFC 9110 §7.8: `Upgrade` is ignored in HTTP/1.0, and without the connection option.
     let asks = parts.version != Version::HTTP_10
@@ -334,7 +333,7 @@ fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
     (!is_http && lines.next().is_none()).then(|| protocol.clone())
 }
 
-/// Sets the framing of a body without a known length (RFC 9112 §6.1, §6.3).
+/// Sets the framing of a body of unknown length (RFC 9112 §6.1, §6.3).
 fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     if !facts.is_empty && !facts.has_known_length {
         headers.remove(CONTENT_LENGTH);
@@ -342,7 +341,7 @@ fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     }
 }
 
-/// Joins the cookie lines of HTTP/2 to the single one of HTTP/1.1 (RFC 9113 §8.2.3).
+/// Joins the cookie lines of HTTP/2 into the single one of HTTP/1.1 (RFC 9113 §8.2.3).
 fn join_cookies(headers: &mut HeaderMap, version: Version) {
     if version != Version::HTTP_2 || headers.get_all(COOKIE).iter().nth(1).is_none() {
         return;
@@ -360,7 +359,7 @@ fn join_cookies(headers: &mut HeaderMap, version: Version) {
 impl Via {
     const NAME: &str = "robot-detection";
 
-    /// Creates the entry of one proxy; `id` tells it from others of the same name.
+    /// Creates the entry of one proxy; `id` distinguishes it from others with the same name.
     pub(super) fn new(id: u64) -> Self {
         let mark = format!("({id:016x})");
         let entries = ["1.0", "1.1", "2.0"].map(|version| {
@@ -370,7 +369,7 @@ impl Via {
         Self { mark, entries }
     }
 
-    /// Fails on a request that has passed this proxy before.
+    /// Fails for a request that has passed this proxy before.
     fn check(&self, headers: &HeaderMap) -> Result<(), ErrorPage> {
         let mut passes = 0;
         for line in headers.get_all(VIA) {
@@ -433,7 +432,7 @@ mod tests {
     const REFUSED: Result<&str, ErrorPage> = Err(ErrorPage::BadRequest);
 
     #[test]
-    fn the_host_is_the_authority_or_the_header() {
+    fn host_is_the_authority_or_the_header() {
         for (version, target, hosts, expected) in [
             (Version::HTTP_11, "/", &["a.example"][..], Ok("a.example")),
             (Version::HTTP_11, "/", &["a.example:81"], Ok("a.example:81")),
@@ -480,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_mark_and_too_many_passes_are_a_loop() {
+    fn own_mark_and_too_many_passes_are_a_loop() {
         let mark = &rules().via.mark;
         let ours = format!("1.1 other, 1.1 robot-detection {mark}");
         let others = "1.1 robot-detection (1)";
@@ -500,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_unknown_length_is_chunked_even_with_a_length() {
+    fn body_of_unknown_length_is_chunked_despite_a_length_header() {
         let facts = RequestFacts {
             is_empty: false,
             has_known_length: false,

@@ -35,38 +35,38 @@ use super::{
 
 /// Forwarding of one request, up to the head of its response.
 ///
-/// Nearly always a request has no body and goes over a kept connection of HTTP/1.1: that
-/// case is a state of its own, without a box. All others go on in a boxed future.
+/// Nearly always a request has no body and uses a kept HTTP/1.1 connection: that case has its own
+/// state, without a box. All others continue in a boxed future.
 pub(super) struct RoundTrip {
     inner: Arc<Inner>,
     client: Option<ClientAddr>,
-    /// When the request started, if its listener has noted it.
+    /// Start of the request, if its listener recorded it.
     begun: Option<Instant>,
-    /// In a box, as upgrades are rare.
+    /// Boxed, because upgrades are rare.
     switch: Option<Box<PendingUpgrade>>,
     page_context: PageContext,
     stage: Stage,
 }
 
-/// Facts that the form of an error page depends on.
+/// Facts that determine the format of an error page.
 struct PageContext {
     accept: Option<HeaderValue>,
     accept_language: Option<HeaderValue>,
     is_http2: bool,
 }
 
-// Ready → Sent → a response, or → Boxed where the first attempt did not give one. Whatever
-// is not the usual case (a body, no kept connection, HTTP/2) goes from Ready to Boxed.
+// Ready → Sent → a response, or → Boxed if the first attempt yields none. All unusual cases (a
+// body, no kept connection, HTTP/2) go from Ready to Boxed.
 enum Stage {
     Ready,
     Refused(ErrorPage),
     SentRequest(SentRequest),
     Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, ErrorPage>> + Send>>),
-    /// A future is not polled after it was ready; this one would wait for ever.
+    /// A future is not polled after it was ready; this one would wait forever.
     Over,
 }
 
-/// A request that is on its way over a kept connection.
+/// Request in progress over a kept connection.
 struct SentRequest {
     call: Call,
     slot: ServerSlot,
@@ -115,7 +115,7 @@ impl RoundTrip {
         if !body.is_empty() {
             body.trailers = trailers::announced(&parts.headers, &rules.kept);
         }
-        // What middleware has left there would live as long as the request, and means nothing
+        // Extensions left by middleware would live as long as the request, and mean nothing to the
         // upstream.
         parts.extensions.clear();
         *added = Some(rewritten.added);
@@ -164,7 +164,7 @@ impl RoundTrip {
         Stage::SentRequest(SentRequest { call, slot, tried })
     }
 
-    /// Goes on in a box.
+    /// Continues in a boxed future.
     fn go_on(&mut self, message: &mut Message, begun: Option<StartedDispatch>) -> Stage {
         let inner = Arc::clone(&self.inner);
         let mut message = mem::take(message);
@@ -185,7 +185,7 @@ impl RoundTrip {
         }))
     }
 
-    /// Makes the response of a head without hop-by-hop headers.
+    /// Creates the response from a head without hop-by-hop headers.
     fn answer(&self, head: Head, rest: PendingBody, sent: SentRequest) -> Response<ProxyBody> {
         let (connection, slot) = (sent.call.into_connection(), sent.slot);
         slot.server.health.succeeded();
@@ -234,7 +234,7 @@ impl RoundTrip {
         }
     }
 
-    /// Goes on after an attempt without a response that passes as it is.
+    /// Continues after an attempt without a response that can be passed on unchanged.
     fn attempted(
         &mut self,
         message: &mut Message,
@@ -268,7 +268,7 @@ fn log(failure: &Failure, upstream: &str, method: &str, path: &str) {
     if let Some(reason) = failure.reason() {
         warn!(
             upstream,
-            method, path, "the upstream {upstream} did not answer: {reason}"
+            method, path, "the upstream {upstream} did not respond: {reason}"
         );
     } else {
         debug!(

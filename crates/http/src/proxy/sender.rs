@@ -1,4 +1,4 @@
-//! Connections that requests are sent over.
+//! Connections over which requests are sent.
 
 use std::{
     fmt,
@@ -14,10 +14,10 @@ use hyper::client::conn::http2;
 
 use super::{body::RequestBody, http1::Connection};
 
-/// Streams of one HTTP/2 connection, if the server does not allow fewer.
+/// Maximum number of streams of one HTTP/2 connection, if the server does not set a lower limit.
 const MAX_STREAMS: usize = 128;
 
-/// Connection, or stream of one, that a request is sent over.
+/// Connection or stream over which a request is sent.
 #[derive(Debug)]
 pub(super) enum Sender {
     Http1(Box<Connection>),
@@ -39,7 +39,7 @@ pub(super) struct Streams {
     max: AtomicUsize,
 }
 
-/// HTTP/2 connection that requests share.
+/// HTTP/2 connection shared by requests.
 pub(super) struct SharedConnection {
     sender: http2::SendRequest<RequestBody>,
     streams: Arc<Streams>,
@@ -130,7 +130,7 @@ pub(super) struct HeadCopy {
 }
 
 impl HeadCopy {
-    /// Keeps the head, if repeating the request has no further effect (RFC 9110 §9.2.2).
+    /// Keeps the head if repeating the request has no further effect (RFC 9110 §9.2.2).
     ///
     /// The bytes are shared with the request.
     pub(super) fn take(&mut self, request: &Request<RequestBody>) {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_the_request_with_every_line() {
+    fn copy_equals_the_request_with_every_line() {
         let mut copy = HeadCopy::default();
         let first = request(Method::GET);
         copy.take(&first);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_an_effect_or_a_body_is_not_kept() {
+    fn unsafe_requests_and_bodies_are_not_kept() {
         let mut copy = HeadCopy::default();
         copy.take(&request(Method::GET));
         copy.take(&request(Method::POST));

@@ -23,17 +23,17 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Pause before the next try if the process may open no more files.
+/// Delay before the next attempt if the process may open no more files.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
-/// Server that requests can go to.
+/// Server to which requests can go.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
     pub(super) health: Health,
     pub(super) pool: Pool,
     connector: Connector,
-    /// It speaks HTTP/2, or is expected to until the first handshake (ALPN).
+    /// Whether the server uses HTTP/2, or is expected to until the first handshake (ALPN).
     is_http2: AtomicBool,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -74,7 +74,7 @@ impl Server {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if the server can switch protocols, for which it has to speak HTTP/1.1.
+    /// Returns `true` if the server can switch protocols, which requires HTTP/1.1.
     pub(super) fn can_switch(&self) -> bool {
         self.upstream.protocol != Protocol::H2c
     }
@@ -85,7 +85,7 @@ impl Server {
         connecting.await.map(|_| ())
     }
 
-    /// Makes a connection outside of the pool.
+    /// Opens a connection outside of the pool.
     pub(super) async fn connect_alone(&self) -> Result<Sender, ConnectError> {
         let connecting = self.connector.connect(&self.upstream, false);
         Ok(match connecting.await? {
@@ -128,7 +128,7 @@ impl ServerSlot {
         shard.take(now).map(Sender::Http1)
     }
 
-    /// Takes an existing connection of HTTP/1.1, if the server speaks that.
+    /// Takes an existing HTTP/1.1 connection, if the server uses that protocol.
     pub(super) fn take_http1(&self, switches: bool, now: Instant) -> Option<Box<Connection>> {
         if !switches && self.server.is_http2() {
             return None;
@@ -136,10 +136,10 @@ impl ServerSlot {
         self.server.pool.shard(self.shard)?.take(now)
     }
 
-    /// Makes a connection; one of HTTP/2 is shared from then on.
+    /// Opens a connection; an HTTP/2 connection is shared from then on.
     ///
-    /// If the process may open no more files, it waits for one, or for a connection that
-    /// another request gives back.
+    /// If the process may open no more files, this waits for a free descriptor or for a connection
+    /// that another request returns.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
         let deadline = Instant::now() + self.server.connector.timeout();
         loop {
@@ -164,11 +164,11 @@ impl ServerSlot {
             return self.connect_now(switches).await;
         };
         let timeout = server.connector.timeout();
-        // The wait for another request's handshake counts as connecting, and so has the same limit.
+        // Waiting for another request's handshake is part of connecting: the timeout is the same.
         let Ok(_turn) = time::timeout(timeout, shard.connecting.lock()).await else {
             return Err(ConnectError::Timeout(timeout));
         };
-        // Another request has made one meanwhile.
+        // Another request has opened one meanwhile.
         if let Some(stream) = shard.stream(Instant::now()) {
             return Ok(Sender::Http2(stream));
         }
@@ -179,8 +179,7 @@ impl ServerSlot {
         let server = &self.server;
         match server.connector.connect(&server.upstream, switches).await? {
             NewConnection::Http1(http1) => {
-                // Where a protocol is to be switched only HTTP/1.1 is offered, so its answer says
-                // nothing.
+                // To switch protocols only HTTP/1.1 is offered, so its result shows nothing.
                 if !switches {
                     server.is_http2.store(false, Ordering::Relaxed);
                 }
@@ -221,7 +220,7 @@ async fn sweep(server: Weak<Server>, number: usize, stop: CancellationToken) {
             () = stop.cancelled() => return,
         }
         // The task must not keep the server alive: a dropped proxy would leave its connections open
-        // until they are too old.
+        // until they expire.
         if !server
             .upgrade()
             .is_some_and(|server| server.pool.sweep(number))

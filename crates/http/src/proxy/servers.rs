@@ -1,4 +1,4 @@
-//! Servers of an upstream, and the choice among them.
+//! Servers of an upstream, and the selection among them.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use super::{
     server::{Server, ServerSlot},
 };
 
-/// Servers that one upstream may have: as many as a set has bits.
+/// Maximum number of servers of one upstream: a set has one bit for each.
 pub(super) const MAX_SERVERS: usize = 64;
 
-/// Servers of an upstream; there is at least one.
+/// Servers of an upstream; at least one.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     first: Arc<Server>,
-    /// All of them, the first too; empty if there is only one.
+    /// All servers, including the first; empty if there is only one.
     all: Arc<[Arc<Server>]>,
 }
 
@@ -38,7 +38,7 @@ impl ServerSet {
 }
 
 impl Servers {
-    /// Creates it; `None` without servers.
+    /// Creates the set of servers; returns `None` if there are none.
     pub(super) fn new(servers: Vec<Arc<Server>>) -> Option<Self> {
         let first = Arc::clone(servers.first()?);
         let all = if servers.len() > 1 {
@@ -62,7 +62,7 @@ impl Servers {
         alone.into_iter().chain(self.all.iter())
     }
 
-    /// Takes a slot at a server that has not been tried; `None` if all have.
+    /// Takes a slot at a server that has not been tried; returns `None` if all have been.
     pub(super) fn choose(&self, tried: &mut ServerSet) -> Option<ServerSlot> {
         if self.all.is_empty() {
             if tried.has(0) {
@@ -78,8 +78,8 @@ impl Servers {
             .map(|server| ServerSlot::new(Arc::clone(server)))
     }
 
-    /// Returns a server whose trial is due, else the
-    /// less busy of two healthy ones, else of any two.
+    /// Returns a server whose trial is due, otherwise the less busy of two healthy ones, otherwise
+    /// of any two.
     ///
     /// Two random choices spread requests nearly as well as a search for the least busy server,
     /// without sending all threads to the same one.
@@ -93,13 +93,13 @@ impl Servers {
             left.add(number);
             match server.health.state() {
                 State::Healthy => healthy.add(number),
-                // It is tried even while others are healthy: without checks nothing else would
-                // bring it back.
+                // It is tried even while others are healthy: without checks nothing else would end
+                // its exclusion.
                 State::Due if server.health.claim_trial() => return Some(number),
                 State::Due | State::Out => {}
             }
         }
-        // If all are left out, a try at one of them is better than a certain error.
+        // If all are excluded, trying one of them is better than a certain error.
         let among = if healthy.count() > 0 { healthy } else { left };
         self.less_busy_of_two(among)
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_server_is_asked_once() {
+    async fn single_server_is_tried_once() {
         let servers = servers(1);
         let mut tried = ServerSet::default();
         assert!(servers.choose(&mut tried).is_some());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_two_servers_the_less_busy_one_is_asked() {
+    async fn less_busy_of_two_servers_is_chosen() {
         let servers = servers(2);
         let mut places = Vec::new();
         for number in 1..=100u64 {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_server_gets_requests_and_none_twice_the_same() {
+    async fn every_server_gets_requests_and_none_the_same_twice() {
         let servers = servers(5);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..500 {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_is_out_is_asked_only_when_all_are() {
+    async fn excluded_server_is_chosen_only_if_all_are_excluded() {
         let servers = servers(2);
         let fail = |number: usize| {
             let server = servers.iter().nth(number).unwrap();
@@ -205,7 +205,7 @@ mod tests {
         for _ in 0..50 {
             assert!(name(&servers.choose(&mut ServerSet::default()).unwrap()).ends_with(":2/"));
         }
-        // What the other one cannot take is better tried than given up.
+        // If the other one fails, trying this one is better than giving up.
         let mut tried = ServerSet::default();
         assert!(servers.choose(&mut tried).is_some() && servers.choose(&mut tried).is_some());
         fail(1);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_its_pause_a_server_gets_one_trial() {
+    async fn server_gets_one_trial_after_its_exclusion() {
         let servers = servers(2);
         let server = servers.iter().next().unwrap();
         (0..3).for_each(|_| server.health.failed("refused"));

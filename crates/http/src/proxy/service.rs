@@ -39,10 +39,10 @@ use super::{
 
 /// Service that forwards requests to the servers of one upstream.
 ///
-/// Forwarding headers tell the upstream the [`ClientAddr`] in the request's extensions;
-/// without one they name no client, and those of the client are removed. Clones share
-/// the connections. The service never fails: an error becomes a page with status 400,
-/// 408, 413, 501, 502, 504 or 508.
+/// Forwarding headers report the [`ClientAddr`] in the request's extensions to the upstream;
+/// without it they name no client, and the client's own are removed. Clones share the connections.
+/// The service never fails: an error becomes a page with status 400, 408, 413, 501, 502, 504 or
+/// 508.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     inner: Arc<Inner>,
@@ -59,18 +59,17 @@ pub type ProxyFuture =
     Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Infallible>> + Send>>;
 
 impl Proxy {
-    /// Creates a proxy; nothing is connected yet.
+    /// Creates a proxy, without connecting.
     ///
     /// # Errors
     ///
-    /// Fails when there is no server, when one is no URL that requests can be
-    /// sent to (a user name, a query or another scheme in it), when their paths
-    /// differ, or when one is HTTPS and there are no trusted certificates.
+    /// Fails if there is no server, if one is not a valid URL for requests (because of a user name,
+    /// a query or another scheme), if their paths differ, or if one is HTTPS and there are no
+    /// trusted certificates.
     pub fn new(settings: ProxySettings) -> Result<Self, ProxyError> {
         let upstreams = upstreams(&settings.servers)?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        // A file of certificates is read even if no server needs it, so that a wrong path is
-        // noticed.
+        // A certificate file is read even if no server needs it, so that a wrong path is detected.
         let has_tls = upstreams.iter().any(|one| one.protocol == Protocol::Tls);
         let tls = (has_tls || settings.ca_file.is_some())
             .then(|| {
@@ -89,8 +88,8 @@ impl Proxy {
             Arc::new(Server::new(upstream, connector, has_others, tasks, stop))
         });
         let servers = Servers::new(servers.collect()).ok_or(ProxyError::NoServer)?;
-        // Random keys let two instances with the same upstream differ, or one in front of the other
-        // would take its requests for a loop.
+        // Random keys distinguish instances with the same upstream; otherwise one in front of the
+        // other would take its requests for a loop.
         let id = RandomState::new().hash_one(&first.name);
         let inner = Inner {
             rules: Rules {
@@ -122,26 +121,26 @@ impl Proxy {
         self.with(|inner| inner.rules.kept.push(name))
     }
 
-    /// Sets the beginning of the names of headers that the servers do not receive, but for kept ones.
+    /// Sets the name prefix of headers that are hidden from the servers, except kept ones.
     #[must_use]
     pub fn hide_headers(self, prefix: &'static str) -> Self {
         self.with(|inner| inner.rules.hidden = Some(prefix))
     }
 
-    /// Sets how long a response may stand still once it has begun.
+    /// Sets how long a response may stall once it has begun.
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
         self.with(|inner| inner.idle_timeout = timeout)
     }
 
-    /// Starts the health checks, if they are set; else the first request does.
+    /// Starts the health checks, if configured; otherwise the first request does.
     ///
-    /// To be called on a runtime. The checks end with [`Proxy::close`], or with
-    /// the last clone of the proxy.
+    /// Must be called on a runtime. The checks end with [`Proxy::close`], or with the last clone of
+    /// the proxy.
     pub fn start_checks(&self) {
         let inner = &self.inner;
         let Some(checks) = &inner.checks else { return };
-        // Requests come here too, and each server is to be checked by a single task.
+        // Requests call this too, and only a single task may check each server.
         if checks.are_running.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -153,11 +152,11 @@ impl Proxy {
         }
     }
 
-    /// Checks that the servers accept connections, and pass their check if there is one.
+    /// Checks that the servers accept connections and pass their health check, if any.
     ///
     /// # Errors
     ///
-    /// Fails with the first that does not, within the time limits.
+    /// Returns the error of the first server that fails or exceeds its timeout.
     pub async fn check(&self) -> Result<(), ProxyError> {
         for server in self.inner.servers.iter() {
             self.inner.check(server).await?;
@@ -165,7 +164,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Checks each server as [`Proxy::check`] does; returns its URL and the result.
+    /// Checks each server like [`Proxy::check`]; returns its URL and the result.
     pub async fn check_servers(&self) -> Vec<(String, Result<(), ProxyError>)> {
         let mut checked = Vec::new();
         for server in self.inner.servers.iter() {
@@ -189,10 +188,10 @@ impl Proxy {
         states.collect()
     }
 
-    /// Forwards a request; returns the response, or a page that says why there is none.
+    /// Forwards a request; returns the response, or an error page if there is none.
     ///
-    /// The same as calling the service, but the box of the future is reused by its
-    /// thread. To be called on a runtime.
+    /// Equivalent to calling the service, but the thread reuses the box of the future. Must be
+    /// called on a runtime.
     pub fn forward<B>(
         &self,
         mut request: Request<B>,
@@ -211,7 +210,7 @@ impl Proxy {
         })
     }
 
-    /// Forwards a request as a [`Listener`](crate::listen::Listener) hands it over.
+    /// Forwards a request received from a [`Listener`](crate::listen::Listener).
     pub fn forward_incoming(&self, request: &mut Request<RequestContext>) -> ForwardFuture {
         let arrival = request.body();
         let (client, begun) = (arrival.client(), arrival.started_at());
@@ -238,7 +237,7 @@ impl Proxy {
         RoundTrip::new(Arc::clone(&self.inner), client, is_http2, begun)
     }
 
-    /// Waits until the tunnels that are open now have ended by themselves.
+    /// Waits until all currently open tunnels have ended.
     pub async fn tunnels_ended(&self) {
         self.inner.tunnels.close();
         self.inner.tunnels.wait().await;
@@ -246,8 +245,8 @@ impl Proxy {
 
     /// Ends tunnels, checks and kept connections, and waits for them.
     ///
-    /// To be called once the listener has drained; a request after it still
-    /// gets an answer, over a connection of its own.
+    /// Call this after the listener has drained; later requests still get a response, over a new
+    /// connection.
     pub async fn close(&self) {
         self.inner.stop.cancel();
         for server in self.inner.servers.iter() {

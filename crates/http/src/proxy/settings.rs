@@ -7,47 +7,46 @@ use super::error::ProxyError;
 /// Settings of a proxy.
 #[derive(Clone, Debug)]
 pub struct ProxySettings {
-    /// URLs of the servers behind the proxy, from one to 64 that serve the same.
+    /// URLs of one to 64 equivalent servers behind the proxy.
     ///
-    /// `http(s)://host[:port]`, optionally with a path that goes before the
-    /// path of each request (the same for all); `h2c://host:port` for HTTP/2
-    /// without TLS; `unix:/path/of/socket`.
+    /// `http(s)://host[:port]`, optionally with a path that is prepended to the path of each
+    /// request (the same for all); `h2c://host:port` for HTTP/2 without TLS;
+    /// `unix:/path/of/socket`.
     pub servers: Vec<String>,
-    /// Time for a connection, with its TLS handshake.
+    /// Timeout for a connection, including its TLS handshake.
     pub connect_timeout: Duration,
-    /// Time for the response's head, from the end of the request. The request's body
-    /// may not stall for longer.
+    /// Timeout for the response's head, from the end of the request. The request's body may not
+    /// stall for longer.
     pub response_timeout: Duration,
     /// Time that a response may stall once it has begun.
     pub idle_timeout: Duration,
-    /// Keep the client's `Host`, or send the server's.
+    /// Whether to preserve the client's `Host` instead of sending the server's.
     pub preserve_host: bool,
-    /// Offer HTTP/2 to servers behind `https://` (ALPN).
+    /// Whether to offer HTTP/2 to servers behind `https://` (ALPN).
     ///
-    /// Requests that switch protocols, such as those for a WebSocket, still go by HTTP/1.1.
+    /// Requests that switch protocols, such as for a WebSocket, still use HTTP/1.1.
     pub http2: bool,
-    /// File of certificates (PEM) of the authorities that servers behind
-    /// `https://` are believed by, in place of the system's.
+    /// PEM file of the authorities trusted for servers behind `https://`, instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Recognise header lines that a server has sent before, without parsing them again.
+    /// Whether to recognise header lines that a server has sent before, without parsing them again.
     ///
-    /// It saves a sixth of the instructions of a proxied request.
+    /// This saves a sixth of the instructions of a proxied request.
     pub fast_path: bool,
-    /// Health check of the servers, in addition to what requests show.
+    /// Health check of the servers, in addition to the results of requests.
     pub health_check: Option<HealthCheck>,
 }
 
 /// Request that shows whether a server is healthy.
 ///
-/// A status from 200 to 399 is good. A server whose check fails twice in a row
-/// is left out until one succeeds, as long as there is another.
+/// A status from 200 to 399 means success. A server whose check fails twice in a row is excluded
+/// until one succeeds, as long as there is another server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HealthCheck {
     pub(super) path: Arc<str>,
     pub(super) interval: Duration,
 }
 
-/// State of one server of an upstream, as [`Proxy::servers`] tells it.
+/// State of one server of an upstream, as returned by [`Proxy::servers`].
 ///
 /// [`Proxy::servers`]: super::Proxy::servers
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,22 +54,22 @@ pub struct HealthCheck {
 pub struct ServerState {
     /// URL of the server.
     pub url: String,
-    /// Whether requests go to it as to any other.
+    /// Whether requests go to the server normally.
     pub is_healthy: bool,
-    /// Requests whose response has not ended, open tunnels among them.
+    /// Number of requests whose response has not ended, including open tunnels.
     pub in_flight: u64,
-    /// Requests since the start, with those in flight.
+    /// Number of requests since the start, including those in flight.
     pub requests: u64,
-    /// Failures in a row, up to now.
+    /// Number of consecutive failures up to now.
     pub failures: u32,
-    /// Connections that wait for requests or are shared by some.
+    /// Number of connections that wait for requests or are shared by some.
     pub kept_connections: usize,
     /// Last error since the start, even if the server has recovered.
     pub last_error: Option<String>,
 }
 
 impl Default for ProxySettings {
-    /// No server yet; 5 seconds to connect, a minute for a response, five of silence within it.
+    /// No server; 5 seconds to connect, a minute for a response, five minutes of silence within it.
     fn default() -> Self {
         Self {
             servers: Vec::new(),
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_begins_with_a_slash() {
+    fn path_must_start_with_a_slash() {
         for (path, is_right) in [
             ("/health", true),
             ("/health?deep=1", true),

@@ -1,4 +1,4 @@
-//! TLS to the upstream, and the authorities that are trusted for it.
+//! TLS to the upstream, and its trusted authorities.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -12,14 +12,14 @@ use crate::listen::{UnusableAuthorities, read_authorities};
 /// TLS connectors; certificates are checked against the host of the URL.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
-    /// Offers HTTP/2, if that is set, and HTTP/1.1 (ALPN).
+    /// Connector that offers HTTP/2, if enabled, and HTTP/1.1 (ALPN).
     pub(super) any: HttpsConnector<HttpConnector>,
     pub(super) http1: HttpsConnector<HttpConnector>,
     pub(super) offers_http2: bool,
 }
 
 impl Tls {
-    /// Creates connectors that trust the authorities of a file, or the system's.
+    /// Creates connectors that trust the authorities in a file, or the system's.
     ///
     /// # Errors
     ///
@@ -78,9 +78,9 @@ fn roots(file: &Path) -> Result<RootCertStore, String> {
     read_authorities(file).map_err(|error| match error {
         UnusableAuthorities::File(error) => format!("cannot be read: {error}"),
         UnusableAuthorities::Certificate(error) => {
-            format!("has a certificate that cannot be used: {error}")
+            format!("contains an unusable certificate: {error}")
         }
-        UnusableAuthorities::None => "has no certificate; it must have one in PEM form".to_owned(),
+        UnusableAuthorities::None => "contains no PEM certificate".to_owned(),
     })
 }
 
@@ -89,15 +89,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_certificate_is_refused() {
+    fn file_without_a_certificate_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ca.pem");
         let refusal = || roots(&file).unwrap_err();
         assert!(refusal().starts_with("cannot be read"), "{}", refusal());
         std::fs::write(&file, "not a certificate\n").unwrap();
-        assert!(refusal().starts_with("has no certificate"), "{}", refusal());
+        assert!(refusal().starts_with("contains no PEM"), "{}", refusal());
         let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         std::fs::write(&file, pem).unwrap();
-        assert!(refusal().contains("cannot be used"), "{}", refusal());
+        assert!(refusal().contains("unusable"), "{}", refusal());
     }
 }

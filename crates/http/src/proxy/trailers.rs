@@ -1,6 +1,6 @@
 //! Trailers that are passed on (RFC 9110 §6.5.1).
 //!
-//! A recipient may merge them into the header section, which was judged without them.
+//! A recipient may merge them into the header section, which was evaluated without them.
 
 use http::{HeaderMap, HeaderName, header::TRAILER};
 
@@ -8,8 +8,8 @@ use crate::listen::{begins_as, is_guarded, is_spelling_of, trim_values};
 
 use super::headers::{remove_where, tokens};
 
-/// Fields that frame, route, authenticate or modify a message, or control a response: those
-/// that RFC 9110 §6.5.1 excludes, and their relatives in use.
+/// Fields that frame, route, authenticate or modify a message, or control a response: those that
+/// RFC 9110 §6.5.1 excludes, and similar fields in use.
 const FORBIDDEN: [&str; 35] = [
     "accept",
     "age",
@@ -57,10 +57,10 @@ const FORBIDDEN_PREFIXES: [&str; 7] = [
     "sec-",
     "x-forwarded",
 ];
-/// A digest is known when the body has been sent: it is meant for trailers (RFC 9530 §2).
+/// A digest is known when the body has been sent, so it is intended for trailers (RFC 9530 §2).
 const DIGEST: &str = "content-digest";
 
-/// Returns the trailers that a request may have: announced (RFC 9110 §6.6.2) and allowed.
+/// Returns the allowed trailers that a request announces (RFC 9110 §6.6.2).
 ///
 /// `kept` are our own headers, which a client may not send.
 pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_keeps_what_may_be_a_trailer() {
+    fn response_keeps_allowed_trailers() {
         let mut trailers = all();
         clean(&mut trailers);
         for (name, expected) in NAMES {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_keeps_what_it_announces_and_is_no_header_of_ours() {
+    fn request_keeps_announced_trailers_except_our_headers() {
         let ours = HeaderName::from_static("x-ours");
         let others = [
             "x-ours",
@@ -193,7 +193,7 @@ mod tests {
         }
         keep(&mut trailers, &announced);
         for (name, expected) in NAMES {
-            // What a verdict has been made of is not said again.
+            // A digest that a verdict depends on is not passed on.
             let expected = *expected && *name != DIGEST;
             assert_eq!(trailers.contains_key(*name), expected, "{name}");
         }

@@ -1,4 +1,4 @@
-//! Tunnels: bytes both ways after a switch of protocols (RFC 9110 §7.8).
+//! Tunnels: bytes in both directions after a protocol switch (RFC 9110 §7.8).
 
 use std::{io, pin::pin, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Time for one side to close after the other has.
+/// Timeout for one side to close after the other has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Copies both ways until both sides have ended, or `stop`.
+/// Copies in both directions until both sides have ended, or until `stop`.
 ///
-/// A tunnel may be idle for any time. When one side closes, the other is told so and has
-/// half a minute to close too.
+/// A tunnel may be idle for any time. When one side closes, the other side is closed for writing
+/// and has half a minute to close too.
 pub(super) async fn run(
     client: OnUpgrade,
     upstream: impl AsyncRead + AsyncWrite,
@@ -32,7 +32,7 @@ pub(super) async fn run(
         () = stop.cancelled() => return,
     };
     if let Err(error) = ended {
-        // One of the two has gone away, as most tunnels end.
+        // One side has disconnected, which is how most tunnels end.
         debug!(%error, "tunnel ended: {error}");
     }
 }
@@ -51,10 +51,10 @@ async fn copy_both_ways(
     }
 }
 
-/// Copies until the end or an error, and then shuts the other side down.
+/// Copies until the end or an error, then shuts the other side down.
 ///
-/// A side that takes nothing more may have sent a last message before, such as the reason
-/// why it closed (RFC 6455 §5.5.1). So the other direction goes on.
+/// A side that accepts nothing more may have sent a last message before, such as the reason for
+/// closing (RFC 6455 §5.5.1), so the other direction continues.
 async fn copy_one_way(from: impl AsyncRead, to: impl AsyncWrite) -> io::Result<()> {
     let (mut from, mut to) = (pin!(from), pin!(to));
     let copied = copy(&mut from, &mut to).await;
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Two sides of a tunnel, as their peers see them.
+    /// Returns the peers' ends of a tunnel's two sides, and the tunnel.
     fn tunnel() -> (
         DuplexStream,
         DuplexStream,
@@ -86,10 +86,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn last_words_pass_though_nothing_more_is_taken() {
+    async fn last_message_passes_although_writes_fail() {
         let (mut client, client_side) = duplex(64);
         let (mut upstream, from_upstream) = duplex(64);
-        // Nothing more is taken: every write fails.
+        // Nothing more is accepted: every write fails.
         let (gone, to_upstream) = duplex(64);
         drop(gone);
         client.write_all(b"more").await.unwrap();
@@ -97,7 +97,7 @@ mod tests {
         let mut tunnel = pin!(copy_both_ways(client_side, both));
         tokio::select! {
             biased;
-            _ = &mut tunnel => panic!("the last words are not waited for"),
+            _ = &mut tunnel => panic!("the last message is not waited for"),
             () = tokio::task::yield_now() => {}
         }
         upstream.write_all(b"why").await.unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_side_that_does_not_end_is_cut_after_the_other() {
+    async fn side_that_does_not_close_is_cut_after_the_other() {
         let (mut client, _upstream, tunnel) = tunnel();
         client.shutdown().await.unwrap();
         let start = time::Instant::now();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn quiet_tunnels_stay() {
+    async fn idle_tunnels_stay_open() {
         let (_client, _upstream, tunnel) = tunnel();
         let day = Duration::from_hours(24);
         assert!(time::timeout(day, tunnel).await.is_err());

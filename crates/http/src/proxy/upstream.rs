@@ -7,16 +7,16 @@ use http::{
 
 use super::error::ProxyError;
 
-/// Where requests go: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
+/// Server for requests: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
     pub(super) address: Address,
     pub(super) protocol: Protocol,
-    /// Value of `Host` if the client's is not kept.
+    /// Value of `Host` if the client's is not preserved.
     pub(super) host: HeaderValue,
-    /// For messages: the URL without the prefix.
+    /// Name for messages: the URL without the prefix.
     pub(super) name: Arc<str>,
-    /// Without a slash at the end; empty for none.
+    /// Path prefix without a slash at the end; empty for none.
     prefix: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Protocol {
     Http1,
     /// HTTP/2 by prior knowledge (RFC 9113 §3.3).
     H2c,
-    /// TLS, and within it what ALPN negotiates.
+    /// TLS with the protocol that ALPN negotiates.
     Tls,
 }
 
@@ -46,7 +46,7 @@ impl Upstream {
         })
     }
 
-    /// Returns the path in front of that of each request, without a slash at the end.
+    /// Returns the path prepended to that of each request, without a slash at the end.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -56,10 +56,10 @@ impl Upstream {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }
 
-    /// Returns the request target to send: the client's bytes, after our prefix.
+    /// Returns the request target to send: the client's bytes after the prefix.
     pub(super) fn target(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-        // `*` is about the server as a whole (RFC 9112 §3.2.4), and has no path to prefix.
+        // `*` applies to the server as a whole (RFC 9112 §3.2.4) and has no path to prefix.
         let target = if self.prefix.is_empty() || path == "*" {
             // No copy: the bytes are shared with the client's request.
             uri.path_and_query()
@@ -68,8 +68,8 @@ impl Upstream {
         } else {
             PathAndQuery::try_from(format!("{}{path}", self.prefix)).ok()?
         };
-        // A fragment behind the host (`http://site.example#top`) leaves an empty
-        // path, which would be written as no target at all (RFC 9112 §3.2.1).
+        // A fragment after the host (`http://site.example#top`) leaves an empty path, which would
+        // be written as no target at all (RFC 9112 §3.2.1).
         Some(Uri::from(target)).filter(|target| !target.path().is_empty())
     }
 }
@@ -80,11 +80,11 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     }
     // `Uri` drops a fragment without an error.
     if url.contains('#') {
-        return Err("a fragment (#…) is never sent to a server; leave it out".into());
+        return Err("a fragment (#…) is never sent to a server; omit it".into());
     }
-    let uri: Uri = url
-        .parse()
-        .map_err(|error: InvalidUri| format!("not a URL: {error}; write http://127.0.0.1:3000"))?;
+    let uri: Uri = url.parse().map_err(|error: InvalidUri| {
+        format!("not a URL: {error}; use a URL such as http://127.0.0.1:3000")
+    })?;
     let (protocol, scheme) = match uri.scheme_str() {
         Some("http") => (Protocol::Http1, Scheme::HTTP),
         Some("h2c") => (Protocol::H2c, Scheme::HTTP),
@@ -93,12 +93,12 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
             return Err("the scheme is not supported; use http:// or https://, h2c:// for HTTP/2 without TLS, or unix:/path/of/socket".into());
         }
         None => {
-            return Err("the scheme is missing; write http:// or https:// before the host".into());
+            return Err("the scheme is missing; put http:// or https:// before the host".into());
         }
     };
     let authority = authority(&uri)?;
     if uri.query().is_some() {
-        return Err("a query (?…) cannot be part of an upstream; leave it out".into());
+        return Err("a query (?…) cannot be part of an upstream; omit it".into());
     }
     let host = HeaderValue::try_from(authority.as_str())
         .map_err(|_| "the host cannot be sent as a header")?;
@@ -123,7 +123,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
 fn unix(path: &str) -> Result<Upstream, &'static str> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if !path.starts_with('/') || path.ends_with('/') || path.contains('\0') {
-        return Err("the path of the socket must begin with a slash; write unix:/run/app.sock");
+        return Err("the path of the socket must begin with a slash, as in unix:/run/app.sock");
     }
     Ok(Upstream {
         address: Address::Unix(path.into()),
@@ -139,9 +139,9 @@ fn authority(uri: &Uri) -> Result<&Authority, &'static str> {
     let authority = uri
         .authority()
         .filter(|authority| !authority.host().is_empty())
-        .ok_or("the host is missing; write http://127.0.0.1:3000")?;
+        .ok_or("the host is missing; use a URL such as http://127.0.0.1:3000")?;
     if authority.as_str().contains('@') {
-        return Err("user name and password cannot be in the URL; leave them out");
+        return Err("user name and password cannot be in the URL; omit them");
     }
     if has_bad_port(authority) {
         return Err("the port is not a number from 1 to 65535");
@@ -149,7 +149,7 @@ fn authority(uri: &Uri) -> Result<&Authority, &'static str> {
     Ok(authority)
 }
 
-/// Removes `user:password@`, which must not reach a log.
+/// Removes `user:password@`, which must not appear in logs.
 fn without_password(url: &str) -> String {
     match url.rsplit_once('@') {
         None => url.to_owned(),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_upstream_is_refused_with_the_reason() {
+    fn invalid_upstream_is_refused_with_the_reason() {
         for (url, reason) in [
             ("", "not a URL"),
             ("127.0.0.1:3000", "scheme"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_repeated() {
+    fn password_is_not_repeated() {
         let text = refusal("http://user:secret@origin.example");
         assert!(
             !text.contains("secret") && text.contains("origin.example"),

@@ -1,4 +1,4 @@
-//! WebSocket connections over HTTP/2 (RFC 8441) for a server that speaks HTTP/1.1 (RFC 6455).
+//! WebSocket connections over HTTP/2 (RFC 8441) to an HTTP/1.1 server (RFC 6455).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
@@ -14,23 +14,23 @@ use super::headers;
 /// Text that a server appends to the key before hashing it (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Key of a handshake that is made on behalf of a client of HTTP/2, which has none.
+/// Key of a handshake on behalf of an HTTP/2 client, which has none.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
     answer: String,
 }
 
-/// Turns an extended `CONNECT` for a WebSocket into the handshake of HTTP/1.1 (RFC 8441 §5).
+/// Converts an extended `CONNECT` for a WebSocket into the HTTP/1.1 handshake (RFC 8441 §5).
 ///
-/// `None` for another protocol, and for a `CONNECT` without one: that would be a tunnel to
+/// Returns `None` for another protocol, and for a `CONNECT` without one, which would be a tunnel to
 /// an arbitrary server.
 pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
     let protocol = parts.extensions.remove::<Protocol>()?;
     if parts.method != Method::CONNECT || !protocol.as_str().eq_ignore_ascii_case("websocket") {
         return None;
     }
-    // RFC 6455 §4.1: 16 random bytes. They show that the
-    // server speaks WebSocket, and protect no secret.
+    // RFC 6455 §4.1: 16 random bytes. They show that the server supports WebSocket, and protect no
+    // secret.
     let mut nonce = [0; 16];
     fastrand::fill(&mut nonce);
     let key = STANDARD.encode(nonce);
@@ -49,8 +49,8 @@ pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
 }
 
 impl Key {
-    /// Returns `true` if the server's proof is right (RFC 6455 §4.2.2), and removes it, as HTTP/2
-    /// has none (RFC 8441 §5).
+    /// Returns `true` if the server's proof is correct (RFC 6455 §4.2.2), and removes it, because
+    /// HTTP/2 has none (RFC 8441 §5).
     pub(super) fn accepts(&self, headers: &mut HeaderMap) -> bool {
         let answer = headers.remove(SEC_WEBSOCKET_ACCEPT);
         answer.is_some_and(|answer| answer.as_bytes() == self.answer.as_bytes())
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_rfc_is_answered() {
+    fn rfc_example_is_answered() {
         // RFC 6455 §1.3.
         assert_eq!(
             answer("dGhlIHNhbXBsZSBub25jZQ=="),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_websockets_are_asked_for() {
+    fn only_websockets_are_requested() {
         let mut websocket = parts(Method::CONNECT, Some("websocket"));
         let key = from_connect(&mut websocket).unwrap();
         assert_eq!(websocket.method, Method::GET);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_did_not_read_the_key_is_not_believed() {
+    fn server_with_a_wrong_proof_is_not_accepted() {
         let key = from_connect(&mut parts(Method::CONNECT, Some("websocket"))).unwrap();
         for (value, expected) in [
             (Some(key.answer.as_str()), true),

@@ -182,7 +182,7 @@ impl OwnPath {
 }
 
 impl FrontSite {
-    /// Creates a site; its servers are those of the configuration.
+    /// Creates a site with the servers of the configuration.
     ///
     /// # Errors
     ///
@@ -359,7 +359,7 @@ impl Front {
         [&self.own]
     }
 
-    /// Returns all servers, including those of this program.
+    /// Returns all servers, including this program's.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
         self.asked(false)
     }

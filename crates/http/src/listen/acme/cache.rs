@@ -1,4 +1,4 @@
-//! Account, keys and certificates on disk, readable by this user alone.
+//! On-disk cache of account, keys and certificates, readable only by this user.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions, Permissions},
@@ -10,9 +10,9 @@ use std::{
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const ACCOUNT: &str = "account.json";
-/// Largest file of an account.
+/// Maximum size of an account file.
 const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
-/// Longest name of a directory; file systems allow 255 bytes.
+/// Maximum length of a directory name; file systems allow 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
 /// Directory of one authority in the cache.
@@ -22,10 +22,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Names the directory; nothing is written before [`Cache::prepare`].
+    /// Creates the cache for an authority; writes nothing before [`Cache::prepare`].
     ///
-    /// Each authority has its own: a certificate of a staging authority is never
-    /// taken for one of another.
+    /// Each authority has its own directory, so certificates of a staging authority are never
+    /// mistaken for those of another.
     pub(super) fn new(cache: &Path, authority: &str) -> Self {
         let url = authority.trim_start_matches("https://");
         let name = url.chars().map(|c| match c {
@@ -37,18 +37,17 @@ impl Cache {
         }
     }
 
-    /// Creates the directory, and tries whether files can be written in it.
+    /// Creates the directory and checks that it is writable.
     ///
-    /// Called before every order: a certificate that cannot be kept would be ordered
-    /// again at the next start, and authorities limit the orders.
+    /// Called before every order: a certificate that cannot be stored would be ordered again at the
+    /// next start, and authorities limit orders.
     pub(super) fn prepare(&self) -> io::Result<()> {
         let made = DirBuilder::new()
             .recursive(true)
             .mode(DIRECTORY_MODE)
             .create(&self.directory);
         made.and_then(|()| {
-            // A directory that existed already has kept its mode, and private keys are written to
-            // it.
+            // An existing directory keeps its mode, and private keys are written to it.
             let private = Permissions::from_mode(DIRECTORY_MODE);
             fs::set_permissions(&self.directory, private)
         })
@@ -64,12 +63,12 @@ impl Cache {
         self.directory.join(format!("{host}.pem"))
     }
 
-    /// Writes key and certificates of a host to its file, atomically.
+    /// Writes a host's key and certificates to its file, atomically.
     pub(super) fn keep_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
         self.replace(&self.certificate_file(host), pem.as_bytes())
     }
 
-    /// Returns the account; `None` where there is none yet.
+    /// Returns the account, or `None` if there is none yet.
     pub(super) fn account(&self) -> io::Result<Option<Vec<u8>>> {
         let file = self.directory.join(ACCOUNT);
         let mut bytes = Vec::new();
@@ -99,14 +98,14 @@ impl Cache {
         let new = PathBuf::from(new);
         write(&new, bytes)
             .and_then(|()| fs::rename(&new, file))
-            // A rename survives a power failure only once its directory is synced.
+            // A rename survives a power failure only after its directory is synced.
             .and_then(|()| fs::File::open(&self.directory)?.sync_all())
             .map_err(|error| explain(file, &error))
     }
 }
 
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // `create_new`, which sets the mode, fails on a left-over of a crash.
+    // `create_new`, which sets the mode, fails on a leftover file of a crash.
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_we_read_what_is_kept() {
+    fn cached_files_are_readable_only_by_this_user() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("deep/cache");
         let cache = Cache::new(&root, "https://ca.example:14000/../dir?x");
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_named() {
+    fn unwritable_directory_is_named_in_the_error() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         fs::write(&file, "").unwrap();

@@ -1,4 +1,4 @@
-//! Proof of control over a host name: the challenge TLS-ALPN-01 (RFC 8737).
+//! Proof of control over a host name: the TLS-ALPN-01 challenge (RFC 8737).
 
 use std::{
     collections::HashMap,
@@ -22,13 +22,13 @@ pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
     offered.next() == Some(PROTOCOL) && offered.next().is_none()
 }
 
-/// Certificates of the challenges that are pending, by host.
+/// Certificates for pending challenges, by host.
 #[derive(Debug, Default)]
 pub(super) struct Challenges {
     answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
-/// Guard of a challenge, which is answered as long as this lives.
+/// Guard of a challenge; the challenge is answered until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct ChallengeGuard<'c> {
     challenges: &'c Challenges,
@@ -36,7 +36,7 @@ pub(super) struct ChallengeGuard<'c> {
 }
 
 impl Challenges {
-    /// Answers a challenge: a certificate with the digest of the key authorization (RFC 8737 §3).
+    /// Answers a challenge with a certificate for the key authorization's digest (RFC 8737 §3).
     pub(super) fn answer(
         &self,
         host: &str,
@@ -49,8 +49,8 @@ impl Challenges {
         params.custom_extensions.push(proof);
         let certificate = params.self_signed(&key)?;
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        // `from_der` would refuse the certificate, whose critical
-        // extension (acmeIdentifier) only authorities know.
+        // `from_der` would refuse the certificate because of its critical extension
+        // (acmeIdentifier), which only authorities support.
         let key = provider.key_provider.load_private_key(key)?;
         let key = CertifiedKey::new(vec![certificate.into()], key);
         self.lock().insert(host.to_owned(), Arc::new(key));
@@ -80,12 +80,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_is_given_as_long_as_it_is_asked_for() {
+    fn challenge_is_answered_until_its_guard_is_dropped() {
         let provider = rustls::crypto::ring::default_provider();
         let challenges = Challenges::default();
         let answer = challenges.answer("a.example", &[7; 32], &provider).unwrap();
         let key = challenges.find("A.example").unwrap();
-        // id-pe-acmeIdentifier, critical, an octet string in one (RFC 8737 §3).
+        // id-pe-acmeIdentifier, critical, an octet string within one (RFC 8737 §3).
         let mut expected =
             b"\x06\x08\x2b\x06\x01\x05\x05\x07\x01\x1f\x01\x01\xff\x04\x22\x04\x20".to_vec();
         expected.extend([7; 32]);

@@ -1,4 +1,4 @@
-//! HTTP client of the authority: HTTPS only, within limits.
+//! HTTP client for the authority: HTTPS only, with limits.
 
 use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::Duration};
 
@@ -17,9 +17,9 @@ use tokio::time;
 use super::settings::AcmeError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// Time for one request and its response.
+/// Timeout for one request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of one response.
+/// Maximum size of one response.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// Client of one authority.
@@ -29,7 +29,7 @@ pub(super) struct AcmeClient {
 }
 
 impl AcmeClient {
-    /// Creates a client that trusts the certificates of a file, or the system's.
+    /// Creates a client that trusts the certificates in a file, or the system's.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()
@@ -67,22 +67,24 @@ impl HttpClient for AcmeClient {
         Box::pin(async {
             match time::timeout(TIMEOUT, answered).await {
                 Ok(answer) => answer,
-                Err(_) => Err(Error::Other(format!("no answer within {TIMEOUT:?}").into())),
+                Err(_) => Err(Error::Other(
+                    format!("no response within {TIMEOUT:?}").into(),
+                )),
             }
         })
     }
 }
 
-/// Reads the certificates of a file.
+/// Reads the certificates in a file.
 pub(super) fn roots(file: &Path) -> Result<RootCertStore, AcmeError> {
     read_authorities(file).map_err(|error| AcmeError::CaFile {
         file: file.to_owned(),
         reason: match error {
-            UnusableAuthorities::File(error) => format!("it cannot be read: {error}"),
+            UnusableAuthorities::File(error) => format!("cannot read the file: {error}"),
             UnusableAuthorities::Certificate(error) => {
-                format!("a certificate cannot be used: {error}")
+                format!("unusable certificate: {error}")
             }
-            UnusableAuthorities::None => "it holds no certificate in PEM".to_owned(),
+            UnusableAuthorities::None => "the file contains no PEM certificate".to_owned(),
         },
     })
 }
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_certificate_is_refused() {
+    fn file_without_a_certificate_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ca.pem");
         for content in [None, Some(""), Some("rubbish")] {

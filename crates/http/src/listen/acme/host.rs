@@ -1,4 +1,4 @@
-//! One host: its certificate, and when the next is ordered.
+//! One host: its certificate and the time of its next order.
 
 use std::{
     path::PathBuf,
@@ -16,14 +16,14 @@ use super::{
     order::OrderError,
 };
 
-/// Wait after an authority has refused an order for its rate limit.
+/// Delay after an authority has refused an order because of its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
-/// Longest wait after failures.
+/// Longest delay after failures.
 const MAX_WAIT: Duration = Duration::from_hours(6);
-/// Failures in a row of which one is logged again: two days of them at the longest wait.
+/// Number of consecutive failures per log line: two days at the longest delay.
 const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Host name that a certificate is kept for.
+/// Host name whose certificate is managed.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) struct Host {
 #[derive(Debug, Default)]
 struct State {
     certificate: Option<Certificate>,
-    /// Earliest time of the next order, whatever the certificate says.
+    /// Earliest time of the next order, regardless of the certificate.
     not_before: Option<Instant>,
     failures: u32,
     trouble: String,
@@ -55,7 +55,7 @@ impl Host {
         if file.exists() {
             match Certificate::load(&files(file.clone()), provider) {
                 Ok(certificate) => state.certificate = Some(certificate),
-                Err(error) => warn!("a certificate is ordered anew, as {error}"),
+                Err(error) => warn!("ordering a new certificate: {error}"),
             }
         }
         Self {
@@ -84,7 +84,7 @@ impl Host {
         }
     }
 
-    /// Returns the time until the next order; `now` are seconds of the epoch.
+    /// Returns the time until the next order; `now` is in seconds since the epoch.
     pub(super) fn wait(&self, now: u64) -> Duration {
         let state = self.lock();
         let seconds = state.certificate.as_ref().map_or(0, |certificate| {
@@ -96,7 +96,7 @@ impl Host {
         Duration::from_secs(seconds).max(pause)
     }
 
-    /// Validates what an authority has issued: key and certificates in PEM.
+    /// Validates an issued key and certificate in PEM.
     pub(super) fn validate(
         &self,
         pem: &str,
@@ -115,7 +115,7 @@ impl Host {
     pub(super) fn succeeded(&self, certificate: Certificate, wait: Duration) {
         *self.lock() = State {
             certificate: Some(certificate),
-            // However short its validity: authorities limit the orders.
+            // Even for short validities: authorities limit orders.
             not_before: Some(Instant::now() + wait),
             ..State::default()
         };
@@ -128,7 +128,7 @@ impl Host {
         if error.is_rate_limited() {
             wait = wait.max(WAIT_IF_LIMITED);
         }
-        // Jitter: hosts that failed together must not try again together.
+        // Jitter: hosts that failed together must not retry together.
         wait = wait.mul_f64(1.0 + fastrand::f64() / 10.0);
         state.not_before = Some(Instant::now() + wait);
         let trouble = error.to_string();
@@ -150,9 +150,9 @@ fn files(file: PathBuf) -> CertificateFiles {
     }
 }
 
-/// Returns the time, in seconds of the epoch, from which on a certificate is to be renewed.
+/// Returns the time, in seconds since the epoch, from which a certificate should be renewed.
 ///
-/// That is when a third of its lifetime is left.
+/// This is when a third of its lifetime is left.
 fn renewal_time(validity: Validity) -> u64 {
     let Validity {
         not_before,
@@ -161,7 +161,7 @@ fn renewal_time(validity: Validity) -> u64 {
     not_after.saturating_sub(not_after.saturating_sub(not_before) / 3)
 }
 
-/// Returns the wait after so many failures in a row: three times as long after each.
+/// Returns the delay after consecutive failures, which triples with each failure.
 fn back_off(wait: Duration, failures: u32) -> Duration {
     let factor = 3_u32.saturating_pow(failures.saturating_sub(1));
     wait.saturating_mul(factor).min(MAX_WAIT.max(wait))
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_serves_until_a_third_of_its_time_is_left() {
+    fn cached_certificate_is_served_until_a_third_of_its_lifetime_is_left() {
         let directory = tempfile::tempdir().unwrap();
         let first_of_2020 = 1_577_836_800;
         let kept = host(&directory, Some(&issued("a.example")));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_another_name_or_broken_is_not_taken() {
+    fn wrong_or_broken_certificate_is_not_used() {
         let host = host(&tempfile::tempdir().unwrap(), None);
         let provider = rustls::crypto::ring::default_provider();
         assert!(host.validate(&issued("a.example"), &provider).is_ok());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_failure_is_told_once_and_waited_for_longer() {
+    fn repeated_failure_is_logged_once_and_delayed_longer() {
         let host = host(&tempfile::tempdir().unwrap(), None);
         let minute = Duration::from_mins(1);
         let first = host.failed(&OrderError::NoChallenge, minute);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_third_of_the_time_is_left() {
+    fn renewal_is_due_when_a_third_of_the_lifetime_is_left() {
         for (not_before, not_after, expected) in
             [(0, 90, 60), (1_000, 1_003, 1_002), (5, 5, 5), (9, 3, 3)]
         {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_make_it_wait_longer_up_to_six_hours() {
+    fn failures_increase_the_delay_up_to_six_hours() {
         let minute = Duration::from_mins(1);
         let minutes = [1, 2, 3, 4, 5, 6, 7, 100].map(|failures| back_off(minute, failures));
         let expected = [1, 3, 9, 27, 81, 243, 360, 360].map(Duration::from_mins);

@@ -1,8 +1,8 @@
-//! Certificates that are ordered and renewed automatically (ACME, RFC 8555).
+//! Automatic ordering and renewal of certificates (ACME, RFC 8555).
 //!
-//! Each host has a certificate of its own, validated by TLS-ALPN-01 (RFC 8737) on the
-//! listeners themselves, kept on disk with the account, and renewed when a third of its
-//! lifetime is left. Requests never wait for it.
+//! Each host has its own certificate, validated by TLS-ALPN-01 (RFC 8737) on the listeners
+//! themselves, stored on disk with the account, and renewed when a third of its lifetime is left.
+//! Requests never wait for an order.
 
 mod cache;
 mod challenge;

@@ -18,31 +18,31 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// How long the authority is polled for its decision.
+/// Polling of the authority for its decision.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Characters of an authority's text that are logged.
+/// Maximum number of logged characters of an authority's text.
 const MAX_TEXT_CHARS: usize = 600;
 
-/// Why there is no certificate.
+/// Reason for a failed order.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OrderError {
     #[error("{}", explain(.0))]
     Acme(#[from] Error),
-    #[error("the authority does not offer to prove it by TLS-ALPN-01")]
+    #[error("the authority does not offer validation by TLS-ALPN-01")]
     NoChallenge,
     #[error("the authority did not accept the proof: {}", clean(.0))]
     Refused(String),
-    #[error("nothing was ordered, as it could not be kept: {0}")]
+    #[error("no certificate was ordered because it could not be stored: {0}")]
     Cache(io::Error),
-    #[error("the account's file is broken ({0}): remove it, and a new account is made")]
+    #[error("the account file is broken ({0}): remove the file to create a new account")]
     Account(serde_json::Error),
-    #[error("the certificate could not be kept: {0}")]
+    #[error("could not store the certificate: {0}")]
     NotKept(io::Error),
-    #[error("the authority's certificate is of no use: {0}")]
+    #[error("the authority's certificate is unusable: {0}")]
     Useless(CertificateError),
     #[error("the authority's certificate is for other names")]
     OtherNames,
-    #[error("there was no certificate after {0:?}")]
+    #[error("no certificate was issued within {0:?}")]
     TooLong(Duration),
     #[error("{0}")]
     Inner(Box<dyn StdError + Send + Sync>),
@@ -54,7 +54,7 @@ impl OrderError {
         self.has_type("accountDoesNotExist")
     }
 
-    /// Returns `true` if the authority refuses the order for its rate limit (RFC 8555 §6.6).
+    /// Returns `true` if the authority refused the order because of its rate limit (RFC 8555 §6.6).
     pub(super) fn is_rate_limited(&self) -> bool {
         self.has_type("rateLimited")
     }
@@ -68,7 +68,7 @@ impl OrderError {
     }
 }
 
-/// Opens the cached account, or a new one.
+/// Opens the cached account, or creates a new one.
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
@@ -95,7 +95,7 @@ pub(super) async fn account(
     Ok(account)
 }
 
-/// Orders a certificate; returns its key and its chain as PEM.
+/// Orders a certificate and returns its key and chain as PEM.
 pub(super) async fn order(
     account: &Account,
     host: &str,
@@ -106,7 +106,7 @@ pub(super) async fn order(
     let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
     let answers = prove(&mut order, host, challenges, provider).await?;
     let decided = order.poll_ready(&POLL_POLICY).await;
-    // After the decision nobody asks for the proofs again.
+    // After the decision, the proofs are not requested again.
     drop(answers);
     match decided {
         Ok(OrderStatus::Ready) => {}
@@ -119,7 +119,7 @@ pub(super) async fn order(
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 
-/// Answers the challenges of an order, and tells the authority that it may validate.
+/// Prepares the answers to an order's challenges and asks the authority to validate.
 async fn prove<'c>(
     order: &mut Order,
     host: &str,
@@ -145,7 +145,7 @@ async fn prove<'c>(
     Ok(answers)
 }
 
-/// Returns why the authority refuses: its reason is with the challenge (RFC 8555 §8).
+/// Returns the reason for a refusal, which is part of the challenge (RFC 8555 §8).
 async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
@@ -161,7 +161,7 @@ async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
         }
     }
     error.map_or_else(
-        || OrderError::Refused("it does not say why".to_owned()),
+        || OrderError::Refused("no reason given".to_owned()),
         OrderError::Acme,
     )
 }
@@ -169,7 +169,7 @@ async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
 fn key_and_request(host: &str) -> Result<(KeyPair, Vec<u8>), rcgen::Error> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new([host.to_owned()])?;
-    // By default rcgen gives a common name of its own, which is not a name of this host.
+    // By default rcgen sets a common name, which is not a name of this host.
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key)?.der().to_vec();
     Ok((key, request))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_authority_says_stays_on_its_line_and_short() {
+    fn text_of_an_authority_is_short_and_on_one_line() {
         let text = problem("malformed", "a\r\nforged line\u{1b}[31m").to_string();
         assert!(!text.contains(['\r', '\n', '\u{1b}']), "{text:?}");
         assert!(text.contains("forged line"), "{text}");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_knows_no_account_is_understood() {
+    fn unknown_account_error_is_recognised() {
         assert!(problem("accountDoesNotExist", "").is_unknown_account());
         assert!(!problem("rateLimited", "").is_unknown_account());
         assert!(problem("rateLimited", "").is_rate_limited());

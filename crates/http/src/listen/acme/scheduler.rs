@@ -20,21 +20,21 @@ use super::{
     settings::{AcmeError, AcmeSettings},
 };
 
-/// Time for one order.
+/// Timeout for one order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
-/// Longest sleep: the clock may be set, and the machine suspended, meanwhile.
+/// Longest sleep, because the clock may be set or the machine suspended meanwhile.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
 
-/// Certificates that listeners order by themselves, see [`AcmeSettings`].
+/// Certificates that listeners order automatically, see [`AcmeSettings`].
 pub struct Acme {
     authorities: Vec<Authority>,
     challenges: Challenges,
     provider: Arc<CryptoProvider>,
-    /// Held by the one listener that orders for all.
+    /// Locked by the one listener that orders for all.
     keeping: Mutex<()>,
 }
 
-/// Where certificates are ordered.
+/// Authority that issues certificates.
 #[derive(Debug)]
 struct Authority {
     settings: AcmeSettings,
@@ -43,13 +43,13 @@ struct Authority {
 }
 
 impl Acme {
-    /// Validates the settings, and loads what is cached; several listeners may name the same.
+    /// Validates the settings and loads cached certificates; several listeners may share them.
     ///
-    /// Nothing is ordered, nor written, before a listener serves.
+    /// Nothing is ordered or written before a listener serves.
     ///
     /// # Errors
     ///
-    /// Fails without hosts or consent to the terms, and on values that are wrong.
+    /// Fails without hosts or consent to the terms, and on invalid values.
     pub fn new(settings: Vec<AcmeSettings>) -> Result<Self, AcmeError> {
         let provider = Arc::new(ring::default_provider());
         let mut authorities: Vec<Authority> = Vec::new();
@@ -99,16 +99,14 @@ impl Acme {
     pub(in super::super) fn answer(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.challenges.find(name));
         if found.is_none() {
-            debug!(
-                "closed a connection that asks for the proof of a name that is not being proven"
-            );
+            debug!("closed a connection with a challenge for a name that is not being validated");
         }
         found
     }
 
-    /// Orders and renews for ever; calls `changed` for each new certificate.
+    /// Orders and renews certificates indefinitely; calls `changed` for each new certificate.
     ///
-    /// Of several callers one works at a time, and the next when that one ends.
+    /// If several callers run, one works at a time; when it ends, the next takes over.
     pub(in super::super) async fn keep(&self, changed: impl Fn()) -> Infallible {
         let _only = self.keeping.lock().await;
         loop {
@@ -129,7 +127,7 @@ impl Acme {
     async fn renew(&self, authority: &Authority, host: &Host) -> bool {
         let (name, directory) = (&host.name, &authority.settings.directory);
         if host.is_failing() {
-            debug!("ordering a certificate for {name} from {directory} again");
+            debug!("retrying the certificate order for {name} from {directory}");
         } else {
             info!("ordering a certificate for {name} from {directory}");
         }
@@ -140,20 +138,20 @@ impl Acme {
                 let end = certificate.validity.not_after;
                 let days = end.saturating_sub(UnixTime::now().as_secs()) / 86_400;
                 host.succeeded(certificate, wait);
-                info!("got a certificate for {name}; it is good for {days} days");
+                info!("got a certificate for {name}, valid for {days} days");
                 true
             }
             Err(error) => {
                 if error.is_unknown_account() {
-                    // The next order opens a new account; the old file stays beside it.
+                    // The next order creates a new account; the old file is kept next to it.
                     let _ = authority.cache.forget_account();
                 }
                 let FailedOrder { wait, is_news } = host.failed(&error, wait);
                 let wait = Duration::from_secs(wait.as_secs());
                 if is_news {
-                    error!(host = %name, "no certificate for {name} from {directory}: {error}; trying again in {wait:?}");
+                    error!(host = %name, "no certificate for {name} from {directory}: {error}; retrying in {wait:?}");
                 } else {
-                    debug!(host = %name, "still no certificate for {name}: {error}; trying again in {wait:?}");
+                    debug!(host = %name, "still no certificate for {name}: {error}; retrying in {wait:?}");
                 }
                 false
             }
@@ -171,7 +169,7 @@ impl Acme {
         let http = http.map_err(|error| OrderError::Inner(error.into()))?;
         let account = account(settings, cache, http).await?;
         let pem = order(&account, &host.name, &self.challenges, &self.provider).await?;
-        // Before it is kept: what cannot be used must not take the place of what can.
+        // Before storing, so that an unusable certificate does not replace a usable one.
         let certificate = host.validate(&pem, &self.provider)?;
         let name = host.name.clone();
         blocking(cache, move |cache| cache.keep_certificate(&name, &pem))
@@ -239,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn listeners_may_name_the_same_hosts_of_the_same_authority() {
+    fn listeners_may_share_hosts_of_the_same_authority() {
         let acme = Acme::new(vec![
             settings(&["a.example", "b.example", "A.example"], ""),
             settings(&["b.example", "c.example"], "letsencrypt"),

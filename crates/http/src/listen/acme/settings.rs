@@ -10,68 +10,68 @@ const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// Staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
-/// Certificates to order from an authority (ACME, RFC 8555), and where to keep them.
+/// Certificates to order from an authority (ACME, RFC 8555), and the directory to store them in.
 ///
-/// [`Default`] is Let's Encrypt with the directory `acme`, and names no host.
+/// [`Default`] uses Let's Encrypt and the directory `acme`, without hosts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcmeSettings {
-    /// Names to order a certificate for, each one of its own; no wildcards.
+    /// Host names, each of which gets its own certificate; no wildcards.
     pub hosts: Vec<String>,
-    /// Addresses for the authority to write to, such as `mailto:you@example.com`.
+    /// Contact addresses for the authority, such as `mailto:you@example.com`.
     pub contacts: Vec<String>,
     /// URL of the authority's directory, `letsencrypt` or `staging`.
     pub directory: String,
     /// Directory of account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file of the authorities that the directory's
-    /// server is trusted by, in place of the system's.
+    /// PEM file of trusted authorities for connections to the directory's server, instead of the
+    /// system's.
     pub ca_file: Option<PathBuf>,
-    /// Whether the authority's terms of service are agreed to.
+    /// Whether the authority's terms of service are accepted.
     pub agree_to_terms: bool,
-    /// Time to wait after an order; three times as long after each failure, up to six hours.
+    /// Delay after an order; it triples after each failure, up to six hours.
     pub retry_wait: Duration,
 }
 
-/// Error of settings by which no certificate can be ordered.
+/// Error of settings with which no certificate can be ordered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
-    /// Nobody has agreed to the terms.
+    /// The terms of service are not accepted.
     #[error(
-        "certificates need the consent to the terms of service of {0}; read them and write agree_to_terms = true"
+        "certificates require acceptance of the terms of service of {0}; read them and set agree_to_terms = true"
     )]
     Terms(String),
-    /// There is nothing to order.
-    #[error("it names no host to order a certificate for")]
+    /// No host is configured.
+    #[error("no host is set to order a certificate for")]
     NoHost,
     /// A host cannot have a certificate.
-    #[error("{host:?} gets no certificate: {reason}")]
+    #[error("cannot order a certificate for {host:?}: {reason}")]
     Host {
-        /// The host.
+        /// Host name.
         host: String,
-        /// What is wrong with it.
+        /// Problem with the host.
         reason: &'static str,
     },
-    /// The same host is to be ordered twice.
-    #[error("{0} is ordered with other settings already; name it once, or with the same")]
-    Twice(String),
-    /// The directory is no URL.
+    /// The same host is configured twice with different settings.
     #[error(
-        "{0:?} is neither a URL such as https://acme.example/directory, nor letsencrypt, nor staging"
+        "{0} is already configured with other settings; list it once, or with the same settings"
     )]
+    Twice(String),
+    /// The directory is not a URL.
+    #[error("{0:?} is not a URL such as https://acme.example/directory, letsencrypt or staging")]
     Directory(String),
-    /// A contact is no URL.
-    #[error("{0:?} is no address such as mailto:you@example.com")]
+    /// A contact is not a URL.
+    #[error("{0:?} is not an address such as mailto:you@example.com")]
     Contact(String),
-    /// There is nowhere to keep what was ordered.
-    #[error("it names no directory to keep keys and certificates in")]
+    /// No cache directory is configured.
+    #[error("no directory is set to store keys and certificates in")]
     NoCache,
-    /// The file of authorities cannot be used.
+    /// The file of authorities is unusable.
     #[error("{}: {reason}", file.display())]
     CaFile {
-        /// The file.
+        /// File path.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Problem with the file.
         reason: String,
     },
 }
@@ -91,7 +91,7 @@ impl Default for AcmeSettings {
 }
 
 impl AcmeError {
-    /// Returns the name of the setting that is wrong.
+    /// Returns the name of the invalid setting.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Terms(_) => "agree_to_terms",
@@ -109,12 +109,12 @@ impl AcmeSettings {
     ///
     /// # Errors
     ///
-    /// Fails as [`Acme::new`](super::Acme::new) does with these settings alone.
+    /// Fails like [`Acme::new`](super::Acme::new) with these settings alone.
     pub fn check(&self) -> Result<(), AcmeError> {
         self.clone().validated().map(drop)
     }
 
-    /// Validates the settings; hosts, contacts and directory are spelt as they are sent.
+    /// Validates the settings and normalises hosts, contacts and directory for sending.
     pub(super) fn validated(self) -> Result<Self, AcmeError> {
         let directory = match &*self.directory {
             "" | "letsencrypt" => LETS_ENCRYPT.to_owned(),
@@ -131,7 +131,7 @@ impl AcmeSettings {
         if self.cache.as_os_str().is_empty() {
             return Err(AcmeError::NoCache);
         }
-        // Only for its errors, which would otherwise be found weeks later, by the first order.
+        // Only for its errors, which would otherwise appear weeks later with the first order.
         if let Some(file) = &self.ca_file {
             roots(file)?;
         }
@@ -157,15 +157,15 @@ fn is_https(url: &str) -> bool {
 fn validated_host(text: &str) -> Result<String, AcmeError> {
     let host = text.trim().trim_end_matches('.').to_ascii_lowercase();
     let reason = if host.contains('*') {
-        "wildcards cannot be proven by this program; use a [[certificate]]"
+        "wildcards are not supported; use a [[certificate]]"
     } else if host.parse::<IpAddr>().is_ok() || host.starts_with('[') {
-        "an address has none; write a name"
+        "addresses are not supported; use a name"
     } else if !host.is_ascii() {
-        "write it as browsers send it, with xn--"
+        "use the form that browsers send, with xn--"
     } else if host.contains(':') {
-        "write it without a port"
+        "omit the port"
     } else if DnsName::try_from(host.as_str()).is_err() {
-        "it is no host name"
+        "not a host name"
     } else {
         return Ok(host);
     };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_ordered_without_consent() {
+    fn consent_is_required() {
         let settings = AcmeSettings {
             agree_to_terms: false,
             ..agreed(&["example.com"])

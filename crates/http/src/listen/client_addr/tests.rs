@@ -1,6 +1,6 @@
 use super::*;
 
-/// Resolves with the peer `10.0.0.1:1000` and these header lines.
+/// Resolves the client for a peer and header lines.
 fn resolve(trusted: &[&str], peer: &str, lines: &[(&str, &str)]) -> ClientAddr {
     let mut headers = HeaderMap::new();
     for (name, value) in lines {
@@ -90,7 +90,7 @@ clients! {
 }
 
 #[test]
-fn a_client_is_direct_only_without_any_forwarding_header() {
+fn client_is_direct_only_without_forwarding_headers() {
     for (name, direct) in [
         ("user-agent", true),
         ("x-request-id", true),
@@ -115,14 +115,14 @@ fn a_client_is_direct_only_without_any_forwarding_header() {
 }
 
 #[test]
-fn https_is_believed_from_trusted_proxies() {
+fn https_of_trusted_proxies_is_believed() {
     const PROTO: &str = "X-Forwarded-Proto";
     for (lines, https) in [
         (&[(XFF, "192.0.2.1"), (PROTO, "https")][..], true),
         (&[(XFF, "192.0.2.1"), (PROTO, "HTTPS")], true),
         (&[(XFF, "192.0.2.1"), (PROTO, "http")], false),
         (&[(XFF, "192.0.2.1")], false),
-        // One for each hop: the client's is the one beside its address.
+        // One value per hop: the client's is the one next to its address.
         (
             &[(XFF, "192.0.2.1, 10.0.0.2"), (PROTO, "https, http")],
             true,
@@ -131,7 +131,7 @@ fn https_is_believed_from_trusted_proxies() {
             &[(XFF, "192.0.2.1, 10.0.0.2"), (PROTO, "http, https")],
             false,
         ),
-        // What an untrusted client put before is not reached.
+        // Values added by an untrusted client are not reached.
         (
             &[(XFF, "203.0.113.9, 192.0.2.1"), (PROTO, "https, http")],
             false,
@@ -157,13 +157,13 @@ fn https_is_believed_from_trusted_proxies() {
 }
 
 #[test]
-fn whether_the_peer_is_trusted_is_told() {
+fn trusted_peer_is_reported() {
     assert!(resolve(&TEN, "10.0.0.1", &[]).trusted);
     assert!(!resolve(&TEN, "192.0.2.1", &[]).trusted);
 }
 
 #[test]
-fn what_is_no_network_is_refused_with_the_text() {
+fn invalid_network_is_refused_with_its_text() {
     for text in [
         "",
         "10.0.0.0/33",
@@ -181,7 +181,7 @@ fn what_is_no_network_is_refused_with_the_text() {
 
 proptest::proptest! {
     #[test]
-    fn any_bytes_are_read_without_a_panic(lines: Vec<Vec<u8>>) {
+    fn any_bytes_are_parsed_without_a_panic(lines: Vec<Vec<u8>>) {
         let mut headers = HeaderMap::new();
         for line in &lines {
             if let Ok(value) = HeaderValue::from_bytes(line) {
@@ -195,7 +195,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn the_scheme_is_known_where_a_trusted_proxy_tells_it() {
+fn scheme_is_known_if_a_trusted_proxy_reports_it() {
     const PROTO: &str = "X-Forwarded-Proto";
     let xff = (XFF, "192.0.2.1");
     for (trusted, lines, expected) in [
@@ -225,7 +225,7 @@ fn the_scheme_is_known_where_a_trusted_proxy_tells_it() {
 }
 
 #[test]
-fn who_comes_by_tls_used_https_and_of_others_nobody_knows() {
+fn scheme_is_known_for_tls_only() {
     let scheme = |https| {
         let origin = Origin {
             peer: SocketAddr::from(([192, 0, 2, 1], 1000)),
@@ -244,7 +244,7 @@ fn who_comes_by_tls_used_https_and_of_others_nobody_knows() {
 const CF: &str = "CF-Connecting-IP";
 
 #[test]
-fn a_client_header_takes_the_place_of_all_others() {
+fn client_header_replaces_all_others() {
     let client = |peer: &str, lines: &[(&str, &str)]| {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
@@ -300,7 +300,7 @@ fn a_client_header_takes_the_place_of_all_others() {
 }
 
 #[test]
-fn a_client_header_that_is_not_believed_is_removed_in_every_spelling() {
+fn untrusted_client_header_is_removed_in_every_spelling() {
     let proxies = TrustedProxies::default().client_header(HeaderName::try_from(CF).unwrap());
     let mut headers = HeaderMap::new();
     for name in [
@@ -324,7 +324,7 @@ fn a_client_header_that_is_not_believed_is_removed_in_every_spelling() {
 }
 
 #[test]
-fn a_set_is_asked_anew_each_time() {
+fn proxy_set_is_queried_each_time() {
     use std::sync::{
         Arc,
         atomic::{AtomicBool, Ordering},

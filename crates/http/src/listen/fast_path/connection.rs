@@ -1,4 +1,4 @@
-//! Serves the plain requests of one connection, one after the other.
+//! Serving of the plain requests of one connection, one after the other.
 
 use std::{
     mem,
@@ -25,33 +25,33 @@ use super::{
     reuse,
 };
 
-/// Pipelined requests that are answered before other tasks of the thread run (RFC 9112 §9.3.2).
+/// Pipelined requests answered before other tasks of the thread run (RFC 9112 §9.3.2).
 ///
-/// Without it one client with a full socket buffer would keep all others of its thread waiting.
+/// Without it, a client with a full socket buffer would block all others on its thread.
 const MAX_AT_ONCE: u32 = 16;
 
-/// How a connection's plain requests ended.
+/// Reason why the plain requests of a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) enum End {
-    /// The connection is over.
+    /// The connection has ended.
     Over,
-    /// What has been read, and not answered, is for hyper.
+    /// The bytes that were read but not answered must be handled by hyper.
     Odd,
 }
 
 pin_project! {
-    /// The plain requests of a connection, and the answers to them.
+    /// Plain requests of a connection, and their responses.
     pub(in super::super) struct Plain<'c, S: HttpService> {
         service: &'c mut ConnectionService<S>,
         io: &'c mut PlainIo,
-        // What has been read, and is not answered.
+        // Bytes read but not answered.
         unread: &'c mut BytesMut,
-        // How much of that is known to be no whole head.
+        // Number of these bytes known to be an incomplete head.
         seen: usize,
         limits: HeadLimits,
         out: Out,
         options: ResponseOptions,
-        // There are to be no more requests.
+        // Whether no more requests are accepted.
         is_finishing: bool,
         #[pin]
         stage: Stage<S::ResponseBody, S::Future>,
@@ -59,12 +59,12 @@ pin_project! {
 }
 
 pin_project! {
-    // Head → Response or Body → Sending → Head, or Shutdown where the answer was the
-    // last. A response that is there at once skips Response, one without a body skips
-    // Body (RFC 9112 §9.3: one request after the other, answers in their order).
+    // Head → Response or Body → Sending → Head, or Shutdown after the last response. An immediate
+    // response skips Response, one without a body skips Body (RFC 9112 §9.3: requests are answered
+    // one at a time, in order).
     #[project = StageProjection]
     enum Stage<B, F> {
-        /// The next request is waited for.
+        /// Waits for the next request.
         Head,
         Response {
             in_flight: Option<InFlightGuard>,
@@ -77,7 +77,7 @@ pin_project! {
             framing: Framing,
             is_last: bool,
         },
-        /// The answer is made, and not all of it may be sent.
+        /// The response is encoded but possibly not fully sent.
         Sending {
             is_last: bool,
         },
@@ -85,14 +85,14 @@ pin_project! {
     }
 }
 
-/// Whether the connection goes on.
+/// Whether the connection continues.
 type StageResult = Result<(), ConnectionLost>;
 
-/// The connection is closed without a shutdown: an answer is incomplete, or the client has gone.
+/// The connection closes without a shutdown: the response is incomplete or the client gone.
 struct ConnectionLost;
 
 impl<'c, S: HttpService> Plain<'c, S> {
-    /// Creates it for a connection of which `unread` has come.
+    /// Creates the state for a connection, with the bytes already read in `unread`.
     pub(in super::super) fn new(
         service: &'c mut ConnectionService<S>,
         io: &'c mut PlainIo,
@@ -111,12 +111,12 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Ends the connection after the request in flight, or at once if there is none.
+    /// Ends the connection after the request in flight, or immediately if there is none.
     pub(in super::super) fn finish(self: Pin<&mut Self>) {
         let mut this = self.project();
         *this.is_finishing = true;
-        // A client whose first request is half read still gets its answer; after an answer the
-        // rest of a head may be dropped, as the client can send it again (RFC 9112 §9.3.1).
+        // A client whose first request is half read still gets its response; after a response, the
+        // rest of a head may be dropped, because the client can send it again (RFC 9112 §9.3.1).
         let is_kept = this.io.activity().requests() > 0;
         let has_none = this.unread.is_empty() || (is_kept && *this.seen == this.unread.len());
         if has_none && matches!(this.stage.as_mut().project(), StageProjection::Head) {
@@ -129,7 +129,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         loop {
             let mut this = self.as_mut().project();
             match this.stage.as_mut().project() {
-                // The task is woken at once, as no socket event tells of bytes in our own buffer.
+                // The task is woken now, because no socket event reports bytes in our own buffer.
                 StageProjection::Head if answered == MAX_AT_ONCE => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -153,8 +153,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         let in_flight = in_flight.take().ok_or(ConnectionLost)?;
                         self.as_mut().answer(in_flight, response)?;
                     }
-                    // A client that has gone cancels its request:
-                    // the service stops working for nobody.
+                    // A client that disconnects cancels its request, so that the service stops
+                    // working for it.
                     Poll::Pending => return self.poll_gone(cx),
                 },
                 StageProjection::Body { .. } => {
@@ -163,8 +163,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     }
                 }
                 StageProjection::Sending { is_last } => {
-                    // The drain may have begun since the head was written, which then did
-                    // not say `close`: clients have to expect that (RFC 9112 §9.5).
+                    // The drain may have begun since the head was written without `close`; clients
+                    // have to expect that (RFC 9112 §9.5).
                     let is_last = *is_last || *this.is_finishing;
                     if send(this.io, cx, this.out)?.is_pending() {
                         return self.poll_gone(cx);
@@ -184,7 +184,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Reads until a head is there, or it is clear that none will come.
+    /// Reads until a head is complete, or it is clear that none will come.
     fn poll_head(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -206,7 +206,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                 Poll::Ready(match ready!(io.poll_read(cx, buffer)) {
                     Err(_) => Some(Next::Broken),
                     Ok([]) if head_reader.unread.is_empty() => Some(Next::End),
-                    // An incomplete head (RFC 9112 §8): hyper decides what it means.
+                    // An incomplete head (RFC 9112 §8): hyper decides how to handle it.
                     Ok([]) => Some(Next::Odd),
                     Ok(read) => head_reader.parse_read(read),
                 })
@@ -224,7 +224,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
     ) -> StageResult {
         let mut this = self.as_mut().project();
         *this.options = ResponseOptions {
-            // The head of a response to HEAD is that of GET, and no body follows (RFC 9110 §9.3.2).
+            // The head of a response to HEAD is that of GET, without a body (RFC 9110 §9.3.2).
             is_head: *request.method() == Method::HEAD,
             closes: notes.closes || *this.is_finishing,
         };
@@ -232,7 +232,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         match this.service.service.respond(&mut request) {
             ServiceResponse::Now(response) => self.answer(in_flight, response),
             ServiceResponse::Ready(head) => {
-                // The request is over before its answer is sent.
+                // The request has ended before its response is sent.
                 drop(in_flight);
                 encode::ready(&mut this.out.made, &head, *this.options);
                 reuse::recycle_request(mem::take(request.headers_mut()));
@@ -250,7 +250,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Begins a response: its head is made, and its body is asked for.
+    /// Starts a response: encodes its head and requests its body.
     fn answer(
         self: Pin<&mut Self>,
         mut in_flight: InFlightGuard,
@@ -263,8 +263,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
         let mut length = BodyLength::of(response.body());
         let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-            // An interim response is never the last one (RFC 9110 §15.2): the client would
-            // wait for another, so a service that answers so gets a 500, as from hyper.
+            // An interim response is never the last one (RFC 9110 §15.2): the client would wait for
+            // another, so it is replaced by a 500, as by hyper.
             response.headers_mut().clear();
             response.extensions_mut().clear();
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -275,7 +275,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         reuse::recycle_response(parts.headers);
         let encode::EncodedHead { framing, is_last } = encoded.map_err(|_| ConnectionLost)?;
         if framing.is_full() {
-            // The request is over before its answer is sent.
+            // The request has ended before its response is sent.
             drop((in_flight, body));
             this.stage.set(Stage::Sending { is_last });
         } else {
@@ -288,7 +288,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         Ok(())
     }
 
-    /// Sends pieces of the body until the last is made.
+    /// Sends pieces of the body until the last one is encoded.
     fn poll_body(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Result<Poll<()>, ConnectionLost> {
         let mut this = self.project();
         let StageProjection::Body {
@@ -301,20 +301,19 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         let is_last = *is_last;
         loop {
-            // A body is asked for more only when the last piece has left:
-            // what a slow client does not take stays with the upstream.
+            // The next piece is requested only when the last one has been sent, so that data for a
+            // slow client stays at the upstream.
             if this.out.is_full() && send(this.io, cx, this.out)?.is_pending() {
                 return Ok(Poll::Pending);
             }
             match body.as_mut().poll_frame(cx) {
                 Poll::Pending => {
-                    // What is there goes out now: an event stream
-                    // may be silent for minutes behind it.
+                    // Available data is sent now: an event stream may then be silent for minutes.
                     let _ = send(this.io, cx, this.out)?;
                     return Ok(Poll::Pending);
                 }
-                // Without the last chunk, or the bytes of its length,
-                // the client sees that the body is cut (RFC 9112 §8).
+                // Without the last chunk or all announced bytes, the client detects that the body
+                // is truncated (RFC 9112 §8).
                 Poll::Ready(Some(Err(_))) => return Err(ConnectionLost),
                 Poll::Ready(Some(Ok(frame))) => {
                     let is_trailers = frame.is_trailers();
@@ -327,8 +326,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         break;
                     }
                     if is_trailers || body.is_end_stream() {
-                        // Trailers are for clients that sent `TE: trailers`
-                        // (RFC 9110 §6.5.1), and those are served by hyper.
+                        // Trailers are only for clients that sent `TE: trailers` (RFC 9110 §6.5.1),
+                        // which hyper serves.
                         framing
                             .end(&mut this.out.made)
                             .map_err(|_| ConnectionLost)?;
@@ -347,13 +346,13 @@ impl<'c, S: HttpService> Plain<'c, S> {
         Ok(Poll::Ready(()))
     }
 
-    /// Checks whether the client has gone while the connection waits for something else.
+    /// Checks whether the client has disconnected while the connection waits for something else.
     ///
     /// Bytes of a next request are kept; nothing more is read until it is served.
     fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let this = self.project();
-        // Reading on would let a client that pipelines fill the
-        // memory; the socket buffer slows it down instead.
+        // Reading on would let a pipelining client fill the memory; the socket buffer slows it down
+        // instead.
         if !this.unread.is_empty() {
             return Poll::Pending;
         }

@@ -1,6 +1,6 @@
-//! Heads of responses, and the framing of their bodies (RFC 9112 §6, §7).
+//! Encoding of response heads and body framing (RFC 9112 §6, §7).
 //!
-//! The bytes are those that hyper writes for the same response; a test compares both.
+//! The bytes equal those of hyper for the same response; a test compares both.
 
 use std::{
     cell::RefCell,
@@ -21,49 +21,49 @@ use hyper::{
 
 use super::super::http_service::ReadyHead;
 
-/// Bytes that are reserved for a head in one step; most heads have fewer.
+/// Bytes reserved for a head in one step; most heads are shorter.
 const USUAL_BYTES: usize = 1024;
 
-/// Status line of most answers.
+/// Most common status line.
 const OK_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 const CLOSE_LINE: &[u8] = b"connection: close\r\n";
 const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 
-/// What a request says about its answer.
+/// Properties of a response that depend on its request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ResponseOptions {
-    /// The answer has no body, whatever its head says.
+    /// Whether the response has no body, whatever its head announces.
     pub(super) is_head: bool,
-    /// The connection ends with the answer.
+    /// Whether the connection ends with the response.
     pub(super) closes: bool,
 }
 
-/// What a response's body is known to have before it is asked for.
+/// Knowledge about a response's body before it is read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum BodyLength {
-    /// It has ended.
+    /// The body has ended.
     Ended,
     Known(u64),
     Unknown,
 }
 
-/// How the body of a response is sent.
+/// Framing of a response's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// So many bytes are still to be sent.
+    /// Number of bytes still to be sent.
     Length(u64),
     Chunked,
 }
 
-/// What was decided while the head was written.
+/// Result of encoding a head.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,
-    /// The connection ends with this response.
+    /// Whether the connection ends with this response.
     pub(super) is_last: bool,
 }
 
-/// The response contradicts itself.
+/// Error of a response that contradicts itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Contradiction;
 
@@ -77,7 +77,7 @@ impl BodyLength {
 }
 
 impl Framing {
-    /// Appends a piece of the body, which is not empty; what is beyond the length is left out.
+    /// Appends a non-empty piece of the body; bytes beyond the length are dropped.
     pub(super) fn append(&mut self, out: &mut Vec<u8>, piece: impl Buf) {
         match self {
             Self::Length(left) => {
@@ -85,8 +85,8 @@ impl Framing {
                 append_all(out, piece.take(len));
             }
             Self::Chunked => {
-                // Chunk: size in hexadecimal, CRLF, data, CRLF
-                // (RFC 9112 §7.1). Writing to memory does not fail.
+                // Chunk: size in hexadecimal, CRLF, data, CRLF (RFC 9112 §7.1). Writing to memory
+                // does not fail.
                 let _ = write!(out, "{:X}\r\n", piece.remaining());
                 append_all(out, piece);
                 out.extend_from_slice(b"\r\n");
@@ -94,7 +94,7 @@ impl Framing {
         }
     }
 
-    /// Accepts a piece of the body as it is, where the framing adds nothing around it.
+    /// Takes a piece of the body unchanged, if the framing adds nothing around it.
     pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
         let Self::Length(left) = self else {
             return None;
@@ -108,15 +108,15 @@ impl Framing {
         self == Self::Length(0)
     }
 
-    /// Ends the body; fails where some of it is missing.
+    /// Ends the body; fails if part of it is missing.
     pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
         match self {
             Self::Length(0) => Ok(()),
-            // Fewer bytes than announced: the connection must end, or the
-            // next response would be taken for the rest (RFC 9112 §8).
+            // Fewer bytes than announced: the connection must end, or the next response would be
+            // mistaken for the rest (RFC 9112 §8).
             Self::Length(_) => Err(Contradiction),
             Self::Chunked => {
-                // Last chunk, and no trailers (RFC 9112 §7.1).
+                // Last chunk, without trailers (RFC 9112 §7.1).
                 out.extend_from_slice(b"0\r\n\r\n");
                 Ok(())
             }
@@ -124,7 +124,7 @@ impl Framing {
     }
 }
 
-/// Subtracts from a length what a piece has of it, and returns that.
+/// Subtracts the part of a piece within the length, and returns its size.
 fn taken(left: &mut u64, piece: &impl Buf) -> usize {
     let len = usize::try_from(*left).unwrap_or(usize::MAX);
     let len = len.min(piece.remaining());
@@ -146,7 +146,7 @@ fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
 ///
 /// # Errors
 ///
-/// Fails where it says two lengths, or none that is a number.
+/// Fails if the head has two different lengths, or one that is not a number.
 pub(super) fn head<B>(
     out: &mut Vec<u8>,
     response: &Response<B>,
@@ -163,7 +163,7 @@ pub(super) fn head<B>(
         may_have_body,
         framing: None,
         is_written: [false; 2],
-        // Behind a 101 the connection speaks another protocol (RFC 9110 §15.2.2).
+        // After a 101 the connection switches to another protocol (RFC 9110 §15.2.2).
         closes: options.closes || status == StatusCode::SWITCHING_PROTOCOLS,
         has_date: false,
     };
@@ -175,7 +175,7 @@ pub(super) fn head<B>(
         None => writer.own_framing(has_length),
     };
     let (closes, has_date) = (writer.closes, writer.has_date);
-    // A server with a clock sends a date (RFC 9110 §6.6.1); one that the upstream set stays.
+    // A server with a clock sends a date (RFC 9110 §6.6.1); a date set by the upstream is kept.
     if !has_date {
         append(out);
     }
@@ -190,15 +190,15 @@ pub(super) fn head<B>(
     })
 }
 
-/// Appends the head of a response that has no body, and whose lines are there.
+/// Appends the head of a response without a body whose lines were encoded before.
 pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseOptions) {
     out.reserve(USUAL_BYTES);
     out.extend_from_slice(head.lines());
-    // RFC 9112 §9.6: the last response says `close`.
+    // RFC 9112 §9.6: the last response contains `close`.
     if options.closes {
         out.extend_from_slice(CLOSE_LINE);
     }
-    // A response to HEAD need not say a length (RFC 9110 §8.6).
+    // A response to HEAD need not have a length (RFC 9110 §8.6).
     if has_length(head.status()) && !options.is_head {
         out.extend_from_slice(EMPTY_LINE);
     }
@@ -206,7 +206,7 @@ pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseO
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns `true` if a response of this status may have a body (RFC 9112 §6.3, rule 1).
+/// Returns `true` if a response with this status may have a body (RFC 9112 §6.3, rule 1).
 fn has_length(status: StatusCode) -> bool {
     !(status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED))
@@ -217,9 +217,9 @@ struct Writer<'o> {
     length: BodyLength,
     options: ResponseOptions,
     may_have_body: bool,
-    /// As the headers say; `None`: they do not.
+    /// Framing given by the headers; `None` if they give none.
     framing: Option<Framing>,
-    /// `Connection` and `Trailer` are written.
+    /// Whether `Connection` and `Trailer` have been written.
     is_written: [bool; 2],
     closes: bool,
     has_date: bool,
@@ -245,11 +245,11 @@ impl Writer<'_> {
         for (name, value) in headers {
             let is_said = match *name {
                 CONTENT_LENGTH => self.length(value)?,
-                // How the body is sent is decided here (RFC 9112 §6.1); a
-                // coding that the service names would not be what is written.
+                // The framing is decided here (RFC 9112 §6.1); a coding set by the service would
+                // not match the written one.
                 TRANSFER_ENCODING => false,
-                // Several lines mean the same as one list (RFC 9110 §5.3);
-                // one line leaves room for our `close`.
+                // Several lines are equivalent to one list (RFC 9110 §5.3); one line leaves room
+                // for our `close`.
                 CONNECTION => {
                     self.joined(0, headers, name);
                     false
@@ -286,7 +286,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Records the length that the service names; returns whether it is to be written.
+    /// Records the length set by the service; returns whether it should be written.
     fn length(&mut self, value: &HeaderValue) -> Result<bool, Contradiction> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),
@@ -295,7 +295,7 @@ impl Writer<'_> {
             // The client would wait for bytes that never come (RFC 9110 §8.6).
             BodyLength::Ended => return Ok(false),
         };
-        // Equal lengths are one; two that differ must not be sent (RFC 9110 §8.6).
+        // Equal lengths count as one; differing lengths must not be sent (RFC 9110 §8.6).
         match self.framing.replace(framing) {
             Some(before) if before == framing => Ok(false),
             Some(_) => Err(Contradiction),
@@ -303,7 +303,7 @@ impl Writer<'_> {
         }
     }
 
-    /// All values of a header in one line.
+    /// Writes all values of a header in one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
         let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;
@@ -328,10 +328,10 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// The framing of a body whose headers say nothing.
+    /// Returns the framing of a body without framing headers.
     fn own_framing(&mut self, has_length: bool) -> Framing {
         match self.length {
-            // Only HTTP/1.1 is served here, so chunks are understood (RFC 9112 §6.1, §7.1).
+            // Only HTTP/1.1 is served here, so chunks are supported (RFC 9112 §6.1, §7.1).
             BodyLength::Unknown if self.may_have_body => {
                 self.out
                     .extend_from_slice(b"transfer-encoding: chunked\r\n");
@@ -343,7 +343,7 @@ impl Writer<'_> {
                 }
                 Framing::Length(0)
             }
-            // Also for HEAD: what GET would have sent (RFC 9110 §8.6).
+            // For HEAD too: the length that GET would have (RFC 9110 §8.6).
             BodyLength::Known(len) if has_length => {
                 // Writing to memory does not fail.
                 let _ = write!(self.out, "content-length: {len}\r\n");
@@ -354,7 +354,7 @@ impl Writer<'_> {
     }
 }
 
-/// Parses a length: digits alone, without a sign (RFC 9110 §8.6).
+/// Parses a length: digits only, without a sign (RFC 9110 §8.6).
 fn number(value: &HeaderValue) -> Option<u64> {
     let digits = value.as_bytes();
     let number = digits.iter().try_fold(0_u64, |number, digit| {
@@ -371,7 +371,7 @@ fn has_close(value: &HeaderValue) -> bool {
 
 const EMPTY: [u8; 37] = *b"date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
 
-/// The header's line, and the second in which it is right.
+/// Line of the `Date` header, and the second for which it is valid.
 struct Line {
     bytes: [u8; EMPTY.len()],
     from: SystemTime,
@@ -388,7 +388,7 @@ thread_local! {
     };
 }
 
-/// Appends the line of the header `Date`.
+/// Appends the line of the `Date` header.
 pub(super) fn append(out: &mut Vec<u8>) {
     LINE.with_borrow_mut(|line| {
         let now = now();
@@ -406,14 +406,14 @@ impl Line {
         self.from = now - Duration::from_nanos(since.subsec_nanos().into());
         self.until = self.from + Duration::from_secs(1);
         let mut value = self.bytes.get_mut("date: ".len()..).unwrap_or_default();
-        // It has room for exactly that; a date beyond the year 9999 is cut.
+        // The buffer has exactly the required size; a date after the year 9999 is truncated.
         let _ = write!(value, "{}\r\n", HttpDate::from(now));
     }
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a response tells the system's time, and no decision depends on it"
+    reason = "a response contains the system's time, and no decision depends on it"
 )]
 fn now() -> SystemTime {
     SystemTime::now()

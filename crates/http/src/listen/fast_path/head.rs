@@ -1,4 +1,4 @@
-//! Heads of plain requests (RFC 9112 §3, §5).
+//! Parser for the heads of plain requests (RFC 9112 §3, §5).
 
 use std::mem::MaybeUninit;
 
@@ -11,11 +11,11 @@ use super::{
     reuse,
 };
 
-/// Limits beyond which a request is left to hyper, which answers with 414 or 431.
+/// Limits beyond which hyper handles a request, with 414 or 431.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLimits {
-    /// Bytes of a head: never more than one line may
-    /// have, so that lines need no count of their own.
+    /// Maximum size of a head: never larger than the limit of one line, so lines need no separate
+    /// count.
     max_bytes: usize,
     max_headers: usize,
 }
@@ -36,21 +36,21 @@ impl HeadLimits {
     }
 }
 
-/// What the bytes received so far are.
+/// Result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
-    /// More has to come.
+    /// The head is incomplete.
     Partial,
     Plain {
-        /// Bytes of the head.
+        /// Size of the head in bytes.
         len: usize,
         notes: RequestNotes,
     },
-    /// It is for hyper to judge.
+    /// The request must be handled by hyper.
     Odd,
 }
 
-/// Parses what has come since the last request; one that is plain is in `request` then.
+/// Parses the bytes received since the last request, and stores a plain request in `request`.
 pub(super) fn parse(
     input: &[u8],
     limits: HeadLimits,
@@ -60,8 +60,8 @@ pub(super) fn parse(
     if let Some((len, notes)) = plain(head, limits.max_headers, request) {
         return ParseResult::Plain { len, notes };
     }
-    // The parser that hyper uses tells whether more has to come: a head
-    // that it would refuse goes there at once, and is not waited for.
+    // hyper's parser detects whether the head is incomplete: a head that hyper would refuse is
+    // passed on immediately.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_LINES];
     let result = httparse::ParserConfig::default().parse_request_with_uninit_headers(
         &mut httparse::Request::new(&mut []),
@@ -74,11 +74,11 @@ pub(super) fn parse(
     }
 }
 
-/// Returns `true` if a head may end within the bytes behind the first `seen`.
+/// Returns `true` if a head may end in the bytes after the first `seen`.
 ///
-/// Without it a client that sends byte by byte has its head parsed anew for each of them.
+/// Otherwise the head of a client that sends byte by byte would be reparsed for each byte.
 pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
-    // Up to three of the four bytes CR LF CR LF may have come before.
+    // Up to three of the four bytes CR LF CR LF may have been seen before.
     let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();
     memchr::memchr_iter(b'\n', new).any(|at| {
         let rest = new.get(at + 1..).unwrap_or_default();
@@ -86,14 +86,14 @@ pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
     })
 }
 
-/// Parses a head that is complete and plain; returns its length and what was noted of it.
+/// Parses a complete plain head; returns its length and notes about it.
 fn plain(
     input: &[u8],
     max_headers: usize,
     request: &mut Option<Request<()>>,
 ) -> Option<(usize, RequestNotes)> {
-    // Methods are case-sensitive (RFC 9110 §9.1); with
-    // another one a body, or a tunnel, may follow.
+    // Methods are case-sensitive (RFC 9110 §9.1); after other methods a body or a tunnel may
+    // follow.
     let (method, rest) = match input {
         [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
         [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
@@ -103,13 +103,13 @@ fn plain(
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
     // Without an early exit, so that the compiler checks many bytes with one instruction.
     let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
-    // Origin-form only (RFC 9112 §3.2.1): the other forms
-    // of a target change the host, or are no path.
+    // Origin form only (RFC 9112 §3.2.1): other forms of the target change the host or are not
+    // paths.
     let is_origin = target.first() == Some(&b'/') && is_graphic;
-    // A fragment is not part of a target: it is encoded, and not cut off.
+    // A fragment is not part of a target: it is encoded, not cut off.
     let is_origin = is_origin && memchr::memchr(b'#', target).is_none();
-    // HTTP/1.0 knows neither chunks nor persistence by default (RFC 9112 §6.1,
-    // §9.3), and a bare line feed is for hyper to judge (RFC 9112 §2.2).
+    // HTTP/1.0 has no chunks and no persistence by default (RFC 9112 §6.1, §9.3), and hyper handles
+    // a bare line feed (RFC 9112 §2.2).
     let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
     if !is_origin {
         return None;

@@ -1,4 +1,4 @@
-//! The header of one line.
+//! A parsed header line.
 
 use http::{HeaderName, HeaderValue};
 
@@ -7,15 +7,15 @@ use super::{
     kept_values,
 };
 
-/// Bytes of a line that is cached; the hash reads eight at a time, and has none of fewer.
+/// Limits for the size of a cached line; the hash reads eight bytes at a time, and needs them.
 const KEPT_BYTES: usize = 256;
 const MIN_KEPT_BYTES: usize = 8;
 
 /// Header line that was received before.
 pub(super) struct CachedLine {
-    /// The line, or its name and `: ` alone where the value must not be kept.
+    /// Complete line, or only its name and `: ` if the value must not be cached.
     pub(super) line: Box<[u8]>,
-    /// Bytes before the value; 0 unless exactly one space stands between colon and value.
+    /// Number of bytes before the value; 0 unless exactly one space follows the colon.
     before_value: usize,
     pub(super) header: Header,
 }
@@ -27,14 +27,14 @@ pub(super) struct Header {
     pub(super) role: HeaderRole,
 }
 
-/// Part that a header plays in how its request is served.
+/// Effect of a header on how its request is served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
     Nothing,
     Host,
     KeepAlive,
     Close,
-    /// It may name another client.
+    /// The header may name another client.
     Forwarding,
 }
 
@@ -65,7 +65,7 @@ impl CachedLine {
         self.line.ends_with(b"\n")
     }
 
-    /// Returns the value of a line that begins as this one; `None` says nothing about its name.
+    /// Returns the value of a line that starts like this one; `None` does not mean another name.
     fn value_in<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         let before_value = self.line.get(..self.before_value)?;
         line.strip_prefix(before_value)
@@ -73,7 +73,7 @@ impl CachedLine {
     }
 }
 
-/// Returns the bytes before a value that one space separates from the colon, else 0.
+/// Returns the number of bytes before a value that one space separates from the colon, otherwise 0.
 fn before_value(line: &[u8], header: &Header) -> usize {
     let len = header.name.as_str().len() + ": ".len();
     let before = line.get(..len).unwrap_or_default();
@@ -81,25 +81,25 @@ fn before_value(line: &[u8], header: &Header) -> usize {
 }
 
 impl Header {
-    /// Parses a line, whose name may be that of `last`.
+    /// Parses a line whose name may equal that of `last`.
     pub(super) fn parse(line: &[u8], last: Option<&CachedLine>) -> Option<Self> {
-        // A bare line feed may be taken for a line end (RFC 9112 §2.2); hyper judges it.
+        // A bare line feed may be treated as a line end (RFC 9112 §2.2); hyper handles it.
         let line = line.strip_suffix(b"\r\n")?;
         let cached = last.and_then(|last| Some((last, last.value_in(line)?)));
         let (name, value) = if let Some((last, value)) = cached {
             (last.header.name.clone(), value)
         } else {
             let colon = memchr::memchr(b':', line)?;
-            // A token, and no blank before the colon (RFC 9112 §5.1); a line that
-            // begins with one is obs-fold (RFC 9112 §5.2). Neither is a name.
+            // A token without a space before the colon (RFC 9112 §5.1); a line that starts with a
+            // space is obs-fold (RFC 9112 §5.2). Neither is a valid name.
             let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
-            // `clean_headers` would remove it: that is done behind hyper.
+            // `clean_headers` would remove it, which happens after hyper.
             if is_misspelt(&name) {
                 return None;
             }
             let value = line.get(colon + 1..)?;
-            // Blanks around a value are not part of it (RFC 9112 §5.1). The usual single space
-            // is skipped here; more of them, or some behind the value, are left to hyper.
+            // Spaces around a value are not part of it (RFC 9112 §5.1). The usual single space is
+            // skipped here; hyper handles further ones, before or after the value.
             (name, value.strip_prefix(b" ").unwrap_or(value))
         };
         let has_more = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
@@ -112,20 +112,19 @@ impl Header {
         Some(Self { name, value, role })
     }
 
-    /// Returns `true` if the line may be cached: it is neither long nor anybody's own.
+    /// Returns `true` if the line may be cached: its size is in range and its value not private.
     pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
         (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && kept_values::may_be_kept(&self.name)
     }
 }
 
 impl HeaderRole {
-    /// Returns the role; `None` for a header that asks for more than a response.
+    /// Returns the role; `None` for a header that requires more than a response.
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
         let header = name;
         let name = name.as_str();
-        // Body and trailers (RFC 9112 §6.3, RFC 9110 §6.6.2), an interim
-        // response (RFC 9110 §10.1.1), another protocol (RFC 9110 §7.8) and
-        // trailers in the response (RFC 9110 §10.1.4) are served by hyper.
+        // hyper serves bodies and trailers (RFC 9112 §6.3, RFC 9110 §6.6.2), interim responses (RFC
+        // 9110 §10.1.1), other protocols (RFC 9110 §7.8) and response trailers (RFC 9110 §10.1.4).
         let is_odd = match name.len() {
             4 if name == "host" => return Some(Self::Host),
             10 if name == "connection" => return Self::of_connection(value),
@@ -147,8 +146,8 @@ impl HeaderRole {
     }
 
     fn of_connection(value: &[u8]) -> Option<Self> {
-        // Connection options are case-insensitive (RFC 9110 §7.6.1); a
-        // list of them, which may name headers, is left to hyper.
+        // Connection options are case-insensitive (RFC 9110 §7.6.1); hyper handles lists of them,
+        // which may name headers.
         if value.eq_ignore_ascii_case(b"close") {
             return Some(Self::Close);
         }
@@ -163,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_values_have_the_bytes_that_hyper_lets_pass() {
+    fn names_and_values_allow_the_same_bytes_as_hyper() {
         for byte in 0..=u8::MAX {
             for line in [
                 [b"X", &[byte][..], b"Y: 1\r\n"].concat(),

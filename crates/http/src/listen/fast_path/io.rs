@@ -13,40 +13,40 @@ use super::{
     encode::Framing,
 };
 
-/// Bytes of responses that are gathered before they are sent.
+/// Maximum number of buffered response bytes before they are sent.
 const MAX_MADE_BYTES: usize = 32 * 1024;
-/// Smallest piece of a body that is sent by itself: a write costs less than the copy, and a
-/// slow client holds one piece. With all pieces gathered, and larger reads
-/// from the upstream, it held 500 KiB; now 75.
+/// Minimum size of a body piece that is sent separately: a write costs less than the copy, and a
+/// slow client holds one piece. With all pieces buffered and larger reads from the upstream, a
+/// client held 500 KiB instead of 75.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 
-/// Connection that reports to [`Activity`] when bytes move.
+/// Connection that reports the movement of bytes to [`Activity`].
 #[derive(Debug)]
 pub(in super::super) struct PlainIo {
     pub(in super::super) stream: Stream,
     activity: Arc<Activity>,
-    /// TLS buffers what the client does not take: writes succeed, only a flush waits.
+    /// Whether TLS buffers unsent data: writes then succeed, and only a flush waits.
     flushes: bool,
 }
 
-/// Encoded responses on their way to the client.
+/// Encoded responses waiting to be sent to the client.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     pub(super) made: Vec<u8>,
     sent: usize,
-    /// A large piece of a body; nothing is added while it waits.
+    /// Large piece of a body; nothing is added while it waits.
     piece: Bytes,
-    /// The client has not taken it.
+    /// Whether the client has not accepted all data.
     is_blocked: bool,
 }
 
 impl Out {
-    /// Returns `true` if it is to be sent before more is added.
+    /// Returns `true` if the output must be sent before more is added.
     pub(super) fn is_full(&self) -> bool {
         self.is_blocked || !self.piece.is_empty() || self.made.len() >= MAX_MADE_BYTES
     }
 
-    /// Adds a piece of a body; what is beyond its length is left out.
+    /// Adds a piece of a body; bytes beyond its length are dropped.
     pub(super) fn add(&mut self, framing: &mut Framing, mut piece: impl Buf) {
         let is_large = self.made.is_empty() && piece.remaining() >= MIN_PIECE_BYTES;
         match is_large.then(|| framing.whole(&mut piece)).flatten() {
@@ -55,7 +55,7 @@ impl Out {
         }
     }
 
-    /// Returns what is sent next.
+    /// Returns the bytes to send next.
     fn rest(&self) -> &[u8] {
         match self.made.get(self.sent..) {
             Some(made @ [_, ..]) => made,
@@ -85,7 +85,7 @@ impl PlainIo {
         &self.activity
     }
 
-    /// Reads what has arrived; an empty slice is the end.
+    /// Reads the received bytes; an empty slice means the end.
     pub(super) fn poll_read<'r>(
         &mut self,
         cx: &mut Context<'_>,
@@ -98,7 +98,7 @@ impl PlainIo {
         Poll::Ready(Ok(buffer.get(..len).unwrap_or_default()))
     }
 
-    /// Sends everything.
+    /// Sends all output.
     pub(super) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -115,8 +115,8 @@ impl PlainIo {
 
     fn poll_rest(&mut self, cx: &mut Context<'_>, out: &mut Out) -> Poll<io::Result<()>> {
         while let rest @ [_, ..] = out.rest() {
-            // With the end of the stream in the same packet (Linux), which saves a
-            // client that sends one request a packet and us a system call.
+            // Sends the end of the stream in the same packet (Linux), which saves a client with a
+            // single request a packet and us a system call.
             if self.activity.is_answer_last() {
                 self.stream.end_with_write();
             }

@@ -1,15 +1,15 @@
-//! Headers whose values may be kept beyond their message.
+//! Headers whose values may be cached beyond their message.
 //!
-//! The fast path compares the lines of a message with lines that another client, or another
-//! response, has sent. What it keeps for that is named here, so that a header nobody thought
-//! of (`X-Api-Key`, `Cf-Access-Jwt-Assertion`) ends with its message: a fault in the comparison
-//! could then mix up preferences and formats, but no credentials and nothing about a person.
+//! The fast path compares the lines of a message with lines of another client or response. Only the
+//! headers listed here are cached, so unknown headers (`X-Api-Key`, `Cf-Access-Jwt-Assertion`) end
+//! with their message: a fault in the comparison could mix up preferences and formats, but no
+//! credentials and nothing about a person.
 
 use http::HeaderName;
 
-/// Returns `true` if the header's values are the same for many clients, and nobody's own.
+/// Returns `true` if the header's values are the same for many clients and not private.
 ///
-/// Asked once for each line that is kept, not for each message.
+/// Called once for each cached line, not for each message.
 pub(crate) fn may_be_kept(name: &HeaderName) -> bool {
     of_requests(name.as_str()) || of_responses(name.as_str())
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_named_is_not_kept() {
+    fn unlisted_headers_are_not_cached() {
         let own = [
             "authorization",
             "cf-access-jwt-assertion",

@@ -6,61 +6,61 @@ use http::HeaderMap;
 
 use super::header::{CachedLine, Header, HeaderRole};
 
-/// Headers of a plain request.
+/// Maximum number of headers of a plain request.
 pub(super) const MAX_LINES: usize = 64;
-/// Headers that are reserved for in one step; beyond them the map grows.
+/// Headers reserved in one step; the map grows beyond them.
 const USUAL_LINES: usize = 12;
-/// Lines that a thread keeps: one byte of the hash is the slot, so no index is out of bounds.
+/// Cached lines per thread: one byte of the hash is the slot, so no index is out of bounds.
 const SLOTS: usize = 256;
 
 thread_local! {
     static CACHE: RefCell<LineCache> = RefCell::new(LineCache::new());
 }
 
-/// Header lines of one request, parsed.
+/// Parsed header lines of one request.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct ParsedLines {
-    /// Bytes of the lines, with the empty one at the end.
+    /// Size of the lines in bytes, including the empty one at the end.
     pub(super) len: usize,
     pub(super) notes: RequestNotes,
 }
 
-/// What the listener has to know of a head, noted while it is parsed.
+/// Facts about a head that the listener needs, recorded while parsing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(in super::super) struct RequestNotes {
-    /// The client wants no more than this answer.
+    /// Whether the client closes the connection after this response.
     pub(in super::super) closes: bool,
-    /// Some header may name another client.
+    /// Whether some header may name another client.
     pub(in super::super) forwards: bool,
 }
 
 /// Cache of header lines.
 ///
-/// A client sends nearly the same head each time, and so do clients of one kind. A line
-/// that equals an earlier one byte for byte has been validated and means the same; most
-/// stand at the same position of the head as before. Together with
-/// response heads that are made once it saves a quarter of the instructions of a redirect.
+/// A client sends nearly the same head each time, and so do similar clients. A line that equals an
+/// earlier one byte for byte has been validated and has the same meaning; most are at the same
+/// position of the head as before. Together with cached response heads, this saves a quarter of the
+/// instructions of a redirect.
 pub(super) struct LineCache {
     slots: Box<[Slot]>,
-    /// Line received last at each position of a head, or its name alone.
+    /// Last line received at each position of a head, or only its name.
     positions: Box<[Option<Rc<CachedLine>>]>,
 }
 
 #[derive(Default)]
 struct Slot {
     known: Option<Rc<CachedLine>>,
-    /// Hash of the last line that missed: a line is cached when it comes for the second
-    /// time, as most of those that differ (dates, tokens) never come again.
+    /// Hash of the last line that missed: a line is cached at its second occurrence, because most
+    /// varying lines (dates, tokens) never recur.
     missed: u64,
 }
 
-/// Result of looking a line up.
+/// Result of looking up a line.
 enum CacheLookup<'k> {
     Hit(&'k CachedLine),
     Miss(Header),
 }
 
-/// Facts that the lines of a head have established so far.
+/// Facts established by the lines of a head so far.
 #[derive(Default)]
 struct HeadFacts {
     hosts: u32,
@@ -68,7 +68,7 @@ struct HeadFacts {
     forwards: bool,
 }
 
-/// Lends the cache of this thread.
+/// Calls a function with the cache of this thread.
 pub(super) fn with_cache<T>(parse: impl FnOnce(&mut LineCache) -> T) -> T {
     CACHE.with_borrow_mut(parse)
 }
@@ -81,10 +81,10 @@ impl LineCache {
         }
     }
 
-    /// Fills a map with the headers of all lines; `None`: one is odd, or there are too many.
+    /// Fills a map with all headers; returns `None` if a line is odd or there are too many.
     ///
-    /// Earlier contents are replaced. The names of another request may still be in the map:
-    /// where they are the same, only values are put in.
+    /// Earlier values are replaced. The names of another request may still be in the map: if they
+    /// are the same, only values are set.
     pub(super) fn fill(
         &mut self,
         headers: &mut HeaderMap,
@@ -116,7 +116,7 @@ impl LineCache {
         None
     }
 
-    /// Does so if the lines have the same names in the same order as the map.
+    /// Fills the map if the lines have the same names in the same order.
     fn fill_again(
         &mut self,
         headers: &mut HeaderMap,
@@ -144,7 +144,7 @@ impl LineCache {
         facts.all(input.len() - rest.strip_prefix(b"\r\n")?.len())
     }
 
-    /// Reads the line at a position of the head; `None`: it is odd.
+    /// Parses the line at a position of the head; returns `None` if the line is odd.
     fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(CacheLookup<'_>, &'i [u8])> {
         let last = self
             .positions
@@ -152,8 +152,8 @@ impl LineCache {
             .as_ref()
             .filter(|last| last.is_whole());
         if let Some(behind) = last.and_then(|last| rest.strip_prefix(&*last.line)) {
-            // A second look-up of the same slot: the borrow checker
-            // does not let the first one out of the condition.
+            // A second lookup in the same slot: the borrow checker does not allow the first one to
+            // leave the condition.
             let last = self.positions.get(at)?.as_ref()?;
             return Some((CacheLookup::Hit(last), behind));
         }
@@ -161,7 +161,7 @@ impl LineCache {
         Some((self.find(at, line)?, behind))
     }
 
-    /// Finds the header of a line, which ends with a line feed.
+    /// Finds the header of a line that ends with a line feed.
     fn find(&mut self, at: usize, line: &[u8]) -> Option<CacheLookup<'_>> {
         let position = self.positions.get_mut(at)?;
         let hash = hash(line);
@@ -201,7 +201,7 @@ impl HeadFacts {
     }
 
     fn all(self, len: usize) -> Option<ParsedLines> {
-        // A request of HTTP/1.1 has exactly one `Host` (RFC 9112 §3.2).
+        // An HTTP/1.1 request has exactly one `Host` (RFC 9112 §3.2).
         (self.hosts == 1).then(|| ParsedLines {
             len,
             notes: RequestNotes {
@@ -221,10 +221,10 @@ impl CacheLookup<'_> {
     }
 }
 
-/// Hash of all bytes of a line.
+/// Returns the hash of all bytes of a line.
 ///
 /// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). There is no secret key:
-/// lines are compared in full, so that a client that makes them collide only loses the cache.
+/// lines are compared in full, so a client that causes collisions only loses the cache.
 fn hash(line: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = line.len() as u64;
@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// What a line says at one place and at another, when it comes several times.
+    /// Returns the parsed line at different positions, if it is the same each time.
     fn facts(known: &mut LineCache, line: &str) -> Option<(HeaderRole, String)> {
         let found = [0, 0, 1, 1, 0].map(|at| {
             let (found, behind) = known.read(at, line.as_bytes())?;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_means_the_same_each_time() {
+    fn line_has_the_same_meaning_each_time() {
         let mut known = LineCache::new();
         for (line, expected) in [
             ("Host: a\r\n", Some((HeaderRole::Host, "a"))),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_or_long_or_came_once_is_not_kept() {
+    fn secret_long_or_first_seen_lines_are_not_cached() {
         let mut known = LineCache::new();
         facts(&mut known, "Cookie: session=1234\r\n").unwrap();
         facts(&mut known, "Authorization: Basic 1234\r\n").unwrap();
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Names of few kinds and values that are said again, or nearly.
+    /// Generates a few names with values that recur exactly or nearly.
     fn head() -> impl Strategy<Value = String> {
         let name = prop::sample::select(vec!["Host", "host", "Accept", "X-A", "Connection", "TE"]);
         let value =
@@ -330,7 +330,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_head_says_the_same_whatever_came_before(
+        fn head_has_the_same_meaning_whatever_came_before(
             heads in prop::collection::vec((head(), 0..4), 1..20),
         ) {
             let (mut known, mut used) = (LineCache::new(), HeaderMap::new());
@@ -343,7 +343,7 @@ mod tests {
                     prop_assert!(used.iter().eq(&fresh));
                     prop_assert_eq!(&used, &fresh);
                 }
-                // What somebody does to a request is not seen in the next one.
+                // Changes to a request must not affect the next one.
                 let first = used.keys().next().cloned();
                 match (change, first) {
                     (0, Some(first)) => drop(used.insert(first, HeaderValue::from_static("b"))),

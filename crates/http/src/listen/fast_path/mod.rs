@@ -1,17 +1,16 @@
-//! Requests as nearly all clients send them, served without hyper.
+//! Fast path for common requests, served without hyper.
 //!
-//! [`ListenSettings::fast_path`] turns it off: then hyper serves all, with the same answers. What
-//! each piece saves was counted in instructions of a redirect and of a proxied page, without it
-//! against with it (`benches/proxy/run --instructions`): the loop with its parser and writer 65
-//! and 48 %, the cache of header lines 25 and 18 %, the pool of header maps 12 and 16 %, heads of
-//! responses that are made once 27 % of a redirect.
+//! [`ListenSettings::fast_path`] turns it off: hyper then serves all requests, with the same
+//! responses. The savings of each part were measured in instructions of a redirect and of a proxied
+//! page (`benches/proxy/run --instructions`): the loop with its parser and writer 65 and 48 %, the
+//! cache of header lines 25 and 18 %, the pool of header maps 12 and 16 %, cached response heads 27
+//! % of a redirect.
 //!
-//! A request is *plain* when it has no body, asks for nothing but a response, and keeps to
-//! the strict grammar of RFC 9112. Parsing its head into a map and writing the response is
-//! all that it takes; hyper's connection, which handles everything that HTTP/1 allows, costs
-//! several times as much. Whatever is not plain, or not clearly so, is left to hyper together
-//! with the connection and the bytes read from it. So one parser alone judges malformed
-//! requests, and nothing is refused here.
+//! A request is *plain* if it has no body, requests nothing but a response, and follows the strict
+//! grammar of RFC 9112. Serving it only requires parsing its head into a map and writing the
+//! response; hyper's connection, which supports all of HTTP/1, costs several times as much. All
+//! other requests are left to hyper, together with the connection and the bytes read from it. So a
+//! single parser handles malformed requests, and nothing is refused here.
 //!
 //! [`ListenSettings::fast_path`]: super::ListenSettings::fast_path
 

@@ -9,11 +9,11 @@ use super::{
     line_cache::RequestNotes,
 };
 
-/// Reader of the requests that a listener answers without hyper.
+/// Reader of the requests that a listener serves without hyper.
 ///
-/// It takes the bytes of a client, in whatever pieces, and returns the requests that are
-/// plain: GET or HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112.
-/// Everything else is odd, and left unread.
+/// The reader accepts a client's bytes in pieces of any size and returns the plain requests: GET or
+/// HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112. All other bytes are odd and
+/// remain unread.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ pub struct PlainReader {
     seen: usize,
 }
 
-/// What a [`PlainReader`] finds next.
+/// Next result of a [`PlainReader`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
@@ -47,9 +47,9 @@ pub enum PlainHead {
         /// Whether the client closes the connection after the response.
         closes: bool,
     },
-    /// More has to come.
+    /// The head is incomplete.
     Partial,
-    /// What is left is for hyper.
+    /// The remaining bytes must be handled by hyper.
     Odd,
 }
 
@@ -63,9 +63,9 @@ impl PlainReader {
         }
     }
 
-    /// Adds bytes, and returns the next request if it is complete.
+    /// Adds bytes and returns the next request if it is complete.
     ///
-    /// An empty slice asks for another request of the bytes that are there already.
+    /// An empty slice returns another request from the bytes added earlier.
     pub fn push(&mut self, bytes: &[u8]) -> PlainHead {
         let mut request = None;
         let mut head_reader = HeadReader {
@@ -93,7 +93,7 @@ impl PlainReader {
         }
     }
 
-    /// Returns the bytes that belong to no request yet.
+    /// Returns the bytes that do not belong to a request yet.
     pub fn rest(&self) -> &[u8] {
         &self.unread
     }
@@ -109,16 +109,16 @@ pub(super) enum Next {
 
 /// Reader of the next head.
 pub(super) struct HeadReader<'r> {
-    /// Bytes that have been read and belong to no request yet.
+    /// Bytes read that do not belong to a request yet.
     pub(super) unread: &'r mut BytesMut,
-    /// How many of them were found to be an incomplete head.
+    /// Number of these bytes known to be an incomplete head.
     pub(super) seen: &'r mut usize,
     pub(super) limits: HeadLimits,
     pub(super) request: &'r mut Option<Request<()>>,
 }
 
 impl HeadReader<'_> {
-    /// Parses bytes that were read with an earlier request; `None`: more has to come.
+    /// Parses bytes read with an earlier request; returns `None` if the head is incomplete.
     pub(super) fn parse_unread(&mut self) -> Option<Next> {
         if self.unread.len() == *self.seen {
             return None;
@@ -139,7 +139,7 @@ impl HeadReader<'_> {
         Some(Next::Request(notes))
     }
 
-    /// Parses bytes that have just been read; `None`: more has to come.
+    /// Parses bytes that have just been read; returns `None` if the head is incomplete.
     pub(super) fn parse_read(&mut self, read: &[u8]) -> Option<Next> {
         if !self.unread.is_empty() {
             let seen = self.unread.len();
@@ -151,8 +151,8 @@ impl HeadReader<'_> {
             *self.seen = self.unread.len();
             return None;
         }
-        // Straight from the read buffer: a head that comes
-        // in one piece, as nearly all do, is not copied.
+        // Directly from the read buffer: a head that arrives in one piece, as nearly all do, is not
+        // copied.
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
             ParseResult::Plain { len, notes } => (len, Some(Next::Request(notes))),

@@ -1,22 +1,22 @@
-//! Buffers and header maps that the connections of a thread share, so that idle ones hold no memory.
+//! Buffers and header maps shared by the connections of a thread, so that idle ones hold no memory.
 //!
-//! A header map is reused together with the names in it.
-//! Requests are much alike, and so are responses. Where one has the same names in the same
-//! order as an earlier one, only values are put in, and nothing is hashed or moved.
-//! No value outlives its message: the next map may be another client's.
+//! A header map is reused together with its names. Requests are similar to each other, and so are
+//! responses: if one has the same names in the same order as an earlier one, only values are set,
+//! and nothing is hashed or moved. No value outlives its message, because the map may next serve
+//! another client.
 
 use std::cell::{Cell, RefCell};
 
 use http::{HeaderMap, HeaderValue};
 
-/// Capacity of the largest map that is kept, so that one huge head holds no memory for ever.
+/// Maximum capacity of a kept map, so that a huge head does not occupy memory permanently.
 const KEPT_HEADERS: usize = 64;
-/// Maps that a thread keeps: about as many as requests wait for the upstream at one time.
+/// Maximum number of maps per thread: about as many as requests wait for the upstream at a time.
 const KEPT_MAPS: usize = 64;
 
-/// Bytes of one read; also the longest head that is parsed here.
+/// Size of one read; also the longest head that is parsed here.
 pub(super) const READ_BYTES: usize = 8 * 1024;
-/// Largest write buffer that a thread keeps: one huge response must not hold memory for ever.
+/// Maximum size of a kept write buffer: a huge response must not occupy memory permanently.
 const KEPT_BYTES: usize = 128 * 1024;
 
 type MapPool = RefCell<Vec<HeaderMap>>;
@@ -28,24 +28,24 @@ thread_local! {
     static WRITE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Takes a map for a request, which may hold the names of another one.
+/// Takes a map for a request, which may contain the names of another request.
 pub(super) fn take_for_request() -> HeaderMap {
     let kept = OF_REQUESTS.with_borrow_mut(Vec::pop);
     kept.unwrap_or_else(take_for_response)
 }
 
-/// Takes a map for a response, which may hold the names of another one.
+/// Takes a map for a response, which may contain the names of another response.
 pub(crate) fn take_for_response() -> HeaderMap {
     OF_RESPONSES.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Gives back the map of a request.
+/// Returns the map of a request to the pool.
 pub(crate) fn recycle_request(headers: HeaderMap) {
-    // Thread-locals are gone when the thread ends: the map is dropped then.
+    // Thread-locals are gone when the thread ends; the map is then dropped.
     OF_REQUESTS.try_with(|kept| keep(kept, headers)).ok();
 }
 
-/// Gives back the map of a response.
+/// Returns the map of a response to the pool.
 pub(super) fn recycle_response(headers: HeaderMap) {
     OF_RESPONSES.try_with(|kept| keep(kept, headers)).ok();
 }
@@ -61,7 +61,7 @@ fn keep(kept: &MapPool, mut headers: HeaderMap) {
     kept.push(headers);
 }
 
-/// Lends the buffer for one read.
+/// Calls a function with the buffer for one read.
 pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
     READ.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
@@ -71,14 +71,14 @@ pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
     })
 }
 
-/// Takes the write buffer, which is empty.
+/// Takes the empty write buffer.
 ///
-/// A connection that waits for its client keeps it, and the next one gets a new one.
+/// A connection that waits for its client keeps the buffer, and the next connection gets a new one.
 pub(super) fn take_write_buffer() -> Vec<u8> {
     WRITE.take()
 }
 
-/// Gives the write buffer back.
+/// Returns the write buffer to the pool.
 pub(super) fn return_write_buffer(mut out: Vec<u8>) {
     if out.capacity() <= KEPT_BYTES {
         out.clear();
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_value_is_kept() {
+    fn values_are_not_kept() {
         let said = [
             ("host", "site.example"),
             ("cookie", "session=1234"),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_limits() {
+    fn pool_is_bounded() {
         for _ in 0..100 {
             recycle_request(HeaderMap::with_capacity(8));
         }

@@ -2,7 +2,7 @@ use std::{future::poll_fn, task::Waker};
 
 use super::*;
 
-/// Peer that notes each write, and takes as many as it is told to.
+/// Peer that records each write and accepts a given number of writes.
 #[derive(Debug)]
 struct Peer {
     writes: Arc<Mutex<Vec<usize>>>,
@@ -46,7 +46,7 @@ impl Write for Peer {
     }
 }
 
-/// Polls a connection once that does as it is told; returns its peer's writes and what it got.
+/// Polls a connection once that runs `work`; returns the peer's writes and the results.
 fn poll_once<T: Unpin>(
     takes: usize,
     fails: bool,
@@ -75,7 +75,7 @@ fn poll_once<T: Unpin>(
 }
 
 #[test]
-fn what_a_connection_writes_and_flushes_while_it_is_polled_leaves_as_one() {
+fn writes_and_flushes_during_a_poll_are_sent_together() {
     let (writes, (), _) = poll_once(9, false, |mut io, cx| {
         for _ in 0..8 {
             assert!(io.as_mut().poll_write(cx, b"head").is_ready());
@@ -88,7 +88,7 @@ fn what_a_connection_writes_and_flushes_while_it_is_polled_leaves_as_one() {
 }
 
 #[test]
-fn more_than_a_record_is_not_gathered_and_keeps_its_place() {
+fn more_than_a_record_is_sent_directly_in_order() {
     let large = vec![0; MAX_GATHERED_BYTES + 1];
     let (writes, (), _) = poll_once(9, false, |mut io, cx| {
         assert!(io.as_mut().poll_write(cx, b"head").is_ready());
@@ -99,7 +99,7 @@ fn more_than_a_record_is_not_gathered_and_keeps_its_place() {
 }
 
 #[test]
-fn a_client_that_takes_nothing_stops_its_connection_from_writing() {
+fn slow_client_stops_its_connection_from_writing() {
     let page = vec![0; MAX_GATHERED_BYTES];
     let (writes, (first, second), _) = poll_once(0, false, |mut io, cx| {
         let first = io.as_mut().poll_write(cx, &page).is_ready();
@@ -109,7 +109,7 @@ fn a_client_that_takes_nothing_stops_its_connection_from_writing() {
 }
 
 #[test]
-fn shutdown_sends_what_was_gathered_before() {
+fn shutdown_sends_gathered_bytes_first() {
     let (writes, is_shut_down, _) = poll_once(9, false, |mut io, cx| {
         assert!(io.as_mut().poll_write(cx, b"GOAWAY").is_ready());
         io.as_mut().poll_shutdown(cx).is_ready()
@@ -119,7 +119,7 @@ fn shutdown_sends_what_was_gathered_before() {
 }
 
 #[test]
-fn a_connection_learns_of_a_write_that_failed_after_it_was_polled() {
+fn write_error_after_a_poll_is_reported_to_the_connection() {
     let (_, (), failure) = poll_once(0, true, |mut io, cx| {
         assert!(matches!(
             io.as_mut().poll_write(cx, b"page"),

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A header of version 2: version and command, family, payload.
+/// Returns a header of version 2 with version and command, family and payload.
 fn v2(version_and_command: u8, family: u8, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [V2_SIGNATURE, &[version_and_command, family], &len, payload].concat()
@@ -15,7 +15,7 @@ fn client(addr: &str) -> ProxySource {
 }
 
 #[test]
-fn headers_of_version_1_are_read() {
+fn version_1_headers_are_parsed() {
     for (line, source) in [
         (
             "PROXY TCP4 192.0.2.1 10.0.0.1 4711 443\r\n",
@@ -61,7 +61,7 @@ fn headers_of_version_1_are_read() {
 }
 
 #[test]
-fn broken_headers_of_version_1_are_refused() {
+fn malformed_version_1_headers_are_refused() {
     for line in [
         "GET / HTTP/1.1\r\n",
         "proxy TCP4 192.0.2.1 10.0.0.1 1 2\r\n",
@@ -92,7 +92,7 @@ fn broken_headers_of_version_1_are_refused() {
 }
 
 #[test]
-fn a_line_without_an_end_is_refused_at_107_bytes() {
+fn unterminated_line_is_refused_at_107_bytes() {
     let mut line = b"PROXY UNKNOWN ".to_vec();
     line.resize(106, b'x');
     assert_eq!(ProxyHeader::parse(&line), ProxyHeader::Incomplete);
@@ -103,7 +103,7 @@ fn a_line_without_an_end_is_refused_at_107_bytes() {
 }
 
 #[test]
-fn headers_of_version_2_are_read() {
+fn version_2_headers_are_parsed() {
     let mut v6 = [0; 36];
     v6[..16].copy_from_slice(&"2001:db8::1".parse::<Ipv6Addr>().unwrap().octets());
     v6[32..].copy_from_slice(&[0x12, 0x67, 0x01, 0xbb]);
@@ -133,7 +133,7 @@ fn headers_of_version_2_are_read() {
 }
 
 #[test]
-fn broken_headers_of_version_2_are_refused() {
+fn malformed_version_2_headers_are_refused() {
     for bytes in [
         v2(0x11, 0x11, &V4),
         v2(0x31, 0x11, &V4),
@@ -157,7 +157,7 @@ fn broken_headers_of_version_2_are_refused() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic_or_claim_what_is_not_there(
+    fn arbitrary_bytes_cause_no_panic_or_wrong_length(
         version in 0..3_usize,
         bytes in prop::collection::vec(any::<u8>(), 0..300),
     ) {
@@ -166,7 +166,7 @@ proptest! {
         match ProxyHeader::parse(&bytes) {
             ProxyHeader::Complete { len, .. } => {
                 prop_assert!(len <= bytes.len());
-                // What follows changes nothing, and each byte was needed.
+                // The following bytes change nothing, and each byte was needed.
                 prop_assert_eq!(ProxyHeader::parse(&bytes[..len]), ProxyHeader::parse(&bytes));
                 prop_assert_eq!(ProxyHeader::parse(&bytes[..len - 1]), ProxyHeader::Incomplete);
             }
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_proxy_writes_is_read(ip in any::<[u8; 16]>(), port in any::<u16>()) {
+    fn header_written_by_a_proxy_is_parsed(ip in any::<[u8; 16]>(), port in any::<u16>()) {
         let addr = SocketAddr::new(Ipv6Addr::from(ip).into(), port);
         let line = format!("PROXY TCP6 {} ::1 {port} 1\r\n", addr.ip());
         let payload = [&ip[..], &[0; 16], &port.to_be_bytes(), &[0, 1]].concat();
@@ -194,7 +194,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn what_follows_the_header_is_given_back() {
+async fn bytes_after_the_header_are_returned() {
     let mut bytes = &b"PROXY UNKNOWN\r\nGET / HTTP/1.1\r\n"[..];
     let (source, rest) = read(&mut bytes).await.unwrap();
     assert_eq!(source, ProxySource::Unknown);

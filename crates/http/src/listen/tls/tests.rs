@@ -37,7 +37,7 @@ fn error(files: &CertificateFiles) -> String {
 }
 
 #[test]
-fn the_name_chooses_exactly_then_by_wildcard_then_the_first() {
+fn certificate_is_selected_by_name_then_wildcard_then_first() {
     let directory = tempfile::tempdir().unwrap();
     let files = [
         write(&directory, "first", &["first.example"]),
@@ -68,7 +68,7 @@ fn the_name_chooses_exactly_then_by_wildcard_then_the_first() {
 }
 
 #[test]
-fn changed_files_are_taken_over_and_broken_ones_are_not() {
+fn changed_files_are_loaded_and_broken_ones_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(&directory, "site", &["site.example"]);
     let tls = Tls::load(vec![files.clone()]).unwrap();
@@ -77,7 +77,7 @@ fn changed_files_are_taken_over_and_broken_ones_are_not() {
     assert_eq!(served(&tls, None), old);
 
     let next = write(&directory, "next", &["site.example", "more.example"]);
-    // The certificate comes first; its key does not fit yet.
+    // The certificate comes first; its key does not match yet.
     fs::rename(next.certificate_file, &files.certificate_file).unwrap();
     tls.reload();
     assert_eq!(served(&tls, None), old);
@@ -94,7 +94,7 @@ fn changed_files_are_taken_over_and_broken_ones_are_not() {
 }
 
 #[test]
-fn what_is_wrong_with_a_certificate_is_told() {
+fn certificate_errors_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let files = write(&directory, "site", &["site.example"]);
     let other = write(&directory, "other", &["other.example"]);
@@ -103,29 +103,23 @@ fn what_is_wrong_with_a_certificate_is_told() {
         ..files.clone()
     };
     let text = error(&missing);
-    assert!(text.contains("missing.pem: it cannot be read"), "{text}");
+    assert!(text.contains("missing.pem: cannot read the file"), "{text}");
     let text = error(&CertificateFiles {
         certificate_file: files.key_file.clone(),
         ..files.clone()
     });
-    assert!(
-        text.contains("site.key: it holds no certificate in PEM"),
-        "{text}"
-    );
+    assert!(text.contains("site.key: no PEM certificate"), "{text}");
     let text = error(&CertificateFiles {
         key_file: files.certificate_file.clone(),
         ..files.clone()
     });
-    assert!(
-        text.contains("site.pem: it holds no private key in PEM"),
-        "{text}"
-    );
+    assert!(text.contains("site.pem: no PEM private key"), "{text}");
     let text = error(&CertificateFiles {
         key_file: other.key_file,
         ..files.clone()
     });
     assert!(
-        text.contains("other.key: the key does not fit the certificate"),
+        text.contains("other.key: the key does not match the certificate"),
         "{text}"
     );
     for encrypted in [
@@ -143,14 +137,14 @@ fn what_is_wrong_with_a_certificate_is_told() {
     .unwrap();
     let text = error(&files);
     assert!(
-        text.contains("site.pem: the first certificate is broken"),
+        text.contains("site.pem: the first certificate is malformed"),
         "{text}"
     );
     assert!(Tls::load(Vec::new()).is_err());
 }
 
 #[test]
-fn the_time_of_a_certificate_is_known() {
+fn validity_of_a_certificate_is_known() {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["site.example".to_owned()]).unwrap();
     params.not_before = rcgen::date_time_ymd(2001, 1, 1);
@@ -171,7 +165,7 @@ fn the_time_of_a_certificate_is_known() {
         at(1_100_000_000),
         Some(webpki::Error::CertExpired { .. })
     ));
-    // Only its issuer is unknown, since none was given.
+    // Only its issuer is unknown, because none was given.
     assert!(matches!(
         at(1_000_000_000),
         Some(webpki::Error::UnknownIssuer)

@@ -25,18 +25,18 @@ use super::{
     upload::{self, ClientBroke, Framing, Upload},
 };
 
-/// Interim responses (1xx) that are skipped before other tasks of the thread run.
+/// Number of interim responses (1xx) skipped before other tasks of the thread run.
 const MAX_INTERIM: usize = 16;
 
 /// Result of sending a request over a connection.
 pub(in super::super) enum CallOutcome {
     Answered(Response<()>, Box<Connection>, PendingBody),
-    /// Not a byte was sent: the request can go over another connection.
+    /// Not a byte was sent: the request can use another connection.
     Unsent(Http1Error),
     Failed(Failure),
 }
 
-/// Sends a request, and reads the head of its response.
+/// Sends a request and reads the head of its response.
 ///
 /// The message keeps its head; its body is taken out.
 pub(in super::super) async fn call(
@@ -50,7 +50,7 @@ pub(in super::super) async fn call(
     let mut headers = None;
     let ended = match progress {
         None => poll_fn(|cx| call.poll(cx, &mut headers)).await,
-        // In a box: requests with a body are few, and would make the future of every one large.
+        // Boxed: few requests have a body, and all futures would become large.
         Some(progress) => {
             Box::pin(async {
                 tokio::select! {
@@ -74,7 +74,7 @@ fn call_failure(error: ConnectionFailure) -> Failure {
     }
 }
 
-/// A request on its way over a connection.
+/// Request in progress over a connection.
 pub(in super::super) struct Call {
     connection: Box<Connection>,
     timeout: Duration,
@@ -82,7 +82,7 @@ pub(in super::super) struct Call {
     sending: Sending,
     is_head: bool,
     has_come: bool,
-    /// Bytes of the input that were found to be an incomplete head.
+    /// Number of input bytes known to be an incomplete head.
     seen: usize,
 }
 
@@ -90,29 +90,29 @@ pub(in super::super) struct Call {
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
-    /// The system has taken all of it.
+    /// The system has accepted all of it.
     Done,
-    /// The upstream takes nothing more; it may have answered before (RFC 9112 §9.3).
+    /// The upstream accepts nothing more, but may have responded before (RFC 9112 §9.3).
     Broken,
 }
 
-/// Why there is no response.
+/// Reason why there is no response.
 pub(in super::super) enum CallError {
     Unsent(io::Error),
     Failed(Failure),
-    /// The client's body broke, is not as long as announced, or too long.
+    /// The client's body failed, or its length is wrong or too large.
     ClientBroke,
     ConnectionFailure(ConnectionFailure),
 }
 
 pub(in super::super) struct ConnectionFailure {
     error: Http1Error,
-    /// The upstream has not sent a byte.
+    /// Whether the upstream has not sent a single byte.
     nothing_came: bool,
 }
 
 impl Call {
-    /// Writes the head, up to the connection's buffer.
+    /// Writes the head into the connection's buffer.
     pub(in super::super) fn new(
         mut connection: Box<Connection>,
         message: &mut Message,
@@ -141,7 +141,7 @@ impl Call {
         }
     }
 
-    /// Sends and reads within the time limit; fills `headers` with those of the response.
+    /// Sends and reads within the timeout; fills `headers` with those of the response.
     pub(in super::super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -159,7 +159,7 @@ impl Call {
         self.connection
     }
 
-    /// Turns the result of polling into that of the call.
+    /// Converts the result of polling into that of the call.
     pub(in super::super) fn into_outcome(
         self,
         ended: Result<(Head, PendingBody), CallError>,
@@ -175,7 +175,7 @@ impl Call {
             }
             Err(CallError::Unsent(error)) => CallOutcome::Unsent(error.into()),
             Err(CallError::Failed(failure)) => CallOutcome::Failed(failure),
-            // The body knows better than the connection why it ended: too large, or broken.
+            // The body knows better than the connection why it ended: too large, or failed.
             Err(CallError::ClientBroke) => {
                 let fault = progress.and_then(Failure::of_client);
                 CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
@@ -187,7 +187,7 @@ impl Call {
         }
     }
 
-    /// Sends and reads; both ways at once, as an upstream may answer early.
+    /// Sends and reads concurrently, because an upstream may respond early.
     fn poll_untimed(
         &mut self,
         cx: &mut Context<'_>,
@@ -219,14 +219,14 @@ impl Call {
             match self.connection.poll_write(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Err(error))
-                    // Not a byte has left, so that even a POST can go elsewhere (RFC 9110 §9.2.2).
+                    // Not a byte was sent, so even a POST can go elsewhere (RFC 9110 §9.2.2).
                     if self.upload.is_none() && !self.connection.has_begun() =>
                 {
                     return Err(CallError::Unsent(error));
                 }
                 Poll::Ready(Err(_)) => {
-                    // An upstream may answer and close without reading the whole body
-                    // (RFC 9112 §9.3, §9.6): its response is still to be read.
+                    // An upstream may respond and close without reading the whole body (RFC 9112
+                    // §9.3, §9.6): its response still has to be read.
                     self.sending = Sending::Broken;
                     self.upload = None;
                     return Ok(());
@@ -258,8 +258,7 @@ impl Call {
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     ParseResult::Final(head) => return Poll::Ready(Ok(head)),
                     ParseResult::Partial => {}
-                    // RFC 9110 §15.2 allows any number; a flood
-                    // must not keep the time limit from its turn.
+                    // RFC 9110 §15.2 allows any number; a flood must not prevent the timeout.
                     ParseResult::Interim if interim == MAX_INTERIM => {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
@@ -271,16 +270,16 @@ impl Call {
                 }
             }
             if ready!(self.connection.poll_read(cx))? == 0 {
-                // RFC 9112 §8: an incomplete head is no response.
+                // RFC 9112 §8: an incomplete head is not a response.
                 return Poll::Ready(Err(Http1Error::NoHead));
             }
             self.has_come = true;
         }
     }
 
-    /// Reads the first bytes of the body, which mostly come with the head.
+    /// Reads the first bytes of the body, which usually arrive with the head.
     ///
-    /// If the connection ends before them, the client can still be given a 502.
+    /// If the connection ends before them, the client can still get a 502.
     fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<PendingBody, Http1Error> {
         let mut decoder = Decoder::new(head.framing);
         let input = &mut self.connection.input;
@@ -296,7 +295,7 @@ impl Call {
         Ok(PendingBody {
             has_length: matches!(head.framing, framing::Framing::Length(_)),
             has_hop_headers: head.has_hop_headers,
-            // A connection with half a request on it cannot be used again (RFC 9112 §9.3).
+            // A connection with a partly sent request cannot be reused (RFC 9112 §9.3).
             closes: head.closes || self.sending != Sending::Done,
             decoder,
             first,

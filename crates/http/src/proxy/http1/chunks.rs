@@ -8,13 +8,13 @@ use super::{
     framing::{Piece, take},
 };
 
-/// Bytes of a line with a chunk's size and its extensions.
+/// Maximum size of a line with a chunk's size and its extensions.
 const MAX_LINE_BYTES: usize = 4 * 1024;
-/// Bytes of all extensions of a body, which are ignored and to be limited (RFC 9112 §7.1.1).
+/// Maximum size of all extensions, which are ignored but must be limited (RFC 9112 §7.1.1).
 const MAX_EXTENSION_BYTES: usize = 16 * 1024;
-/// Bytes of all trailers.
+/// Maximum size of all trailers.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
-/// Lines of trailers (RFC 9112 §7.1.2).
+/// Maximum number of trailer lines (RFC 9112 §7.1.2).
 const MAX_TRAILERS: usize = 100;
 
 /// State of the decoder.
@@ -30,7 +30,7 @@ enum State {
     #[default]
     Size,
     Data(u64),
-    /// The line end behind a chunk's data.
+    /// Line end after a chunk's data.
     DataEnd,
     Trailers,
     Done,
@@ -41,7 +41,7 @@ impl Chunks {
         matches!(self.state, State::Done)
     }
 
-    /// Takes the next data, or the trailers; `None` at the end, or if more is needed.
+    /// Returns the next data or the trailers; `None` at the end, or if more input is needed.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         loop {
             match &mut self.state {
@@ -55,8 +55,8 @@ impl Chunks {
                     let data = take(input, left);
                     if *left == 0 {
                         self.state = State::DataEnd;
-                        // If the end is there already, the response is complete with
-                        // this piece, and has a length that can be announced.
+                        // If the end has already arrived, the response is complete with this piece,
+                        // and its length can be announced.
                         self.end_data(input)?;
                         self.end_body(input);
                     }
@@ -81,14 +81,14 @@ impl Chunks {
         }
     }
 
-    /// Reads the line with the size, and ignores its extensions (RFC 9112 §7.1.1).
+    /// Parses the line with the size and ignores its extensions (RFC 9112 §7.1.1).
     ///
-    /// Strictly: the line ends with CR LF. A reader that accepts less sees other chunks than
-    /// one that does not (RFC 9112 §2.2, §11.2).
+    /// Strict: the line must end with CR LF. Parsers that differ here see different chunks (RFC
+    /// 9112 §2.2, §11.2).
     fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
         let Some(end) = memchr::memchr(b'\n', input) else {
             return if input.len() > MAX_LINE_BYTES {
-                Err(Http1Error::Chunks("a size without end"))
+                Err(Http1Error::Chunks("unterminated size"))
             } else {
                 // A line that cannot become a size is refused without waiting for its end.
                 let begun = input.strip_suffix(b"\r").unwrap_or(input);
@@ -99,15 +99,15 @@ impl Chunks {
             };
         };
         if end > MAX_LINE_BYTES {
-            return Err(Http1Error::Chunks("a size without end"));
+            return Err(Http1Error::Chunks("unterminated size"));
         }
         let line = input.get(..end).unwrap_or_default();
         let line = line
             .strip_suffix(b"\r")
-            // A bare CR is a line end to some readers (RFC 9112 §2.2).
+            // Some parsers treat a bare CR as a line end (RFC 9112 §2.2).
             .filter(|line| !line.contains(&b'\r'));
         let (size, extension_len) =
-            parse_size(line.ok_or(Http1Error::Chunks("a line without its end"))?)?;
+            parse_size(line.ok_or(Http1Error::Chunks("malformed line end"))?)?;
         self.extension_bytes += extension_len;
         if self.extension_bytes > MAX_EXTENSION_BYTES {
             return Err(Http1Error::Chunks("too many extensions"));
@@ -116,7 +116,7 @@ impl Chunks {
         Ok(Some(size))
     }
 
-    /// Reads the line end behind the data; returns `false` if more is needed.
+    /// Reads the line end after the data; returns `false` if more input is needed.
     fn end_data(&mut self, input: &mut BytesMut) -> Result<bool, Http1Error> {
         match input.get(..2) {
             Some(b"\r\n") => {
@@ -129,7 +129,7 @@ impl Chunks {
         }
     }
 
-    /// Reads the end of a body without trailers, if it is there already.
+    /// Reads the end of a body without trailers, if it has arrived.
     fn end_body(&mut self, input: &mut BytesMut) {
         if matches!(self.state, State::Size) && input.starts_with(b"0\r\n\r\n") {
             input.advance(5);
@@ -138,7 +138,7 @@ impl Chunks {
     }
 }
 
-/// Returns the size, and how many bytes of extensions follow.
+/// Returns the size, and the number of extension bytes that follow.
 fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let mut size = 0_u64;
     let mut len = 0;
@@ -150,18 +150,17 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
             .checked_mul(16)
             .map(|size| size | u64::from(digit))
             // RFC 9112 §7.1: a size must not overflow.
-            .ok_or(Http1Error::Chunks("a size that is no number of 64 bits"))?;
+            .ok_or(Http1Error::Chunks("size exceeds 64 bits"))?;
         len += 1;
     }
     let rest = line.get(len..).unwrap_or_default();
     let extension = rest.trim_ascii_start();
     let is_extension = extension.is_empty() || extension.starts_with(b";");
-    // Blanks are allowed before an extension (RFC 9112 §7.1.1:
-    // BWS), other space characters are not.
+    // Spaces are allowed before an extension (RFC 9112 §7.1.1: BWS), other whitespace is not.
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let blank_len = rest.len() - extension.len();
     if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {
-        return Err(Http1Error::Chunks("a size that is no number"));
+        return Err(Http1Error::Chunks("size is not a number"));
     }
     Ok((size, rest.len()))
 }
@@ -174,17 +173,17 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     }
     let within = input.get(..MAX_TRAILER_BYTES).unwrap_or(input);
     let end = memchr::memmem::find(within, b"\r\n\r\n").map(|at| at + 4);
-    // Refused at once: the empty line that ends the section may never come (RFC 9112 §2.2).
+    // Refused immediately: the empty line that ends the section may never arrive (RFC 9112 §2.2).
     if has_bare_line_feed(
         within
             .get(..end.unwrap_or(within.len()))
             .unwrap_or_default(),
     ) {
-        return Err(Http1Error::Chunks("a trailer without its line end"));
+        return Err(Http1Error::Chunks("malformed line end of a trailer"));
     }
     let Some(end) = end else {
         return if input.len() >= MAX_TRAILER_BYTES {
-            Err(Http1Error::Chunks("trailers without end"))
+            Err(Http1Error::Chunks("unterminated trailers"))
         } else {
             Ok(None)
         };
@@ -193,17 +192,17 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     let mut lines = [httparse::EMPTY_HEADER; MAX_TRAILERS];
     let parsed = httparse::parse_headers(&block, &mut lines);
     let Ok(httparse::Status::Complete((len, lines))) = parsed else {
-        return Err(Http1Error::Chunks("trailers that are no headers"));
+        return Err(Http1Error::Chunks("malformed trailers"));
     };
     if len != end {
-        return Err(Http1Error::Chunks("trailers that are no headers"));
+        return Err(Http1Error::Chunks("malformed trailers"));
     }
     let mut trailers = HeaderMap::with_capacity(lines.len());
     for line in lines {
         let name = HeaderName::from_bytes(line.name.as_bytes());
         let value = HeaderValue::from_bytes(line.value);
         let (Ok(name), Ok(value)) = (name, value) else {
-            return Err(Http1Error::Chunks("trailers that are no headers"));
+            return Err(Http1Error::Chunks("malformed trailers"));
         };
         trailers.append(name, value);
     }

@@ -17,14 +17,14 @@ use super::{
     stream::{Rewind, Stream},
 };
 
-/// Bytes of a read; a small response comes in one.
+/// Size of a read; a small response needs only one.
 const READ_BYTES: usize = 8 * 1024;
-/// Bytes of a read of a large response, at most: a slow client makes the proxy hold as many.
+/// Maximum size of a read of a large response: a slow client makes the proxy hold this amount.
 ///
-/// They fit into one packet of the loopback interface, 65,483 bytes. Where the client or a front proxy is
-/// on the same machine, 64 KiB take an eighth more packets, and 1.5 to 2 times as much time.
+/// It fits into one packet of the loopback interface, 65,483 bytes. If the client or a front proxy
+/// is on the same machine, 64 KiB need an eighth more packets, and 1.5 to 2 times as much time.
 const MAX_READ_BYTES: usize = 63 * 1024;
-/// Bytes of the output buffer that a connection keeps while it waits for a request.
+/// Capacity of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 
 /// Connection that carries one request after the other (RFC 9112 §9.3).
@@ -34,17 +34,17 @@ pub(in super::super) struct Connection {
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
-    /// None: each head is for the parser.
+    /// Cache of header lines; if `None`, each head goes to the parser.
     pub(super) known: Option<LineCache>,
-    /// Runs on between requests: to postpone it costs less than to make a new one.
+    /// Timer that keeps running between requests, because postponing it costs less than a new one.
     timer: Pin<Box<Sleep>>,
-    /// End of the present wait; the timer may fire before it, and is then set again.
+    /// End of the current wait; the timer may fire earlier, and is then reset.
     deadline: Instant,
-    /// When a request began, or a body ended, over this connection.
+    /// Time when a request began or a body ended on this connection.
     pub(in super::super) used: Instant,
 }
 
-/// Bytes to be sent, and how many of them have been.
+/// Bytes to send, and the number already sent.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
@@ -67,8 +67,8 @@ impl Connection {
 
     /// Returns `true` if a request can be sent.
     ///
-    /// Bytes without a request are no response to the next one (RFC 9112 §9.2), and the end
-    /// means that the server has closed the connection.
+    /// Bytes received without a request are not a response to the next one (RFC 9112 §9.2), and the
+    /// end means that the server has closed the connection.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
     }
@@ -92,7 +92,7 @@ impl Connection {
         }
     }
 
-    /// Splits the connection, as its request is still to be sent by another task.
+    /// Splits the connection, because another task sends the rest of its request.
     pub(super) fn split(self) -> (Self, Output, WriteHalf<Box<Stream>>) {
         let (read, write) = self.stream.split();
         let connection = Self {
@@ -103,17 +103,17 @@ impl Connection {
         (connection, self.output, write)
     }
 
-    /// Writes the output; ready when the system has taken all of it.
+    /// Writes the output; ready when the system has accepted all of it.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.output.poll_write(Pin::new(&mut self.stream), cx)
     }
 
-    /// Returns `true` if a byte has been taken since the output was empty.
+    /// Returns `true` if a byte has been accepted since the output was empty.
     pub(super) fn has_begun(&self) -> bool {
         self.output.written > 0
     }
 
-    /// Reads more input; 0 is the end.
+    /// Reads more input; 0 means the end.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let free = self.input.capacity() - self.input.len();
         if free < self.read_bytes / 2 {
@@ -132,12 +132,12 @@ impl Connection {
         Poll::Ready(Ok(len))
     }
 
-    /// Starts the time limit of the next wait.
+    /// Starts the timeout of the next wait.
     pub(super) fn start_timer(&mut self, now: Instant, timeout: Duration) {
         self.used = now;
         self.deadline = now + timeout;
         let ends = self.timer.deadline();
-        // Only a timer that fires too late, or has fired, is moved: usually this is one comparison.
+        // Only a timer that fires too late or has fired is moved: usually one comparison.
         if ends > self.deadline || ends <= now {
             self.timer.as_mut().reset(self.deadline);
         }
@@ -159,7 +159,7 @@ impl Output {
         self.bytes.len() - self.written
     }
 
-    /// Writes the bytes; ready when all of them have been taken.
+    /// Writes the bytes; ready when all of them have been accepted.
     pub(super) fn poll_write<W>(
         &mut self,
         mut stream: Pin<&mut W>,
@@ -174,7 +174,7 @@ impl Output {
                 len => self.written += len,
             }
         }
-        // TLS may hold bytes back although it has accepted them.
+        // TLS may buffer bytes although it has accepted them.
         ready!(stream.poll_flush(cx))?;
         self.bytes.clear();
         self.written = 0;
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn each_wait_has_its_own_time() {
+    async fn each_wait_has_its_own_timeout() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap());
         let stream = Stream::Tcp(stream.await.unwrap());

@@ -1,4 +1,4 @@
-//! Bodies of responses while they are read.
+//! Response bodies while they are read.
 
 use std::{
     task::{Context, Poll},
@@ -22,20 +22,20 @@ use super::{
 #[derive(Debug)]
 pub(in super::super) struct PendingBody {
     pub(super) decoder: Decoder,
-    /// First piece, if it came with the head.
+    /// First piece, if it arrived with the head.
     pub(super) first: Option<Piece>,
     pub(super) has_length: bool,
     pub(super) closes: bool,
-    /// Rest of the request that is still to be sent.
+    /// Rest of the request that still has to be sent.
     pub(super) upload: Option<Box<Upload>>,
-    /// The headers include some that are for this hop only.
+    /// Whether the headers include hop-by-hop headers.
     pub(in super::super) has_hop_headers: bool,
 }
 
-/// Body of a response that is read from its connection on demand.
+/// Body of a response, read from its connection on demand.
 #[derive(Debug)]
 pub(in super::super) struct Download {
-    /// Given back at the end of the body; dropped before it, which closes the connection.
+    /// Connection, returned at the end of the body; dropping it earlier closes the connection.
     loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
@@ -43,9 +43,9 @@ pub(in super::super) struct Download {
     closes: bool,
     uploading: Option<AbortOnDropHandle<()>>,
     idle_timeout: Duration,
-    /// The timer counts the present wait.
+    /// Whether the timer measures the current wait.
     is_timed: bool,
-    /// Error to report once the bytes before it have been passed on.
+    /// Error to report after the preceding bytes have been passed on.
     error: Option<Http1Error>,
 }
 
@@ -66,7 +66,7 @@ impl PendingBody {
         Some((data, has_length))
     }
 
-    /// Gives back a connection whose response has been read to its end.
+    /// Returns a connection whose response has been read to its end to the pool.
     pub(in super::super) fn give_back(&self, connection: Box<Connection>, slot: &ServerSlot) {
         give_back(connection, slot, self.closes);
     }
@@ -114,15 +114,15 @@ impl Download {
         match polled {
             Poll::Pending => self.poll_idle(cx),
             Poll::Ready(Ok(piece)) => {
-                // Of a body with a known length hyper does not poll for the end.
+                // hyper does not poll for the end of a body with a known length.
                 if self.decoder.is_done() {
                     self.end();
                 }
                 Poll::Ready(piece.and_then(frame).map(Ok))
             }
             Poll::Ready(Err(error)) => {
-                // hyper drops unwritten bytes when a body fails, so the error
-                // waits for one more poll, by which they are written.
+                // hyper drops unwritten bytes when a body fails, so the error waits for one more
+                // poll, after which they are written.
                 self.cut();
                 self.error = Some(error);
                 cx.waker().wake_by_ref();
@@ -187,11 +187,11 @@ impl Download {
         let uploading = self.uploading.take();
         if let Some((mut connection, slot)) = self.loan.take() {
             connection.used = Instant::now();
-            // Half of the request is still on its way: no other may follow it (RFC 9112 §9.3).
+            // Part of the request is still being sent: no other may follow it (RFC 9112 §9.3).
             let closes = self.closes || uploading.is_some();
             give_back(connection, &slot, closes);
         }
-        // The upstream has answered, and may still read the rest of the request.
+        // The upstream has responded, and may still read the rest of the request.
         if let Some(uploading) = uploading {
             drop(uploading.detach());
         }
@@ -204,7 +204,7 @@ impl Download {
 }
 
 fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
-    // Bytes behind a response belong to no request, and must not answer the next (RFC 9112 §9.2).
+    // Bytes after a response must not answer the next request (RFC 9112 §9.2).
     if !closes && connection.input.is_empty() {
         connection.rest();
         slot.keep(connection);

@@ -29,7 +29,7 @@ pub(super) enum Decoder {
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),
-    /// In a box, as trailers are rare.
+    /// Boxed, because trailers are rare.
     Trailers(Box<HeaderMap>),
 }
 
@@ -47,7 +47,7 @@ impl Decoder {
         matches!(self, Self::Done)
     }
 
-    /// Returns the bytes that are left, if that is known.
+    /// Returns the number of remaining bytes, if known.
     pub(super) fn left(&self) -> Option<u64> {
         match self {
             Self::Done => Some(0),
@@ -56,11 +56,11 @@ impl Decoder {
         }
     }
 
-    /// Takes the next piece out of the input; `None` at the end, or if more is needed.
+    /// Takes the next piece out of the input; `None` at the end, or if more input is needed.
     ///
     /// # Errors
     ///
-    /// Fails if the input breaks the framing.
+    /// Fails if the input violates the framing.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         match self {
             Self::Done => Ok(None),
@@ -87,7 +87,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Fails if it is incomplete (RFC 9112 §8).
+    /// Fails if the body is incomplete (RFC 9112 §8).
     pub(super) fn end(&mut self) -> Result<(), Http1Error> {
         match self {
             Self::Done => Ok(()),
@@ -100,11 +100,11 @@ impl Decoder {
     }
 }
 
-/// Takes what is there, but no more than `left`.
+/// Takes the available bytes, but no more than `left`.
 pub(super) fn take(input: &mut BytesMut, left: &mut u64) -> Bytes {
     let len = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     *left -= len as u64;
-    // `split` leaves the capacity behind the bytes to the connection.
+    // `split` leaves the remaining capacity to the connection.
     if len == input.len() {
         input.split().freeze()
     } else {

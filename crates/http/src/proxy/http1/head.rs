@@ -12,7 +12,7 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Largest head of a response.
+/// Maximum size of a response's head.
 pub(in super::super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Head of a response, without its headers.
@@ -20,9 +20,9 @@ pub(in super::super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 pub(in super::super) struct Head {
     pub(in super::super) status: StatusCode,
     pub(super) framing: Framing,
-    /// The connection is not used again.
+    /// Whether the connection cannot be reused.
     pub(super) closes: bool,
-    /// Some of the headers are for this hop only, and have not been removed.
+    /// Whether the headers include hop-by-hop headers that have not been removed.
     pub(super) has_hop_headers: bool,
 }
 
@@ -33,10 +33,10 @@ impl Head {
     }
 }
 
-/// What the bytes received so far are.
+/// Result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
-    /// More has to come.
+    /// The head is incomplete.
     Partial,
     /// An interim response (1xx), which is skipped (RFC 9110 §15.2).
     Interim,
@@ -45,14 +45,14 @@ pub(super) enum ParseResult {
 
 /// Takes the head of a response out of the input, and its headers into `headers`.
 ///
-/// `seen` bytes of the input were found to be an incomplete head before; 0 for a new one.
-/// `known` is the cache of the connection, if it has one. The former contents of `headers` may be gone
-/// even if there is no head yet.
+/// `seen` is the number of input bytes known to be an incomplete head; 0 for a new one. `known` is
+/// the connection's cache, if any. The previous contents of `headers` may be lost even if the head
+/// is incomplete.
 ///
 /// # Errors
 ///
-/// Fails if the input is no head of HTTP/1.0 or 1.1, if it is too large, or if it leaves
-/// open where the body ends.
+/// Fails if the input is not a head of HTTP/1.0 or 1.1, if it is too large, or if the end of the
+/// body is ambiguous.
 pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
@@ -68,9 +68,9 @@ pub(super) fn parse(
         return Ok(ParseResult::Final(head));
     }
     let Some(len) = end(input, *seen) else {
-        // A server that speaks another protocol, and waits for its client, gets its 502 at once.
+        // A server with another protocol that waits for its client gets a 502 immediately.
         if !may_begin(input) {
-            return Err(Http1Error::Head("it begins with something else"));
+            return Err(Http1Error::Head("does not start with a status line"));
         }
         if input.len() > MAX_HEAD_BYTES {
             return Err(Http1Error::HeadTooLarge);
@@ -102,20 +102,19 @@ fn whole(
     );
     match parsed {
         Ok(httparse::Status::Complete(parsed)) if parsed == head.len() => {}
-        Ok(_) => return Err(Http1Error::Head("it ends too early")),
+        Ok(_) => return Err(Http1Error::Head("ends too early")),
         Err(httparse::Error::TooManyHeaders) => return Err(Http1Error::HeadTooLarge),
         Err(error) => return Err(Http1Error::Head(reason(error))),
     }
     let status = response
         .code
         .and_then(|code| StatusCode::from_u16(code).ok())
-        .ok_or(Http1Error::Head("its status is no number from 100 to 999"))?;
-    // RFC 9110 §15.2: a client has to accept any of them; 101 alone ends the exchange of HTTP.
+        .ok_or(Http1Error::Head("status is not a number from 100 to 999"))?;
+    // RFC 9110 §15.2: a client has to accept any of them; only 101 ends the HTTP exchange.
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(ParseResult::Interim);
     }
-    // RFC 9112 §2.3: other minor versions are not sent
-    // by servers of HTTP/1; the parser refuses them.
+    // RFC 9112 §2.3: HTTP/1 servers do not send other minor versions, and the parser refuses them.
     let version = match response.version {
         Some(1) => Version::HTTP_11,
         _ => Version::HTTP_10,
@@ -126,9 +125,9 @@ fn whole(
     let mut facts = ResponseFacts::default();
     for line in &*response.headers {
         let name = HeaderName::from_bytes(line.name.as_bytes())
-            .map_err(|_| Http1Error::Head("a header's name is no token"))?;
+            .map_err(|_| Http1Error::Head("invalid header name"))?;
         let value = HeaderValue::from_maybe_shared(head.slice_ref(line.value))
-            .map_err(|_| Http1Error::Head("a header's value has a control byte"))?;
+            .map_err(|_| Http1Error::Head("control byte in a header value"))?;
         if let Some(learner) = &mut learner {
             learner.add(line, &name);
         }
@@ -141,11 +140,11 @@ fn whole(
     head.map(ParseResult::Final)
 }
 
-/// Returns where the head ends: behind the first empty line.
+/// Returns the position of the end of the head: after the first empty line.
 ///
-/// A recipient may take a bare line feed for a line end (RFC 9112 §2.2).
+/// A recipient may treat a bare line feed as a line end (RFC 9112 §2.2).
 fn end(input: &[u8], seen: usize) -> Option<usize> {
-    // The end may have begun within the bytes seen before.
+    // The end may have started within the bytes seen before.
     let from = seen.saturating_sub(3);
     memchr::memchr_iter(b'\n', input.get(from..)?).find_map(|at| {
         let next = from + at + 1;
@@ -157,7 +156,7 @@ fn end(input: &[u8], seen: usize) -> Option<usize> {
     })
 }
 
-/// Returns `true` if the input may be the beginning of a status line (RFC 9112 §4).
+/// Returns `true` if the input may be the start of a status line (RFC 9112 §4).
 fn may_begin(input: &[u8]) -> bool {
     const START: &[u8] = b"HTTP/1.";
     let start = input.trim_ascii_start();
@@ -167,11 +166,11 @@ fn may_begin(input: &[u8]) -> bool {
 
 fn reason(error: httparse::Error) -> &'static str {
     match error {
-        httparse::Error::HeaderName => "a header's name is no token",
-        httparse::Error::HeaderValue => "a header's value has a control byte",
-        httparse::Error::NewLine => "a line does not end as lines do",
-        httparse::Error::Status => "its status is no number from 100 to 999",
-        httparse::Error::Version => "its version is not 1.0 or 1.1",
-        _ => "it is no token where one has to be",
+        httparse::Error::HeaderName => "invalid header name",
+        httparse::Error::HeaderValue => "control byte in a header value",
+        httparse::Error::NewLine => "malformed line end",
+        httparse::Error::Status => "status is not a number from 100 to 999",
+        httparse::Error::Version => "version is not 1.0 or 1.1",
+        _ => "invalid token",
     }
 }

@@ -9,62 +9,62 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Status lines that are cached, and bytes of one; a server sends few different ones.
+/// Maximum number of cached status lines, and of their bytes; a server sends few different ones.
 const MAX_STATUSES: usize = 8;
 const MAX_STATUS_BYTES: usize = 64;
-/// Lines that are cached: as many as there are bits to mark those of one head.
+/// Maximum number of cached lines: one bit each marks the lines of a head.
 const MAX_LINES: usize = u32::BITS as usize;
-/// Bytes of a line that is cached with its value.
+/// Maximum size of a line that is cached with its value.
 const MAX_LINE_BYTES: usize = 512;
 
 /// Cache of the header lines of one connection.
 ///
-/// A server sends nearly the same head each time. A line that equals an earlier one byte for
-/// byte has been validated and means the same: it costs one comparison. A head with any other
-/// line goes to the parser. With smaller futures this saved a sixth of the instructions of a
+/// A server sends nearly the same head each time. A line that equals an earlier one byte for byte
+/// has been validated and has the same meaning: it costs one comparison. A head with any other line
+/// goes to the parser. Together with smaller futures, this saves a sixth of the instructions of a
 /// proxied request.
 #[derive(Debug, Default)]
 pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
     lines: Vec<CachedLine>,
-    /// Headers of the last head.
+    /// Number of headers in the last head.
     count: usize,
 }
 
 /// Header line that was received before.
 #[derive(Debug)]
 struct CachedLine {
-    /// The line with its end, or the prefix alone.
+    /// Line with its end, or only the prefix.
     line: Vec<u8>,
-    /// Length of name and colon, and of a space behind them if there is one.
+    /// Length of the name and colon, and of a space after them, if any.
     prefix_len: usize,
     name: HeaderName,
-    /// Shares no memory with a response; `None` where the value is not cached.
+    /// Value that shares no memory with a response; `None` if the value is not cached.
     value: Option<(HeaderValue, HeaderRole)>,
-    /// Other values since this one was received.
+    /// Number of other values since this one was received.
     changes: u8,
 }
 
-/// Line that matches a cached one, with the same value or another.
+/// Line that matches a cached one, with the same or another value.
 struct MatchedLine {
     len: usize,
     role: HeaderRole,
-    /// None if it is the cached one.
+    /// Value; `None` if it equals the cached one.
     value: Option<HeaderValue>,
 }
 
-/// Learner of the lines of one head.
+/// Learns the lines of one head.
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Cached lines that this head has, as bits.
+    /// Cached lines that occur in this head, as bits.
     used: u32,
 }
 
 impl LineCache {
-    /// Reads a head whose status line and names are all cached; returns its length, too.
+    /// Parses a head whose status line and names are all cached; also returns its length.
     ///
-    /// `None` if the head is for the parser. The former contents of `headers` may be gone then.
+    /// Returns `None` if the parser must handle the head; `headers` may then be overwritten.
     pub(super) fn head(
         &mut self,
         input: &[u8],
@@ -89,7 +89,7 @@ impl LineCache {
         Some((len, head))
     }
 
-    /// Fills a map that holds the headers of another head, if the names are the same.
+    /// Fills a map that contains the headers of another head, if the names are the same.
     fn fill_again(
         &mut self,
         lines: &[u8],
@@ -116,7 +116,7 @@ impl LineCache {
         })
     }
 
-    /// Reads the lines up to the empty one; returns their length, and hands each header to `put`.
+    /// Reads the lines up to the empty one; returns their length, and passes each header to `put`.
     fn lines(
         &mut self,
         lines: &[u8],
@@ -140,16 +140,15 @@ impl LineCache {
         }
     }
 
-    /// Learns the status of a final response; its headers are to be added.
+    /// Learns the status of a final response; its headers are added afterwards.
     pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> LineLearner<'a> {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
         let (line, head) = head.split_at_checked(end).unwrap_or_default();
-        // HTTP/1.0 closes by default (RFC 9112 §9.3), and
-        // 1xx are not final: both are for the parser.
+        // HTTP/1.0 closes by default (RFC 9112 §9.3), and 1xx are not final: both go to the parser.
         let is_usual = line.starts_with(b"HTTP/1.1 ") && line.ends_with(b"\r\n");
         let is_known = self.statuses.iter().any(|(known, _)| **known == *line);
         if is_usual && !is_known && !status.is_informational() && line.len() <= MAX_STATUS_BYTES {
-            // The oldest goes: no use is counted, as servers rarely send more than these.
+            // The oldest is evicted, without counting uses: servers rarely send more than these.
             if self.statuses.len() == MAX_STATUSES {
                 self.statuses.remove(0);
             }
@@ -162,7 +161,7 @@ impl LineCache {
         }
     }
 
-    /// Reads a line, which mostly follows the same line as in the last head.
+    /// Reads a line, which usually follows the same line as in the last head.
     fn line(
         &mut self,
         rest: &[u8],
@@ -210,7 +209,7 @@ impl CachedLine {
         known
     }
 
-    /// Reads the line if it has this name, with this value or another.
+    /// Reads the line if it has this name, with this or another value.
     fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
         if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)
@@ -225,15 +224,15 @@ impl CachedLine {
         let value = rest.strip_prefix(self.line.get(..self.prefix_len)?)?;
         let end = memchr::memchr(b'\n', value)?;
         let value = value.get(..end)?.strip_suffix(b"\r")?;
-        // Blanks around a value are not part of it (RFC 9112 §5.1): the parser removes them.
+        // Spaces around a value are not part of it (RFC 9112 §5.1): the parser removes them.
         if value.trim_ascii().len() != value.len() {
             return None;
         }
         let value = HeaderValue::from_bytes(value).ok()?;
         let role = HeaderRole::of(&self.name, value.as_bytes());
         let len = self.prefix_len + end + 1;
-        // A value that changes with each response (a date, a cookie) is not
-        // worth a copy each time: it is copied after 1, 2, 4, 8 … changes.
+        // Copying a value that changes with each response (a date, a cookie) each time is not
+        // worthwhile: it is copied after 1, 2, 4, 8 … changes.
         self.changes = self.changes.wrapping_add(1);
         if self.changes.is_power_of_two() {
             self.keep(rest.get(..len)?, value.clone(), role);
@@ -255,7 +254,7 @@ impl CachedLine {
 }
 
 impl LineLearner<'_> {
-    /// Learns the next line of the head, as the parser has read it.
+    /// Learns the next line of the head, as parsed.
     pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
         let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
         let (raw, rest) = self.head.split_at_checked(end).unwrap_or_default();
@@ -281,7 +280,7 @@ impl LineLearner<'_> {
     }
 }
 
-/// Returns the bytes before the value; `None` for a line with unusual blanks or line end.
+/// Returns the bytes before the value; `None` for a line with unusual spaces or line end.
 fn prefix_len(raw: &[u8], line: &httparse::Header<'_>) -> Option<usize> {
     let after_name = raw.strip_prefix(line.name.as_bytes())?;
     let after_colon = after_name.strip_prefix(b":")?;
@@ -303,7 +302,7 @@ mod tests {
         *,
     };
 
-    /// What a connection makes of the heads, one after the other, in one map.
+    /// Returns the results of parsing successive heads into one map.
     fn parsed(
         heads: &[&[u8]],
         known: &mut LineCache,
@@ -360,7 +359,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_came_before_makes_no_difference() {
+    fn earlier_heads_make_no_difference() {
         let alone: Vec<_> = HEADS
             .iter()
             .flat_map(|head| parsed(&[head], &mut LineCache::default()))
@@ -383,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_of_known_lines_needs_no_parser() {
+    fn head_of_cached_lines_needs_no_parser() {
         let mut known = LineCache::default();
         for (before, head, is_known) in [
             (0, 0, true),
@@ -400,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_limits() {
+    fn cache_is_bounded() {
         let mut known = LineCache::default();
         for number in 0..200 {
             let head = format!(
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_changed_is_known_the_next_time() {
+    fn changed_value_is_cached_the_next_time() {
         let mut known = LineCache::default();
         parsed(&[HEADS[0], HEADS[1]], &mut known);
         let date = known.lines.iter().find(|known| known.name == "date");

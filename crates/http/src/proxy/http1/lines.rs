@@ -7,33 +7,33 @@ use http::{
 
 use super::{super::headers, Http1Error, framing::Framing, head::Head};
 
-/// Largest number of headers of a response.
+/// Maximum number of headers of a response.
 pub(super) const MAX_HEADERS: usize = 100;
-/// Largest length: clients with signed numbers would take a larger one for negative.
+/// Maximum length: clients with signed numbers would treat a larger one as negative.
 const MAX_LENGTH: u64 = i64::MAX as u64;
 
 /// Role of a header for the message and its hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
-    /// For the client.
+    /// End-to-end header for the client.
     EndToEnd,
-    /// The length, if it is a single number.
+    /// Length, if it is a single number.
     Length(Option<u64>),
-    /// Whether the coding is `chunked` alone.
+    /// Whether the coding is only `chunked`.
     Coding(bool),
     KeepAlive,
     Close,
-    /// Another hop-by-hop header, to be looked at.
+    /// Another hop-by-hop header that has to be examined.
     HopByHop,
-    /// A hop-by-hop header without a meaning for us.
+    /// Hop-by-hop header without relevance for us.
     Dropped,
 }
 
 impl HeaderRole {
     pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
         let name = name.as_str();
-        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. By length
-        // first, so that most names cost one comparison.
+        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. By length first, so that most names cost one
+        // comparison.
         match name.len() {
             14 if name == "content-length" => Self::Length(headers::decimal(value)),
             17 if name == "transfer-encoding" => {
@@ -62,7 +62,7 @@ impl HeaderRole {
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// The length, if it is a number in a line of its own.
+    /// Length, if it is a number in its own line.
     length: Option<u64>,
     closes: bool,
     keeps: bool,
@@ -78,7 +78,7 @@ enum Coding {
 }
 
 impl ResponseFacts {
-    /// Records a header; returns `false` if it is to be left out, as the usual hop-by-hop ones are
+    /// Records a header; returns `false` if it must be removed, like the usual hop-by-hop headers
     /// (RFC 9110 §7.6.1).
     pub(super) fn add(&mut self, role: HeaderRole) -> bool {
         match role {
@@ -89,7 +89,7 @@ impl ResponseFacts {
             }
             HeaderRole::HopByHop => self.has_hop_headers = true,
             HeaderRole::Coding(is_chunked) => {
-                // `chunked` once and alone: applied twice it is forbidden (RFC 9112 §6.1, §7.1).
+                // Exactly one `chunked`: applying it twice is forbidden (RFC 9112 §6.1, §7.1).
                 self.coding = if is_chunked && self.coding == Coding::None {
                     Coding::Chunked
                 } else {
@@ -110,7 +110,7 @@ impl ResponseFacts {
         true
     }
 
-    /// Decides framing and persistence; `headers` are those that were not left out.
+    /// Determines framing and persistence; `headers` are those that were not removed.
     pub(super) fn head(
         mut self,
         headers: &mut HeaderMap,
@@ -118,8 +118,8 @@ impl ResponseFacts {
         version: Version,
         is_head: bool,
     ) -> Result<Head, Http1Error> {
-        // Length beside chunks: the chunks count, and the connection ends,
-        // as it may be an attempt at smuggling (RFC 9112 §6.3, rule 3).
+        // Length together with chunks: the chunks apply, and the connection ends, because this may
+        // be request smuggling (RFC 9112 §6.3, rule 3).
         self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
         if self.has_hop_headers {
             self.closes |= headers::has_token(headers, &CONNECTION, "close");
@@ -129,8 +129,8 @@ impl ResponseFacts {
         Ok(Head {
             status,
             framing,
-            // RFC 9112 §9.3: `close`, a body that ends with the
-            // connection, or HTTP/1.0 without `keep-alive`.
+            // RFC 9112 §9.3: `close`, a body that ends with the connection, or HTTP/1.0 without
+            // `keep-alive`.
             closes: self.closes
                 || framing == Framing::Close
                 || (version == Version::HTTP_10 && !self.keeps),
@@ -148,16 +148,16 @@ impl ResponseFacts {
         let is_coded = self.coding != Coding::None;
         if self.coding == Coding::Other {
             // RFC 9112 §7.4: without `TE` only `chunked` may be sent.
-            return Err(Http1Error::Head("its transfer coding was not asked for"));
+            return Err(Http1Error::Head("transfer coding was not requested"));
         }
         if is_coded && version == Version::HTTP_10 {
             // RFC 9112 §6.1: faulty framing.
-            return Err(Http1Error::Head("HTTP/1.0 has no chunks"));
+            return Err(Http1Error::Head("HTTP/1.0 does not support chunks"));
         }
         // RFC 9112 §6.3, rule 1.
         let is_bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        // The chunks say where the body ends (RFC 9112 §6.3).
-        // Without a body no length is needed (RFC 9110 §8.6).
+        // The chunks determine the end of the body (RFC 9112 §6.3). Without a body no length is
+        // needed (RFC 9110 §8.6).
         if self.lengths > 0 && (is_bodiless || is_coded) {
             headers.remove(CONTENT_LENGTH);
         } else if self.lengths > 0 {
@@ -174,9 +174,9 @@ impl ResponseFacts {
         })
     }
 
-    /// Returns the one length that all lines have (RFC 9110 §8.6, RFC 9112 §6.3, rule 5).
+    /// Returns the common length of all lines (RFC 9110 §8.6, RFC 9112 §6.3, rule 5).
     fn one_length(&self, headers: &mut HeaderMap) -> Result<u64, Http1Error> {
-        let wrong = Http1Error::Head("its length is no number, or not one number");
+        let wrong = Http1Error::Head("length is not a single number");
         let length = match self.length {
             Some(length) if self.lengths == 1 => Some(length),
             _ if headers::make_length_one(headers) => headers

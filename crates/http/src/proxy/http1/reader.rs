@@ -7,10 +7,10 @@ use super::{
     head::{self, ParseResult},
 };
 
-/// Reader of a response as the proxy reads those of an upstream, without I/O.
+/// Reader of a response, without I/O, that parses like the proxy for an upstream.
 ///
-/// Bytes go in as they arrive, parts of the response come out. How the bytes are
-/// cut into pieces makes no difference.
+/// It accepts bytes as they arrive and returns parts of the response. The division of the bytes
+/// into pieces makes no difference.
 ///
 /// # Example
 ///
@@ -33,7 +33,7 @@ pub struct ResponseReader {
     input: BytesMut,
     seen: usize,
     is_head: bool,
-    /// `None` until the head is there.
+    /// Decoder of the body; `None` until the head is complete.
     decoder: Option<Decoder>,
 }
 
@@ -41,11 +41,11 @@ pub struct ResponseReader {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ResponsePart {
-    /// Status and headers; the usual hop-by-hop headers are left out.
+    /// Status and headers, without the usual hop-by-hop headers.
     Head(StatusCode, HeaderMap),
-    /// Some of the body.
+    /// Part of the body.
     Data(Bytes),
-    /// Headers behind the body.
+    /// Headers after the body.
     Trailers(HeaderMap),
 }
 
@@ -69,7 +69,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// Fails if the bytes are no response, or leave open where it ends.
+    /// Fails if the bytes are not a response, or are ambiguous about its end.
     pub fn part(&mut self) -> Result<Option<ResponsePart>, Http1Error> {
         let Some(decoder) = &mut self.decoder else {
             return self.head();
@@ -84,7 +84,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// Fails if it is incomplete.
+    /// Fails if the response is incomplete.
     pub fn end(&mut self) -> Result<(), Http1Error> {
         match &mut self.decoder {
             None => Err(Http1Error::NoHead),

@@ -14,19 +14,19 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Byte stream, after the handshake of TLS.
+/// Byte stream, after a TLS handshake if any.
 #[derive(Debug)]
 pub(in super::super) enum Stream {
     Tcp(TcpStream),
     Tls(Box<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
-    /// Of a connection whose request is still being sent by another task.
+    /// Read half of a connection whose request is still being sent by another task.
     Read(ReadHalf<Box<Self>>),
 }
 
 impl Stream {
-    /// Returns `true` if something is to be read: bytes, the end, or an error.
+    /// Returns `true` if bytes, the end or an error can be read.
     pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {
@@ -41,7 +41,7 @@ impl Stream {
                     .is_ready();
             }
         };
-        // Only `WouldBlock` means that the server is there and silent.
+        // Only `WouldBlock` means that the server is connected and silent.
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
@@ -85,7 +85,7 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            // The system has taken all bytes.
+            // The system has accepted all bytes.
             Self::Tcp(_) | Self::Read(_) => Poll::Ready(Ok(())),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
             #[cfg(unix)]
@@ -104,7 +104,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Stream of which some bytes have been read too early: those behind a 101.
+/// Stream with bytes that were read too early: those after a 101.
 #[derive(Debug)]
 pub(in super::super) struct Rewind {
     pub(super) first: Bytes,

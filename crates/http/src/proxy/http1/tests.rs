@@ -1,4 +1,4 @@
-//! Responses of every framing, however their bytes are parted.
+//! Responses of every framing, with their bytes divided in every way.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -6,14 +6,14 @@ use proptest::prelude::*;
 
 use super::{ResponsePart, ResponseReader};
 
-/// What a reader makes of some bytes and the connection's end.
+/// Result of a reader for some bytes and the connection's end.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Read {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
     trailers: HeaderMap,
-    /// The end was told; what follows is nobody's.
+    /// Whether the end was reached; following bytes belong to no response.
     is_done: bool,
     rest: Vec<u8>,
     error: bool,
@@ -56,7 +56,7 @@ fn read<'a>(method: &Method, parts: impl IntoIterator<Item = &'a [u8]>, ends: bo
     read
 }
 
-/// The outcome, of which a failed response has nothing but that.
+/// Returns the result, reduced to the error for a failed response.
 fn outcome(read: Read) -> Read {
     if read.error {
         Read {
@@ -72,14 +72,14 @@ fn at_once(method: &Method, response: &[u8]) -> Read {
     outcome(read(method, [response], true))
 }
 
-/// Method, response, and body and rest where it is read.
+/// Method, response, and expected body and rest if it is valid.
 type Case = (
     &'static str,
     &'static [u8],
     Option<(&'static [u8], &'static [u8])>,
 );
 
-/// Responses with what is read of them: body and rest, or nothing where they are refused.
+/// Responses with the expected body and rest, or `None` if they are refused.
 const TABLE: &[Case] = &[
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Some((b"hello", b""))),
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1", Some((b"hello", b"HTTP/1.1"))),
@@ -176,7 +176,7 @@ fn responses_end_where_they_should() {
 }
 
 #[test]
-fn where_the_bytes_are_parted_makes_no_difference() {
+fn division_of_the_bytes_makes_no_difference() {
     for (method, response, _) in TABLE {
         let method = method.parse().unwrap();
         let whole = at_once(&method, response);
@@ -196,7 +196,7 @@ fn where_the_bytes_are_parted_makes_no_difference() {
 }
 
 #[test]
-fn what_is_for_one_hop_is_left_out_and_the_rest_is_kept_as_it_is() {
+fn hop_by_hop_headers_are_removed_and_others_kept() {
     let read = at_once(
         &Method::GET,
         b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\nTE: x\r\n\
@@ -217,7 +217,7 @@ fn what_is_for_one_hop_is_left_out_and_the_rest_is_kept_as_it_is() {
 }
 
 #[test]
-fn too_much_of_anything_is_refused() {
+fn everything_is_limited() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (limit, start, repeated, end) in [
         (100, "HTTP/1.1 200 OK\r\n", "X: y\r\n", "\r\n"),
@@ -232,7 +232,7 @@ fn too_much_of_anything_is_refused() {
             let response = format!("{start}{}{end}", repeated.repeat(times));
             let whole = at_once(&Method::GET, response.as_bytes());
             assert_eq!(whole.error, is_error, "{start:?} {repeated:?} {times}");
-            // Without its end it is not waited for either, unless it is small.
+            // Unterminated input is not waited for either, unless it is small.
             let endless = format!("{start}{}", repeated.repeat(times));
             let begun = read(&Method::GET, [endless.as_bytes()], false);
             let is_large = is_error && limit > 100;
@@ -241,7 +241,7 @@ fn too_much_of_anything_is_refused() {
     }
 }
 
-/// Responses that are right, and some that are nearly so.
+/// Generates valid responses, and some that are nearly valid.
 fn responses() -> impl Strategy<Value = Vec<u8>> {
     let lines = prop::sample::select(vec![
         "Content-Length: 5\r\n",
@@ -283,7 +283,7 @@ fn responses() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_parting_of_any_bytes_gives_the_same(
+    fn any_division_of_any_bytes_gives_the_same_result(
         response in prop_oneof![responses(), prop::collection::vec(any::<u8>(), 0..64)],
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         is_head in any::<bool>(),
@@ -302,7 +302,7 @@ proptest! {
     }
 
     #[test]
-    fn a_body_in_chunks_comes_out_as_it_went_in(
+    fn chunked_body_is_decoded_unchanged(
         chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..300), 0..8),
         size in 1..40usize,
     ) {

@@ -1,4 +1,4 @@
-//! Bodies of requests while they are sent.
+//! Request bodies while they are sent.
 
 use std::{
     io::Write as _,
@@ -23,10 +23,10 @@ use super::{
     stream::Stream,
 };
 
-/// Bytes that are gathered for one write.
+/// Number of bytes gathered for one write.
 const MAX_GATHERED_BYTES: usize = 64 * 1024;
 
-/// Body of a request, and how much of it is still to be sent.
+/// Body of a request, and how much of it still has to be sent.
 #[derive(Debug)]
 pub(in super::super) struct Upload {
     body: RequestBody,
@@ -40,12 +40,12 @@ enum Sending {
     Done,
 }
 
-/// The client went away, or its body is not as long as announced.
+/// Error: the client disconnected, or its body differs from the announced length.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 
 impl Upload {
-    /// Creates it from the body; `None` if there is none.
+    /// Creates an upload from the body; returns `None` if there is none.
     pub(super) fn new(body: RequestBody, framing: Framing) -> Option<Self> {
         let sending = match framing {
             Framing::None => return None,
@@ -59,7 +59,7 @@ impl Upload {
         self.sending == Sending::Done
     }
 
-    /// Gathers what the client has sent; ready if there is enough for a write, or no more.
+    /// Gathers the client's data; ready if there is enough for a write, or no more.
     pub(super) fn poll_gather(
         &mut self,
         cx: &mut Context<'_>,
@@ -100,10 +100,10 @@ impl Upload {
             }
         });
         if let Err(error) = sending.await {
-            debug!(%error, "the request was not sent to its end: {error}");
+            debug!(%error, "the request was not sent completely: {error}");
         }
         if !is_sent {
-            // The upstream must see that the body is cut (RFC 9112 §8).
+            // The upstream must detect that the body is truncated (RFC 9112 §8).
             drop(write.shutdown().await);
         }
     }
@@ -112,7 +112,7 @@ impl Upload {
         match &mut self.sending {
             _ if data.is_empty() => {}
             Sending::Length(left) => {
-                // More than announced would be taken for another request (RFC 9112 §6.2, §11.2).
+                // More than announced would be mistaken for another request (RFC 9112 §6.2, §11.2).
                 *left = left.checked_sub(data.len() as u64).ok_or(ClientBroke)?;
                 output.extend_from_slice(data);
                 // A body with a known length is not polled for its end.
@@ -141,7 +141,7 @@ impl Upload {
             Sending::Length(1..) => return Err(ClientBroke),
             Sending::Chunked => {
                 output.extend_from_slice(b"0\r\n");
-                // RFC 9112 §7.1.2; those that may pass have been chosen by `trailers::keep`.
+                // RFC 9112 §7.1.2; `trailers::keep` has selected those that may pass.
                 for (name, value) in trailers.into_iter().flatten() {
                     for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                         output.extend_from_slice(part);
@@ -155,7 +155,7 @@ impl Upload {
     }
 }
 
-/// How a request's body is framed.
+/// Framing of a request's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
     None,
@@ -164,7 +164,7 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// Returns the framing by the body itself, whose header may be wrong (RFC 9112 §6.3).
+    /// Returns the framing by the body itself, because its header may be wrong (RFC 9112 §6.3).
     pub(super) fn of(body: &impl Body) -> Self {
         if body.is_end_stream() {
             return Self::None;
@@ -178,8 +178,8 @@ impl Framing {
 
 /// Writes the head.
 ///
-/// `HeaderName` and `HeaderValue` have no line ends, so that nothing can be injected
-/// (RFC 9112 §11.1).
+/// `HeaderName` and `HeaderValue` contain no line ends, so nothing can be injected (RFC 9112
+/// §11.1).
 pub(super) fn write(
     output: &mut Vec<u8>,
     request: &Parts,
@@ -189,7 +189,7 @@ pub(super) fn write(
     write_line(output, request);
     let mut has_length = false;
     for (name, value) in &request.headers {
-        // Both are written below, by the body itself: never both at once (RFC 9112 §6.2).
+        // Both are written below, according to the body: never both together (RFC 9112 §6.2).
         if *name == CONTENT_LENGTH {
             has_length = true;
             continue;
@@ -206,7 +206,7 @@ pub(super) fn write(
         added.write(output);
     }
     match framing {
-        // RFC 9110 §8.6: a POST without a body says `0`; only what the client has said is repeated.
+        // RFC 9110 §8.6: a POST without a body sends `0`; only the client's own header is repeated.
         Framing::None if has_length => output.extend_from_slice(b"content-length: 0\r\n\r\n"),
         Framing::None => output.extend_from_slice(b"\r\n"),
         Framing::Chunked => output.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n"),
@@ -224,8 +224,8 @@ fn write_line(output: &mut Vec<u8>, request: &Parts) {
     let target = request.uri.path_and_query();
     let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
     if !matches!(target, [b'/' | b'*', ..]) {
-        // A query without a path, of a target in absolute-form,
-        // begins with `/` in origin-form (RFC 9112 §3.2.1).
+        // A query without a path, from a target in absolute form, begins with `/` in origin form
+        // (RFC 9112 §3.2.1).
         output.push(b'/');
     }
     output.extend_from_slice(target);

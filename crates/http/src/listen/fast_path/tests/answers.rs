@@ -1,4 +1,4 @@
-//! Answers: the same as by hyper, in their order.
+//! Responses equal those of hyper and keep their order.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ const PATHS: &[&str] = &[
 ];
 
 #[test]
-fn every_answer_is_the_same_as_by_hyper() {
+fn responses_equal_those_of_hyper() {
     for path in PATHS.iter().chain(&["/head-length"]) {
         for method in ["GET", "HEAD"] {
             if (method, *path) == ("GET", "/head-length") {
@@ -146,20 +146,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn whatever_comes_is_answered_as_by_hyper(
+    fn any_input_gets_the_same_response_as_from_hyper(
         heads in prop::collection::vec(head(), 1..4),
         piece in prop_oneof![3 => Just(usize::MAX), 1 => 1_usize..40],
     ) {
         let mut input: String = heads.concat();
         input.push_str(LAST);
-        // What is left of a request that is refused must not be lost with its answer.
+        // The rest of a refused request must not be lost with its response.
         prop_assume!(input.len() < 1000);
         same_as_hyper(&input, piece);
     }
 }
 
 #[test]
-fn an_odd_request_between_plain_ones_is_answered_in_its_turn() {
+fn odd_request_between_plain_ones_is_answered_in_order() {
     let plain = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /later HTTP/1.1\r\nHost: a\r\n\r\n";
     let odd = "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
     for piece in [1, 7, usize::MAX] {
@@ -170,9 +170,9 @@ fn an_odd_request_between_plain_ones_is_answered_in_its_turn() {
     }
 }
 
-/// RFC 9110 §8.6: no 1xx or 204 has a length, whatever the service says.
+/// RFC 9110 §8.6: no 1xx or 204 response has a length, even if the service sets one.
 #[test]
-fn an_answer_that_cannot_have_a_body_tells_no_length() {
+fn response_without_a_body_has_no_length() {
     for path in ["/none-length", "/switched-length"] {
         for method in ["GET", "HEAD"] {
             let input = format!("{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n{LAST}");
@@ -188,7 +188,7 @@ fn an_answer_that_cannot_have_a_body_tells_no_length() {
 }
 
 #[test]
-fn an_answer_that_would_be_none_is_an_error() {
+fn interim_response_of_the_service_is_an_error() {
     let input = format!("GET /interim HTTP/1.1\r\nHost: a\r\n\r\n{LAST}");
     let (said, plain) = run(said::<true>(&input, usize::MAX));
     let expected = "HTTP/1.1 500 Internal Server Error\r\nconnection: close\r\n";
@@ -197,7 +197,7 @@ fn an_answer_that_would_be_none_is_an_error() {
 }
 
 #[test]
-fn how_a_body_is_sent_is_not_for_the_service_to_say() {
+fn service_cannot_choose_the_body_framing() {
     let input = format!("GET /coded HTTP/1.1\r\nHost: a\r\n\r\n{LAST}");
     let (said, plain) = run(said::<true>(&input, usize::MAX));
     let expected = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ndate of ";
@@ -210,7 +210,7 @@ fn how_a_body_is_sent_is_not_for_the_service_to_say() {
 }
 
 #[test]
-fn many_requests_sent_ahead_are_answered_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let mut input = String::new();
     for number in 0..100 {
         let path = if number % 3 == 0 { "later" } else { "now" };

@@ -1,4 +1,4 @@
-//! Clients that go, wait, are silent, or send ahead.
+//! Clients that disconnect, wait, stay silent or pipeline requests.
 
 use std::{
     sync::{Arc, atomic::Ordering::SeqCst},
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::{LAST, PATIENCE, talk::Talk};
 
 #[tokio::test]
-async fn an_answer_is_given_up_when_the_client_goes() {
+async fn response_is_dropped_when_the_client_disconnects() {
     let mut talk = Talk::plain();
     talk.send(b"GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
     while talk.plain_requests() == 0 {
@@ -23,7 +23,7 @@ async fn an_answer_is_given_up_when_the_client_goes() {
 }
 
 #[tokio::test]
-async fn what_is_sent_ahead_while_an_answer_is_waited_for_is_answered_behind_it() {
+async fn request_pipelined_during_a_response_is_answered_after_it() {
     let mut talk = Talk::plain();
     talk.send(b"GET /go HTTP/1.1\r\nHost: a\r\n\r\n").await;
     while talk.plain_requests() == 0 {
@@ -47,19 +47,19 @@ async fn what_is_sent_ahead_while_an_answer_is_waited_for_is_answered_behind_it(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_nothing_is_cut_and_its_answer_is_not_made_ahead() {
+async fn slow_reader_is_disconnected_without_buffering_the_response() {
     let mut talk = Talk::plain();
     talk.send(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
     timeout(Duration::from_hours(1), &mut talk.done)
         .await
-        .expect("it is cut")
+        .expect("connection is cut")
         .unwrap();
     let made = talk.seen.pieces.load(SeqCst);
     assert!((1..64).contains(&made), "{made}");
 }
 
 #[tokio::test]
-async fn a_large_answer_arrives_whole() {
+async fn large_response_arrives_completely() {
     let mut talk = Talk::plain();
     talk.send(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         .await;
@@ -71,7 +71,7 @@ async fn a_large_answer_arrives_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_a_connection_before_a_request_and_after_one() {
+async fn idle_connection_ends_before_and_after_a_request() {
     for first in [
         "",
         "GET / HT",
@@ -82,7 +82,7 @@ async fn silence_ends_a_connection_before_a_request_and_after_one() {
         talk.send(first.as_bytes()).await;
         timeout(Duration::from_hours(1), &mut talk.done)
             .await
-            .expect("it ends")
+            .expect("connection ends")
             .unwrap();
     }
 }

@@ -1,11 +1,11 @@
-//! Connections when the listener ends.
+//! Connections at the end of a listener.
 
 use std::time::Duration;
 
 use super::talk::Talk;
 
 #[tokio::test]
-async fn a_drain_ends_an_idle_connection_and_lets_an_answer_end() {
+async fn drain_closes_idle_connections_and_completes_responses() {
     let mut idle = Talk::plain();
     idle.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(
@@ -30,7 +30,7 @@ async fn a_drain_ends_an_idle_connection_and_lets_an_answer_end() {
 }
 
 #[tokio::test]
-async fn a_head_that_has_begun_before_a_drain_is_answered() {
+async fn head_started_before_a_drain_is_answered() {
     for (rest, plain) in [("\nHost: a\r\n\r\n", 1), ("\nHost: a\r\nTE: x\r\n\r\n", 0)] {
         let mut talk = Talk::plain();
         talk.send(b"GET / HTTP/1.1\r").await;

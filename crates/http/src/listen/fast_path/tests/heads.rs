@@ -1,4 +1,4 @@
-//! Which heads are plain.
+//! Distinction between plain and other heads.
 
 use super::{
     LAST,
@@ -6,7 +6,7 @@ use super::{
 };
 
 #[test]
-fn only_what_is_strictly_formed_and_asks_for_an_answer_is_plain() {
+fn only_strictly_formed_simple_requests_are_plain() {
     for (head, is_plain) in [
         ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true),
         (
@@ -66,7 +66,7 @@ fn only_what_is_strictly_formed_and_asks_for_an_answer_is_plain() {
 }
 
 #[test]
-fn a_head_is_plain_up_to_its_limits() {
+fn head_is_plain_up_to_the_limits() {
     let max = 8 * 1024;
     let head = |len: usize, lines: usize| {
         let start = "GET / HTTP/1.1\r\nHost: a\r\n";

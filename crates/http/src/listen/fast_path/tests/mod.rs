@@ -1,4 +1,4 @@
-//! The loop of plain requests, as clients see it.
+//! The loop for plain requests, from the client's side.
 
 mod answers;
 mod client;
@@ -11,5 +11,5 @@ use std::time::Duration;
 
 /// Request after which the connection ends.
 const LAST: &str = "GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-/// Far more than anything takes.
+/// Timeout that no test reaches.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! A service whose answers are of all kinds.
+//! A service with responses of all kinds.
 
 use std::{
     convert::Infallible,
@@ -26,14 +26,14 @@ use super::super::super::{
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Service whose answer is told by the path; the body tells what it was asked.
+/// Service that responds depending on the path and repeats the request in the body.
 #[derive(Clone, Default)]
 pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<Seen>);
 
 #[derive(Default)]
 pub(super) struct Seen {
     requests: AtomicUsize,
-    /// Those of which hyper knew nothing.
+    /// Number of requests that did not reach hyper.
     pub(super) plain: AtomicUsize,
     pub(super) pieces: AtomicUsize,
     pub(super) was_cancelled: AtomicBool,
@@ -65,7 +65,7 @@ impl ReadyHead for Elsewhere {
     }
 }
 
-/// Future that tells when it is dropped.
+/// Future that records when it is dropped.
 struct Told(Arc<Seen>);
 
 impl Drop for Told {
@@ -125,7 +125,7 @@ impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
     }
 }
 
-/// Does to headers what somebody may do who reads a request.
+/// Changes headers as a service might do after reading a request.
 fn change(headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         *value = HeaderValue::from_static("another");
@@ -198,7 +198,7 @@ fn by_path(path: &str, request: &Request<RequestContext>) -> Response<AnyBody> {
     response
 }
 
-/// What is said of the length of a body that has four bytes.
+/// Returns the announced lengths of a body with four bytes.
 fn said_lengths(path: &str) -> Option<&'static [&'static str]> {
     Some(match path {
         "/cut-length" | "/short" => &["10"],
@@ -244,7 +244,7 @@ fn nothing() -> AnyBody {
     body.boxed_unsync()
 }
 
-/// A body whose length nobody knows, and which may break.
+/// Returns a body of unknown length, which may be cut off.
 fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
     let pieces = pieces
         .iter()
@@ -255,7 +255,7 @@ fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
     StreamBody::new(pieces.chain(waits).chain(end)).boxed_unsync()
 }
 
-/// Pieces of all sizes, no two alike, and more than the client's side takes at once.
+/// Returns pieces of all sizes, no two alike, in total more than the client reads at once.
 fn large_pieces(is_long: bool) -> Response<AnyBody> {
     let sizes = [
         5, 20_000, 3, 16_384, 16_383, 70_000, 1, 40_000, 100_000, 4000,
@@ -282,7 +282,7 @@ fn trailers() -> AnyBody {
     StreamBody::new(stream::iter(frames)).boxed_unsync()
 }
 
-/// More than anybody holds in between.
+/// Returns more data than any buffer in between can hold.
 fn large(seen: Arc<Seen>) -> Response<AnyBody> {
     let piece = Bytes::from(vec![b'x'; 64 * 1024]);
     let pieces = stream::iter(0..1024).map(move |_| {

@@ -1,4 +1,4 @@
-//! Connections, from the client's side.
+//! Test connections, from the client's side.
 
 use std::{
     future::Future,
@@ -32,7 +32,7 @@ use super::{
     site::{Seen, Site},
 };
 
-/// A connection, from the client's side.
+/// Test connection, from the client's side.
 pub(super) struct Talk {
     client: UnixStream,
     pub(super) seen: Arc<Seen>,
@@ -68,24 +68,27 @@ impl Talk {
     }
 
     pub(super) async fn send(&mut self, bytes: &[u8]) {
-        // Who is refused may not be heard to the end.
+        // A refused client may not be read to the end.
         let _ = self.client.write_all(bytes).await;
     }
 
-    /// Everything until the end of the connection.
+    /// Reads until the end of the connection.
     pub(super) async fn rest(&mut self) -> String {
         let mut bytes = Vec::new();
         let reading = self.client.read_to_end(&mut bytes);
-        let _ = timeout(PATIENCE, reading).await.expect("it ends");
+        let _ = timeout(PATIENCE, reading).await.expect("connection ends");
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Everything until what has been read ends with `end`.
+    /// Reads until the received bytes end with `end`.
     pub(super) async fn until(&mut self, end: &str) -> String {
         let mut bytes = Vec::new();
         while !bytes.ends_with(end.as_bytes()) {
             let read = self.client.read_buf(&mut bytes);
-            let read = timeout(PATIENCE, read).await.expect("it comes").unwrap();
+            let read = timeout(PATIENCE, read)
+                .await
+                .expect("data arrives")
+                .unwrap();
             assert!(read > 0, "{}", String::from_utf8_lossy(&bytes));
         }
         String::from_utf8(bytes).unwrap()
@@ -95,7 +98,7 @@ impl Talk {
         drop(self.client);
         timeout(PATIENCE, self.done)
             .await
-            .expect("it ends")
+            .expect("connection ends")
             .unwrap();
     }
 
@@ -120,7 +123,7 @@ fn shared(settings: ListenSettings) -> Arc<Shared> {
     })
 }
 
-/// What the client gets, without the dates; and how many requests were plain.
+/// Returns the client's received data without dates, and the number of plain requests.
 pub(super) async fn said<const IS_PLAIN: bool>(input: &str, piece: usize) -> (String, usize) {
     let mut talk = Talk::begin::<IS_PLAIN>(ListenSettings::default());
     for bytes in input.as_bytes().chunks(piece) {
