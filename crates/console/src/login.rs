@@ -60,7 +60,7 @@ pub(super) struct LoginForm {
 /// Outcome of a login attempt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginOutcome {
-    /// The password matches this hash.
+    /// The password was correct and matches this hash.
     Right {
         hash: String,
     },

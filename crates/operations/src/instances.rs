@@ -29,7 +29,7 @@ pub struct Instance {
     pub clock_ahead_seconds: i64,
     /// Jobs for which this instance is the leader.
     pub leads: Vec<String>,
-    /// Whether it is this process.
+    /// Whether the instance is this process.
     #[serde(skip)]
     pub is_own: bool,
 }

@@ -49,7 +49,7 @@ const KEPT: [HeaderName; 5] = [
 /// Reason why a query describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Misdescribed {
-    /// The proxy's file is wrong, or not the one printed by this program.
+    /// The front proxy's file is wrong, or not the one printed by this program.
     #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
     Header(HeaderName, &'static str),
     /// The visitor's request is one that no listener of this program accepts.

@@ -14,7 +14,7 @@ pub enum Dialect {
     Caddy,
     /// `forwardAuth`: like Caddy, described by `X-Forwarded-*`, which Traefik sets itself.
     Traefik,
-    /// The Lua file printed by this program: like Caddy.
+    /// HAProxy with the Lua file printed by this program: like Caddy.
     Haproxy,
     /// `ext_authz` over HTTP: like Caddy; the query has the visitor's method and path.
     Envoy,

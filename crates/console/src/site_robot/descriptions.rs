@@ -31,7 +31,7 @@ struct ListPage {
     target: &'static str,
     begins: String,
     descriptions: Vec<EntryView>,
-    /// Link to the first page, unless this is the first.
+    /// Link to the first page of results, unless this is the first.
     first: Option<String>,
     /// Link to the next page.
     next: Option<String>,

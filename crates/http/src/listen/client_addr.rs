@@ -14,11 +14,11 @@ use super::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Mark of a trusted proxy that has sent one of the two headers without the other.
+/// Mark of a trusted proxy that sent only one of `X-Forwarded-For` and `Forwarded`.
 const X_FORWARDED_ALONE: u32 = 1;
 const FORWARDED_ALONE: u32 = 2;
 
-/// Address of the client: that of the TCP peer, or the one reported by trusted proxies.
+/// Address of the client: the TCP peer, or the client reported by trusted proxies.
 ///
 /// A listener adds it to the extensions of each request. IPv4-mapped IPv6 addresses
 /// (`::ffff:192.0.2.1`) are converted to IPv4. The peer of a Unix socket has no address: it is

@@ -115,7 +115,7 @@ where
     type ReadyHead = Infallible;
     type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    /// Its requests have hyper's body type, which only hyper can create.
+    /// Requests have hyper's body type, which only hyper can create.
     const TAKES_BODILESS: bool = false;
 
     fn respond(

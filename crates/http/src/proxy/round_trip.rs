@@ -62,7 +62,7 @@ enum Stage {
     Refused(ErrorPage),
     SentRequest(SentRequest),
     Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, ErrorPage>> + Send>>),
-    /// A future is not polled after it was ready; this one would wait forever.
+    /// The response was returned; the future is not polled again.
     Over,
 }
 

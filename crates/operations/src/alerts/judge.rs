@@ -22,7 +22,7 @@ pub struct Figures {
     pub hour: Vec<TrafficSum>,
     /// Traffic of the 7 days before the last hour.
     pub week: Vec<TrafficSum>,
-    /// Number of hours of these 7 days with traffic data.
+    /// Number of hours of `week` that have traffic data.
     pub week_hours: u64,
     /// Last refresh of each source.
     pub refreshes: Vec<RefreshRecord>,

@@ -75,7 +75,7 @@ pub struct Row {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotList")]
 pub struct RobotViews {
-    /// Robots on this page.
+    /// Robots on the page.
     pub robots: Vec<RobotView>,
     /// Number of robots on all pages.
     pub total: usize,

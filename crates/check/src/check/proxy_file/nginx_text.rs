@@ -169,7 +169,7 @@ impl Directive {
         self.args.first().map_or("", String::as_str)
     }
 
-    /// Returns `true` if this is the only argument.
+    /// Returns `true` if `arg` is the directive's only argument.
     pub(super) fn is(&self, arg: &str) -> bool {
         self.args.len() == 1 && self.first() == arg
     }

@@ -111,7 +111,7 @@ pub(super) enum Next {
 pub(super) struct HeadReader<'r> {
     /// Bytes read that do not belong to a request yet.
     pub(super) unread: &'r mut BytesMut,
-    /// Number of these bytes known to be an incomplete head.
+    /// Number of unread bytes known to be an incomplete head.
     pub(super) seen: &'r mut usize,
     pub(super) limits: HeadLimits,
     pub(super) request: &'r mut Option<Request<()>>,

@@ -27,7 +27,7 @@ const MAX_READ_BYTES: usize = 63 * 1024;
 /// Capacity of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 
-/// Connection that carries one request after the other (RFC 9112 §9.3).
+/// Upstream connection that carries one request after the other (RFC 9112 §9.3).
 pub(in super::super) struct Connection {
     stream: Stream,
     /// Bytes that were read and not yet parsed.

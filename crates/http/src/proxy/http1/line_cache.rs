@@ -41,7 +41,7 @@ struct CachedLine {
     name: HeaderName,
     /// Value that shares no memory with a response; `None` if the value is not cached.
     value: Option<(HeaderValue, HeaderRole)>,
-    /// Number of other values since this one was received.
+    /// Number of other values received since the cached one.
     changes: u8,
 }
 
@@ -57,7 +57,7 @@ struct MatchedLine {
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Cached lines that occur in this head, as bits.
+    /// Cached lines that occur in the parsed head, as bits.
     used: u32,
 }
 
@@ -209,7 +209,7 @@ impl CachedLine {
         known
     }
 
-    /// Reads the line if it has this name, with this or another value.
+    /// Matches a line that has the cached line's name, with the same or another value.
     fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
         if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)
