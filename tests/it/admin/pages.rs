@@ -391,7 +391,7 @@ async fn a_robot_that_matches_a_browser_is_added_only_after_confirmation() {
     assert!(
         warned
             .text()
-            .contains("This user agent would match a browser"),
+            .contains("This User-Agent would match a browser"),
         "{}",
         warned.text()
     );
