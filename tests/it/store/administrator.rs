@@ -89,7 +89,7 @@ async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
     assert_eq!(used(HOUR_MS + 5).await, Some(token.clone()));
     assert_eq!(used(HOUR_MS + 9).await.unwrap().used_ms, Some(HOUR_MS));
     used(2 * HOUR_MS + 5).await;
-    assert_eq!(used(3 * HOUR_MS).await, None, "it has ended");
+    assert_eq!(used(3 * HOUR_MS).await, None, "the token has expired");
     let listed = store.access().tokens().await.unwrap();
     assert_eq!(listed[0].name, "a");
     assert_eq!(listed[0].used_ms, None);

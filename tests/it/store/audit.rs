@@ -1,4 +1,4 @@
-//! Who changed what.
+//! The audit log.
 
 use robot_detection::store::{AuditEntry, LastChanges};
 
@@ -58,7 +58,7 @@ async fn what_is_written_is_kept_as_text_of_bounded_length(database: TestDatabas
     };
     store.audit().record(&long).await.unwrap();
     let told = store.audit().list(0..9, 10).await.unwrap();
-    // A NUL is left out: PostgreSQL has no text with one.
+    // A NUL is dropped, because PostgreSQL cannot store it in text.
     assert_eq!(told[0].subject.chars().count(), 499);
     assert!(told[0].subject.starts_with("<b>'; DROP TABLE audit_log;--"));
 }

@@ -1,4 +1,4 @@
-//! Bans, on either engine.
+//! Bans, on both engines.
 
 use robot_detection::store::Ban;
 

@@ -1,4 +1,4 @@
-//! Canonical URLs, on either engine.
+//! Canonical URLs, on both engines.
 
 use robot_detection::store::LearntCanonical;
 
@@ -43,7 +43,7 @@ async fn canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhe
         store.canonicals().learnt("s", 1_000).await.unwrap(),
         all[..2]
     );
-    // What is older goes with the next writing, and all that leads to a URL at once.
+    // Old entries are deleted by the next write, and all entries of a target together.
     let gone = [learnt("h/d", None)];
     store
         .canonicals()

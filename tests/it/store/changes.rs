@@ -1,4 +1,4 @@
-//! A change is heard by whoever else uses the database.
+//! A change notifies all other users of the database.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::{task::JoinSet, time::timeout};
 use super::{TestDatabase, on_each_engine, on_shared_engines, robot};
 use crate::support::postgres::Cluster;
 
-/// Far below the slow poll of PostgreSQL, far above what a notice needs.
+/// Far below the slow poll of PostgreSQL, far above the time of a notification.
 const SOON: Duration = Duration::from_secs(15);
 
 on_each_engine! {
@@ -32,7 +32,7 @@ fn wait_for_change(store: Store, seen: i64) -> JoinSet<i64> {
 
 async fn heard(mut waiting: JoinSet<i64>) -> i64 {
     let heard = timeout(SOON, waiting.join_next()).await;
-    heard.expect("a notice").expect("a task").expect("no panic")
+    heard.expect("no notification").expect("the sender is gone").expect("the task panicked")
 }
 
 async fn a_change_in_the_past_is_heard_at_once(database: TestDatabase) {
@@ -77,7 +77,7 @@ async fn waiting_can_be_given_up_and_begun_again(database: TestDatabase) {
     let writer = database.store().await;
     let reader = database.store().await;
     let seen = reader.registry_version().await.unwrap();
-    // Given up at every stage: connecting, listening, waiting.
+    // Cancelled at every stage: connecting, listening, waiting.
     for millis in 0..40 {
         let patience = Duration::from_millis(millis);
         let given_up = timeout(patience, reader.registry_changed(seen)).await;

@@ -1,4 +1,4 @@
-//! Resource descriptions go in, come out in order, and are withdrawn.
+//! Resource descriptions are stored, listed in order, and withdrawn.
 
 use robot_detection::{
     description::{ResourceDescription, name},
@@ -36,7 +36,7 @@ async fn save(
     saved.await.unwrap()
 }
 
-/// Returns the last part of each URL in an order, read in pieces of so many.
+/// Returns the last part of each URL in an order, read in pieces of a given size.
 async fn in_order(store: &Store, order: DescriptionOrder, key: Option<&str>, piece: u32) -> String {
     let mut query = DescriptionQuery::new(SITE).order(order).limit(piece);
     if let Some(key) = key {
@@ -112,7 +112,7 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     page.set(name::DEPTH, "2");
     assert_eq!(save(&store, &[page.clone()], 20).await, [SaveOutcome::Same]);
     assert_eq!(times(&store).await, (10, 10, "2".to_owned()));
-    // Dates alone change nothing: not a byte of what is published differs.
+    // New dates alone change nothing in the published bytes.
     let mut later = page.clone();
     later.set(name::RD_LAST_MODIFIED, "later");
     later.set(name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT");

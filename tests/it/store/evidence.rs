@@ -1,4 +1,4 @@
-//! What is kept request by request: once, bounded, and forgotten on demand.
+//! Evidence of single requests is stored once, limited, and deleted on demand.
 
 use robot_detection::store::{
     AuditEntry, BrokenRule, Evidence, EvidenceBatch, EvidenceQuery, Forgetting, Store,
@@ -49,7 +49,7 @@ async fn times(store: &Store, query: &EvidenceQuery) -> Vec<i64> {
     found.map(|found| found.evidence.at_ms).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of what is asked for")]
+#[expect(clippy::too_many_lines, reason = "a table of queries")]
 async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
     let store = database.store().await;
     let impostor = Evidence {
@@ -338,7 +338,7 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
     );
     assert!(
         !format!("{log:?}").contains("203.0.113.7"),
-        "what is forgotten is in no log"
+        "the audit log contains no deleted address"
     );
 }
 

@@ -108,7 +108,7 @@ fn paths(claimed: &[ClaimedUrl]) -> String {
     paths.collect::<Vec<_>>().join(" ")
 }
 
-/// Puts what a run has staged in force, and ends it.
+/// Publishes a run's staged results, and ends the run.
 async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
     let published = store
         .publications()
@@ -508,7 +508,7 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
     let run = begin(&store).await;
     enter(&store, &run, &[("a", 0), ("b", 0)]).await;
     let heartbeat = async |holder| {
-        // Whatever this instance takes for the time: the database's counts.
+        // The database's clock counts, whatever this instance's clock shows.
         let year_2100 = 4_102_444_800_000;
         let shown = store
             .frontier()
@@ -528,7 +528,7 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
     heartbeat("me").await;
     assert!(
         claim(&store, &run, "me", 9).await.is_empty(),
-        "they are alive"
+        "the other holders are alive"
     );
 }
 
@@ -630,7 +630,7 @@ async fn two_instances_visit_each_url_once(database: TestDatabase) {
     );
 }
 
-/// Visits pages, each of which links to others, until none are left for anybody.
+/// Visits pages with links to others, until no page is left for any holder.
 async fn visit_all(store: &Store, run: &StoredRun, holder: &str) -> Vec<String> {
     let mut visited = Vec::new();
     store

@@ -193,7 +193,7 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
         None
     );
 
-    // What is not one's is not given back.
+    // Only the holder can release a lease.
     one.release().await;
     assert!(two.renew().await.unwrap());
     let changes = two
@@ -201,7 +201,7 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
         .await;
     assert_eq!(changes.unwrap().added, ["a"]);
     two.release().await;
-    // A lease that was over and that nobody took is still its holder's.
+    // An expired lease stays with its holder until another takes it.
     let late = store
         .leases()
         .acquire("refresh", Duration::ZERO)
@@ -216,7 +216,7 @@ async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
         let dropped = store.leases().acquire("refresh", LIFE).await.unwrap();
         assert!(other.leases().acquire("refresh", LIFE).await.is_err());
         drop(dropped);
-        // PostgreSQL hears of the end of a session a moment later.
+        // PostgreSQL notices the end of a session a moment later.
         let taken = eventually_async("the lease is free", async || {
             other.leases().acquire("refresh", LIFE).await.ok()
         });

@@ -1,4 +1,4 @@
-//! Which processes serve from a database.
+//! Processes that serve from a database.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     assert_eq!(listed[0].version, "1.2.3");
     assert_eq!(listed[0].address, "192.0.2.1:9180");
     assert_eq!(listed[0].ahead_ms, 7_200_000);
-    // It started before it said so first, whatever its clock says.
+    // The start time precedes the first report, whatever the instance's clock shows.
     assert!(listed[0].seen_ms - listed[0].since_ms >= 50_000);
     assert!(listed[0].seen_ms - listed[0].since_ms < 3_600_000);
     assert!(listed[0].now_ms >= listed[0].seen_ms);
@@ -73,7 +73,7 @@ async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
         let names = listed.into_iter().map(|instance| instance.instance);
         names.collect::<Vec<_>>()
     };
-    // Who has served longest comes first.
+    // The instance that has served longest comes first.
     let both = names().await;
     assert_eq!((both.len(), &*both[0]), (2, "other"));
     raw.execute("UPDATE instances SET seen_ms = seen_ms - 60000 WHERE instance = 'other'")

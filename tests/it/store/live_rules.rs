@@ -1,4 +1,4 @@
-//! Rules that are made while servers run are kept, told and logged as one.
+//! Live rules are stored, announced and logged in one transaction.
 
 use robot_detection::store::{AddedLiveRule, LiveRuleChange, NewLiveRule, Store, StoredLiveRule};
 
@@ -68,11 +68,11 @@ async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) 
     assert_eq!(in_force(&store, 100).await, [lasting]);
     let text = |definition: &str| definition.to_owned();
     let over = store.live_rules().remove(short, change(100), text).await;
-    assert_eq!(over.unwrap(), None, "what is over cannot be removed");
+    assert_eq!(over.unwrap(), None, "an expired rule cannot be removed");
     let removed = store.live_rules().remove(lasting, change(100), text).await;
     assert_eq!(removed.unwrap().as_deref(), Some("{}"));
     assert_eq!(in_force(&store, 100).await, [0_i64; 0]);
-    // What is over for long is gone, and its number is not given again.
+    // A rule that expired long ago is deleted, and its number is not reused.
     let next = add(&store, None, 40 * DAY_MS).await.unwrap();
     assert!(next > lasting);
     assert_eq!(store.live_rules().removed(0).await.unwrap().len(), 0);
@@ -89,7 +89,7 @@ async fn there_are_never_more_than_may_be(database: TestDatabase) {
     assert_eq!(stored.version, version, "nothing has changed");
     assert!(
         add(&store, None, 100).await.is_some(),
-        "the others are over"
+        "the other rules have expired"
     );
 }
 
@@ -106,7 +106,7 @@ async fn a_name_is_of_one_rule_in_force(database: TestDatabase) {
         added.unwrap()
     };
     let AddedLiveRule::Added(first) = named("{}", false, 1).await else {
-        panic!("it is the first of its name");
+        panic!("the name is not in use");
     };
     assert_eq!(named("{}", false, 2).await, AddedLiveRule::Taken(first));
     let version = store.live_rules().list(2).await.unwrap().version;
@@ -114,16 +114,16 @@ async fn a_name_is_of_one_rule_in_force(database: TestDatabase) {
     let stored = store.live_rules().list(3).await.unwrap();
     assert_eq!(stored.version, version, "nothing has changed");
     let AddedLiveRule::Replaced(second) = named("[]", true, 4).await else {
-        panic!("it says something else");
+        panic!("the definition differs");
     };
     assert_eq!(in_force(&store, 5).await, [second]);
     let text = |definition: &str| definition.to_owned();
     let restored = store.live_rules().restore(first, 3, change(6), text).await;
-    assert_eq!(restored.unwrap(), None, "its name is taken");
+    assert_eq!(restored.unwrap(), None, "the name is in use");
     let after = named("{}", false, 100).await;
     assert!(
         matches!(after, AddedLiveRule::Added(_)),
-        "the other has ended"
+        "the other rule has expired"
     );
 }
 
@@ -138,7 +138,7 @@ async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
             .await;
         restored.unwrap().is_some()
     };
-    assert!(!restore(2).await, "it is in force");
+    assert!(!restore(2).await, "the rule is active");
     store
         .live_rules()
         .remove(id, change(3), text)
@@ -153,7 +153,7 @@ async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
         .remove(id, change(6), text)
         .await
         .unwrap();
-    assert!(!restore(100).await, "it would be over");
+    assert!(!restore(100).await, "the rule would have expired");
     assert!(store.live_rules().removed(100).await.unwrap().is_empty());
 }
 

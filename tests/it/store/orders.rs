@@ -1,4 +1,4 @@
-//! Runs that are handed over, who takes them, and the key of our own robot.
+//! Runs that are handed over, the instances that accept them, and the site robot's key.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the instances of a fleet have served adds up, by the clock of the database.
+//! The counts of a fleet's instances add up, by the database's clock.
 
 use robot_detection::store::{PaceDebt, Store};
 
@@ -14,7 +14,7 @@ on_shared_engines! {
 
 const HOUR_US: i64 = 3_600_000_000;
 
-/// What passes between two statements at most, on a busy machine.
+/// Longest time between two statements on a busy machine.
 const MINUTE_US: i64 = 60_000_000;
 
 fn debt(rule: i64, bucket: i64, debt_us: i64) -> PaceDebt {
@@ -32,11 +32,11 @@ async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
     found.map(|debt| debt.debt_us)
 }
 
-/// Waits until the clock of the database has gone on.
+/// Waits until the database's clock has advanced.
 async fn let_a_millisecond_pass(store: &Store) {
     let read_ms = async || store.pace().since(0).await.unwrap().read_ms;
     let before_ms = read_ms().await;
-    eventually_async("the clock goes on", async || {
+    eventually_async("the clock advances", async || {
         read_ms().await > before_ms + 1
     })
     .await;
@@ -62,7 +62,7 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
         let alone = debt_of(store, 2, i64::MIN).await.unwrap();
         assert!((HOUR_US - MINUTE_US..=HOUR_US).contains(&alone), "{alone}");
     }
-    // Who has long been full does not begin with what he never used.
+    // A full pace does not accumulate unused requests beyond its limit.
     let_a_millisecond_pass(&one).await;
     other
         .pace()

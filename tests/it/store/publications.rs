@@ -1,4 +1,4 @@
-//! What is in force of a site's descriptions: staged, published, put back, withdrawn.
+//! A site's published descriptions: staged, published, restored, withdrawn.
 
 use robot_detection::{
     description::ResourceDescription,
@@ -38,7 +38,7 @@ pub(super) async fn begin(store: &Store, now_ms: i64) -> StoredRun {
         .0
 }
 
-/// Visits pages, each with a title; returns what was counted.
+/// Visits pages, each with a title; returns the counts.
 pub(super) async fn visit(
     store: &Store,
     run: &StoredRun,
@@ -111,7 +111,7 @@ pub(super) async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
     assert_eq!(ended.unwrap().state, RunState::Finished);
 }
 
-/// Returns path, title, first and last date of what is in force.
+/// Returns path, title, first and last date of the published descriptions.
 async fn in_force(store: &Store) -> Vec<String> {
     let all = DescriptionQuery::new(SITE);
     let stored = store.descriptions().list(&all).await.unwrap();
@@ -170,7 +170,7 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
         1
     );
 
-    // A hidden page that answers again is shown as it was.
+    // A hidden page that responds again is restored unchanged.
     let third = begin(&store, 30).await;
     let counts = visit(&store, &third, &[("a", "A")], 30).await;
     assert_eq!(counts.added, 1);
@@ -216,7 +216,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     };
     assert!(described("a").await && !described("b").await);
     let found = visit_as(&store, &third, &[("a", "A"), ("b", "B")], 30, |page| {
-        assert_eq!(page.claimed.etag, None, "it is asked for as a whole");
+        assert_eq!(page.claimed.etag, None, "the page is fetched without a condition");
     });
     assert_eq!(found.await.added, 1);
 
@@ -275,7 +275,7 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     let counts = visit_as(&store, &third, &[("a", "A2")], 40, |page| {
         assert_eq!(
             page.claimed.etag, None,
-            "what was put back is asked for as a whole"
+            "restored pages are fetched without a condition"
         );
     });
     assert_eq!(counts.await.changed, 1);
@@ -294,7 +294,7 @@ async fn a_first_publication_is_not_put_back(database: TestDatabase) {
     publish(&store, &first, 11).await;
     assert!(store.publications().undo(SITE, 12).await.unwrap().is_none());
     assert_eq!(in_force(&store).await.len(), 1);
-    // A run that changes nothing is no publication.
+    // A run without changes creates no publication.
     let second = begin(&store, 20).await;
     visit(&store, &second, &[("a", "A")], 20).await;
     publish(&store, &second, 21).await;
@@ -326,7 +326,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     let reason = publications.hidden_reason(SITE, &url("a")).await.unwrap();
     assert_eq!(reason.as_deref(), Some(WITHDRAWN));
     publications.undo(SITE, 31).await.unwrap().unwrap();
-    assert_eq!(in_force(&store).await, ["b B 10 10"], "nor is it put back");
+    assert_eq!(in_force(&store).await, ["b B 10 10"], "undo must not restore a withdrawn page");
 
     assert!(
         !publications
@@ -337,7 +337,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     assert!(publications.admit_url(SITE, &url("a")).await.unwrap());
     assert!(!publications.admit_url(SITE, &url("a")).await.unwrap());
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
-    // What says so of itself stays hidden.
+    // A page that forbids indexing stays hidden.
     publications
         .withdraw_url(SITE, &url("b"), false, 33)
         .await
@@ -512,7 +512,7 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
         .unwrap();
     let (old, new) = ("http://www.example.com", "https://www.example.org");
     let others = [old.to_owned()];
-    // The second is hidden, and moves too.
+    // The second page is hidden, and moves too.
     assert_eq!(publications.move_site(SITE, new, &others).await.unwrap(), 2);
     assert_eq!(publications.move_site(SITE, new, &others).await.unwrap(), 0);
     let there = descriptions.find(SITE, &format!("{new}/a")).await.unwrap();
@@ -522,7 +522,7 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
         [format!("{new}/b")]
     );
     assert_eq!(publications.site_addresses(SITE).await.unwrap(), [new, old]);
-    // And back, as nobody says where it was.
+    // Back again, without a list of earlier addresses.
     assert_eq!(publications.move_site(SITE, old, &[]).await.unwrap(), 2);
     let back = descriptions.find(SITE, &url("a")).await.unwrap();
     assert!(back.is_some());

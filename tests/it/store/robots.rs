@@ -1,4 +1,4 @@
-//! Robots go in and come out; a source is replaced as a whole.
+//! Robots are stored and listed; a source is replaced as a whole.
 
 use robot_detection::{
     registry::{Exclusion, Pattern, PatternKind, Purpose, Robot, Source, Status},
@@ -144,7 +144,7 @@ async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) 
 
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert!(error.to_string().contains("\"new7\""), "{error}");
-    // Also where each of them is stored already as it is.
+    // Also if each of them is already stored unchanged.
     let twice = [robot("old"), robot("old")];
     let error = store
         .robots()

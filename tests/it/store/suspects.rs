@@ -1,4 +1,4 @@
-//! What instances say of who is flagged, on either engine.
+//! Instances' reports about flagged visitors, on both engines.
 
 use robot_detection::store::StoredSuspects;
 

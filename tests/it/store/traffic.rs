@@ -1,4 +1,4 @@
-//! What is counted of visitors adds up, once, whoever adds it and however long ago.
+//! Counts of visits add up, exactly once, whichever instance adds them and however old they are.
 
 use robot_detection::store::{
     CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
@@ -25,7 +25,7 @@ mod shared {
 
 const DAY: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
-/// A minute of 2026, in the middle of a day.
+/// A minute of 2024, in the middle of a day.
 const NOW: i64 = 20_000 * DAY + 700;
 
 fn key(robot: &str) -> TrafficKey {
@@ -63,7 +63,7 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
     store.traffic().add(&batch, NOW * MINUTE_MS).await.unwrap();
 }
 
-/// Requests of all robots in some minutes.
+/// Returns the requests of all robots in a range of minutes.
 async fn requests(store: &Store, minutes: std::ops::Range<i64>) -> u64 {
     let sums = store
         .traffic()
@@ -84,7 +84,7 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
     }
     let all: u64 = counted.iter().map(|one| one.count.requests).sum();
     assert_eq!(requests(&store, 0..NOW + 1).await, all);
-    // Minute by minute, hour by hour: whatever they are put together of.
+    // Minute by minute and hour by hour, however the sums are stored.
     let mut by_hour = 0;
     for hour in (NOW - 3 * DAY..=NOW).step_by(60) {
         let start = TrafficSpan::Hour.start(hour);
@@ -159,7 +159,7 @@ async fn a_batch_is_added_once(database: TestDatabase) {
     assert_eq!(requests(&store, NOW..NOW + 1).await, 5);
     add(&store, "writer", 2, &batch).await;
     add(&store, "another", 1, &batch).await;
-    // An older one that was under way for long.
+    // An older batch that was delayed.
     add(&store, "writer", 1, &batch).await;
     assert_eq!(requests(&store, NOW..NOW + 1).await, 15);
 }
@@ -178,7 +178,7 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
         assert_eq!(requests(&store, at - before..at - before + 1).await, 0);
         assert_eq!(requests(&store, at + within..at + within + 1).await, 0);
     }
-    // As if it had been counted three months later: all but the days is gone.
+    // Pruned as if three months later: only the days remain.
     store
         .traffic()
         .prune((NOW + 90 * DAY) * MINUTE_MS)
@@ -256,7 +256,8 @@ async fn instances_that_add_at_once_add_up(database: TestDatabase) {
         let store = database.store().await;
         instances.spawn(async move {
             for number in 1..=20 {
-                // The same keys in another order: whoever locks them as they come may wait for ever.
+                // The same keys in another order: writers that lock rows in order of arrival could
+                // deadlock.
                 let counted: Vec<_> = (0..40)
                     .map(|key| {
                         counted(

@@ -1,4 +1,4 @@
-//! What is packed of old traffic is told as if it had never been packed.
+//! Packed traffic gives the same results as before packing.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
@@ -131,7 +131,7 @@ async fn requests(store: &Store, minutes: Range<i64>) -> u64 {
     sums.iter().map(|sum| sum.count.requests).sum()
 }
 
-/// Rows that are not packed, and those that are.
+/// Returns the number of rows that are not packed, and that are.
 async fn rows(raw: &mut Raw) -> [u64; 2] {
     let mut numbers = [0; 2];
     for (number, sql) in numbers.iter_mut().zip([
@@ -152,7 +152,7 @@ fn put(sums: &mut Sums, key: &TrafficKey, count: TrafficCount) {
     sum.2 += count.micros;
 }
 
-/// Adds up one by one what was counted in the minutes that are told of.
+/// Adds up the counts of the given minutes one by one.
 fn model(all: &[CountedMinute], minutes: &Range<i64>, robot: Option<&str>) -> Sums {
     let told = TrafficSpan::covered(&TrafficSpan::cover(minutes.clone(), NOW));
     let told = told.unwrap_or(0..0);
@@ -221,7 +221,7 @@ async fn whatever_is_packed_whenever_all_adds_up(database: TestDatabase) {
     for seed in 0..3 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut all: Vec<CountedMinute> = Vec::new();
-        // Each seed has years of its own.
+        // Each seed has its own years.
         let newest = NOW - i64::try_from(seed).unwrap() * 400 * DAY;
         for number in 0..30 {
             let batch: Vec<_> = (0..random.usize(1..30))
@@ -259,7 +259,7 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
         .map(|days| counted(NOW - days * DAY, 1, 1))
         .collect();
     add(&store, "a", 1, &counted).await;
-    // The first time a few days only: the batches of a server would wait for the rest.
+    // The first call packs only a few days, so that a server's batches do not wait.
     assert!(!store.traffic().pack(NOW * MINUTE_MS).await.unwrap());
     assert_eq!(requests(&store, 0..NOW + 1).await, 60);
     pack_all(&store).await;
@@ -267,7 +267,7 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
     assert!(store.traffic().pack(NOW * MINUTE_MS).await.unwrap());
     let old = NOW - 50 * DAY..NOW - 49 * DAY;
     let expected = requests(&store, old.clone()).await;
-    // A log of long ago: a row again, and packed with what was.
+    // Counts from an old log are unpacked rows again, and then packed with the others.
     add(&store, "a", 2, &[counted[50].clone(), counted[3].clone()]).await;
     assert_eq!(requests(&store, old.clone()).await, expected + 1);
     pack_all(&store).await;
@@ -379,7 +379,7 @@ async fn what_is_damaged_is_named_and_hides_no_other_day(database: TestDatabase)
         let series = store.traffic().series(&times, None, NOW * MINUTE_MS).await;
         assert_eq!(series.unwrap_err().kind(), StoreErrorKind::Corrupt);
     }
-    // What came later to that day stays beside it, that of other days is packed.
+    // Later counts of that day stay unpacked, those of other days are packed.
     add(&store, "a", 2, &days).await;
     let error = loop {
         match store.traffic().pack(NOW * MINUTE_MS).await {

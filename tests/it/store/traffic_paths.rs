@@ -1,4 +1,4 @@
-//! Paths that were asked for add up, once, and need no more room than is promised.
+//! Counts of requested paths add up, exactly once, within the promised space.
 
 use robot_detection::store::{
     CountedPaths, Forgetting, PathCount, PathCut, PathKey, PathSums, Store, TrafficBatch,
@@ -22,7 +22,7 @@ mod shared {
 }
 
 const DAY: i64 = 24 * 60;
-/// A minute of 2026, in the middle of a day.
+/// A minute of 2024, in the middle of a day.
 const NOW: i64 = 20_000 * DAY + 700;
 const NOW_MS: i64 = NOW * 60_000;
 
@@ -151,7 +151,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
     let all = 0..NOW + 1;
     store.traffic().prune(NOW_MS).await.unwrap();
     assert_eq!(requests(&read(&store, all.clone()).await), 9);
-    // By the hour only of the last two days.
+    // Hourly counts exist only for the last two days.
     assert_eq!(
         read(&store, NOW - 3 * DAY..NOW - 3 * DAY + 1)
             .await
@@ -160,7 +160,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
             % DAY,
         0
     );
-    // Its hour and its days.
+    // Its hourly and daily counts.
     assert_eq!(forget(&store, Some("bot"), None).await, 4);
     let left = read(&store, all.clone()).await;
     assert!(left.rows.iter().all(|row| row.key.robot != "bot"));
@@ -173,7 +173,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
     assert!(path_above("/*").is_none());
 }
 
-/// Forgets paths as the command does; as many are counted before.
+/// Deletes paths as the command does, and checks that the announced number is right.
 async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) -> u64 {
     let forgetting = Forgetting {
         address: None,

@@ -71,7 +71,7 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
     assert_eq!(
         changes.changed,
         ["a", "b", "c", "d", "e", "g"],
-        "it is repaired"
+        "the database is repaired"
     );
     assert!(store.robots().list().await.unwrap()[0].robot.is_active());
 }
@@ -144,7 +144,7 @@ async fn postgres_may_stop_and_come_back() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
+async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
     const PAGE: usize = 4096;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
@@ -162,7 +162,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     assert_eq!(store.check_presence(1).await, None);
 
     let mut bytes = std::fs::read(&path).unwrap();
-    // The type of a leaf of a table is 13.
+    // A leaf page of a table has type 13.
     for page in bytes.chunks_mut(PAGE).skip(1).filter(|page| page[0] == 13) {
         if page
             .windows(6)
@@ -177,7 +177,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     let Some(PresenceChange::Away(absence)) = store.check_presence(7).await else {
-        panic!("it is not seen");
+        panic!("the damage was not noticed");
     };
     assert_eq!(
         (absence.since_ms, absence.kind),
@@ -187,5 +187,5 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(absence.reason.contains("database repair"), "{absence:?}");
     assert_eq!(store.check_presence(8).await, None);
-    assert!(std::fs::read(&path).unwrap() == bytes, "it was written to");
+    assert!(std::fs::read(&path).unwrap() == bytes, "the damaged file was changed");
 }
