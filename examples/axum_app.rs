@@ -1,4 +1,4 @@
-//! README's application, on the address that is its argument.
+//! README's application, listening on the address given as its argument.
 //!
 //! ```console
 //! $ cargo run --no-default-features --features admin --example axum_app 127.0.0.1:3000
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = Router::new()
         .route("/members-only-stuff/{page}", get(async || "for members"))
         .route("/robot-heaven/", get(async || "for search engines"));
-    let address = std::env::args().nth(1).ok_or("which address?")?;
+    let address = std::env::args().nth(1).ok_or("usage: axum_app ADDRESS")?;
     let listener = tokio::net::TcpListener::bind(address).await?;
     robots.serve(listener, site).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! The layer alone in front of an axum application: no database, no admin page, one registry.
+//! Only the layer in front of an axum application: no database, no admin page, one registry.
 //!
 //! ```console
 //! $ cargo run --no-default-features --features axum,layer --example axum_layer
@@ -7,7 +7,7 @@
 //! $ curl -s  -A 'Googlebot/2.1' http://127.0.0.1:3000/robot-heaven/           # Welcome, googlebot.
 //! ```
 //!
-//! Another address can be given as the first argument.
+//! To listen on another address, pass it as the first argument.
 
 use std::error::Error;
 
@@ -16,7 +16,7 @@ use robot_detection::{Identification, RobotDetectionLayer};
 use tokio::net::TcpListener;
 
 #[tokio::main]
-#[expect(clippy::print_stdout, reason = "the user is told where to look")]
+#[expect(clippy::print_stdout, reason = "prints the address for the user")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::args().nth(1);
     let address = address.as_deref().unwrap_or("127.0.0.1:3000");

@@ -1,15 +1,15 @@
-//! An axum application whose members' pages robots cannot read, and a heaven for robots.
+//! An axum application with members' pages that robots cannot read, and a robot heaven.
 //!
 //! ```console
 //! $ cargo run --example axum_members
 //! $ curl -si -A 'Googlebot/2.1' http://127.0.0.1:3000/members-only-stuff/     # 302 to heaven
 //! $ curl -si -A 'Firefox/140.0' http://127.0.0.1:3000/members-only-stuff/     # 303 to the login
-//! $ curl -s  -A 'Googlebot/2.1' http://127.0.0.1:3000/robot-heaven/           # made from the data
+//! $ curl -s  -A 'Googlebot/2.1' http://127.0.0.1:3000/robot-heaven/           # built from the data
 //! ```
 //!
-//! Another address can be given as the first argument. In a browser, log in as
-//! `member` with the password `secret`, or as `owner` with `secret` too: the owner sees the
-//! admin page, <http://127.0.0.1:3000/robot-detection/admin/>, behind this application's own login.
+//! To listen on another address, pass it as the first argument. In a browser, log in as `member` or
+//! as `owner`, both with the password `secret`: the owner can open the admin page,
+//! <http://127.0.0.1:3000/robot-detection/admin/>, which uses this application's own login.
 
 use std::{
     collections::HashMap,
@@ -31,17 +31,17 @@ use axum::{
 use robot_detection::{Identification, RobotDetection};
 use tokio::net::TcpListener;
 
-/// What the members' pages and heaven are both made from.
+/// Source of both a members' page and its heaven page.
 struct Report {
     slug: &'static str,
     title: &'static str,
-    /// What everybody may know; robots index it.
+    /// Public summary; robots index it.
     summary: &'static str,
-    /// What members pay for.
+    /// Text for paying members.
     text: &'static str,
 }
 
-/// A database would be here.
+/// A real application would query a database.
 const REPORTS: [Report; 2] = [
     Report {
         slug: "lighthouses",
@@ -70,13 +70,13 @@ enum Role {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The layer goes around everything, so that it answers robots before the
-    // login sends them to a form that they cannot fill in.
+    // The layer wraps everything, so that robots get their redirect before the login sends them to
+    // a form that they cannot fill in.
     let robots = RobotDetection::builder()
         .filter_patterns(["/members-only-stuff, /members-only-stuff/*"])
         .redirect_url("/robot-heaven/")
-        .database_url("sqlite::memory:") // a file, in earnest
-        .web_robots_db("") // the bundled registry alone: no network
+        .database_url("sqlite::memory:") // use a file in production
+        .web_robots_db("") // only the bundled registry, without a network
         .build()
         .await?;
 
@@ -88,8 +88,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             members.clone(),
             login_required,
         ));
-    // Without a login of its own, since only the owner gets there. An application that has
-    // no login nests `admin_router()`, which asks for a password.
+    // The console needs no login here, since only the owner can open it. An application without its
+    // own login nests `admin_router()`, which asks for a password.
     let owner_only = Router::new()
         .nest_service(
             "/robot-detection/admin",
@@ -148,7 +148,7 @@ async fn report(Path(slug): Path<String>) -> Response {
     }
 }
 
-/// The way into heaven: it greets the robot that the layer has identified.
+/// Heaven's entry page, which greets the robot that the layer has identified.
 async fn heaven(robot: Option<Identification>) -> Html<String> {
     let greeting = match robot {
         Some(found) => format!("<p>Welcome, {}.</p>", escape(found.id())),
@@ -183,7 +183,7 @@ async fn login_form() -> Html<String> {
     )
 }
 
-/// Checks name and password; a demonstration, with one member and the owner.
+/// Checks name and password; a demonstration with one member and the owner.
 async fn login(State(members): State<Members>, form: String) -> Response {
     let mut fields: Vec<&str> = form.split('&').collect();
     fields.sort_unstable();
@@ -206,7 +206,7 @@ async fn login(State(members): State<Members>, form: String) -> Response {
         .into_response()
 }
 
-/// Lets members pass and sends everybody else to the login.
+/// Lets members pass and redirects other visitors to the login.
 async fn login_required(
     State(members): State<Members>,
     headers: HeaderMap,
@@ -219,7 +219,7 @@ async fn login_required(
     }
 }
 
-/// Lets the owner pass, and nobody else.
+/// Lets only the owner pass.
 async fn owner_required(
     State(members): State<Members>,
     headers: HeaderMap,
@@ -234,7 +234,7 @@ async fn owner_required(
 }
 
 impl Members {
-    /// Returns as whom a visitor has logged in.
+    /// Returns the role of the logged-in visitor.
     fn role(&self, headers: &HeaderMap) -> Option<Role> {
         let sessions = self.sessions.read().unwrap_or_else(PoisonError::into_inner);
         headers
@@ -247,9 +247,8 @@ impl Members {
     }
 }
 
-/// Returns a session's id that is good enough for a demonstration.
-///
-/// Use a session crate, which takes it from the system's random numbers.
+/// Returns a session id that is sufficient for a demonstration. In production, use a session crate,
+/// which generates ids with a secure random number generator.
 fn new_session() -> String {
     let random = || RandomState::new().hash_one("session");
     format!("{:016x}{:016x}", random(), random())
@@ -283,7 +282,7 @@ fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-#[expect(clippy::print_stdout, reason = "the user is told where to look")]
+#[expect(clippy::print_stdout, reason = "prints the address for the user")]
 fn say(line: &str) {
     println!("{line}");
 }

@@ -1,4 +1,4 @@
-//! A plain tower service on hyper's server, with the layer around it and no framework.
+//! A plain tower service with the layer on hyper's server, without a framework.
 //!
 //! ```console
 //! $ cargo run --example tower_hyper
@@ -6,7 +6,7 @@
 //! $ curl -si -A 'Firefox/140.0' http://127.0.0.1:3000/members-only-stuff/a    # 200, the page
 //! ```
 //!
-//! Another address can be given as the first argument.
+//! To listen on another address, pass it as the first argument.
 
 use std::{convert::Infallible, error::Error, sync::Arc};
 
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Answers every path; the redirect of robots is not its business.
+/// Responds to every path; the layer redirects robots before.
 async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
     let visitor = match request.extensions().get::<Identification>() {
         Some(found) => found.id(),
@@ -68,7 +68,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallib
     Ok(response)
 }
 
-#[expect(clippy::print_stdout, reason = "the user is told where to look")]
+#[expect(clippy::print_stdout, reason = "prints the address for the user")]
 fn say(line: &str) {
     println!("{line}");
 }

@@ -256,8 +256,7 @@ async fn instances_that_add_at_once_add_up(database: TestDatabase) {
         let store = database.store().await;
         instances.spawn(async move {
             for number in 1..=20 {
-                // The same keys in another order: writers that lock rows in order of arrival could
-                // deadlock.
+                // The same keys in another order: locking rows in arrival order could deadlock.
                 let counted: Vec<_> = (0..40)
                     .map(|key| {
                         counted(
