@@ -221,7 +221,7 @@ mod verdicts {
     fn known(bencher: Bencher<'_, '_>, by: By) {
         let runtime = Runtime::new().expect("failed to start a runtime");
         let (verifier, detector) = runtime.block_on(knowing(by));
-        let claim = detector.identify(b"examplebot/1.0").expect("the robot is listed");
+        let claim = detector.identify(b"examplebot/1.0").expect("a known robot");
         let client = HOME.parse().ok();
         let (method, uri, headers) = (Method::GET, Uri::from_static("/a"), HeaderMap::new());
         let request = ClaimedRequest::new(&claim, client, &method, &uri, &headers);
@@ -291,7 +291,7 @@ mod verdicts {
         let verifier = Verifier::new(methods, Clock::system(), tasks, stop);
         let detector = detector();
         {
-            let claim = detector.identify(b"examplebot/1.0").expect("the robot is listed");
+            let claim = detector.identify(b"examplebot/1.0").expect("a known robot");
             let (uri, headers) = (Uri::from_static("/"), HeaderMap::new());
             let client = HOME.parse().ok();
             let request = ClaimedRequest::new(&claim, client, &Method::GET, &uri, &headers);

@@ -34,7 +34,7 @@ fn check(published: &PublishedRanges) {
         lines.push('\n');
     }
     for private in ["10.0.0.1", "127.0.0.1", "::1", "fe80::1", "224.0.0.1"] {
-        assert!(!published.set.contains(private.parse().expect("valid address")));
+        assert!(!published.set.contains(private.parse().expect("valid IP")));
     }
     let again = PublishedRanges::parse("https://robots.example/", lines.as_bytes());
     assert_eq!(again.expect("the output can be parsed").set, published.set);

@@ -230,7 +230,7 @@ fn every_field_of_every_record_is_in_the_schema_and_is_parsed() {
             continue;
         };
         expect(ids.insert(id), "the id is used twice");
-        expect(is_label(id), "an id consists of lower-case letters, digits and -");
+        expect(is_label(id), "an id has lower-case letters, digits and -");
         for (field, value) in &raw.fields {
             let base = field.trim_end_matches(|c: char| c.is_ascii_digit());
             let is_known = FIELDS.contains(&field.as_str()) || base == "robot-useragent";
@@ -238,10 +238,7 @@ fn every_field_of_every_record_is_in_the_schema_and_is_parsed() {
             expect(!value.is_empty(), &format!("{field} is empty"));
         }
         let names: HashSet<_> = raw.fields.iter().map(|(field, _)| field).collect();
-        expect(
-            names.len() == raw.fields.len(),
-            "a field appears twice",
-        );
+        expect(names.len() == raw.fields.len(), "a field appears twice");
         let read = |text: &Option<String>| text.clone().unwrap_or_default();
         for (field, text) in [
             ("robot-name", robot.name.clone()),
@@ -282,7 +279,7 @@ fn facts_are_plausible() {
             }
         };
         expect(robot.is_active(), format!("it is {:?}", robot.status));
-        expect(robot.purpose != Purpose::Unknown, "the purpose is missing".to_owned());
+        expect(robot.purpose != Purpose::Unknown, "no purpose".to_owned());
         for url in robot.details_url.iter().chain(&robot.ranges_url) {
             expect(is_web_url(url), format!("{url} is no URL of the web"));
         }

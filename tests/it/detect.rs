@@ -498,7 +498,7 @@ fn self_test_quarantines_robots_that_match_a_browser_and_names_the_pattern() {
             assert_eq!(&claim.pattern().unwrap().text, pattern);
         }
     }
-    assert_eq!(self_test(&mut robots), 0, "a second self-test changes nothing");
+    assert_eq!(self_test(&mut robots), 0, "the second run changes nothing");
 }
 
 #[test]

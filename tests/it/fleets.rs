@@ -134,7 +134,7 @@ fn an_old_log_reveals_its_fleet_and_path_scanner() {
         (&told["lines"], &told["unreadable"]),
         (&2_301.into(), &1.into())
     );
-    assert_eq!(told["judged"], 2_000, "the count excludes the registry's robot");
+    assert_eq!(told["judged"], 2_000, "the known robot is not counted");
 }
 
 #[test]

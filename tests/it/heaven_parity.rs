@@ -172,7 +172,7 @@ fn a_page_with_a_password_form_or_without_a_response_is_not_compared() {
         (&told["differing"], &told["withdrawn"]),
         (&0.into(), &0.into())
     );
-    assert_eq!(told["compared"], 1, "only the start page is compared: {told}");
+    assert_eq!(told["compared"], 1, "only the start page: {told}");
     write(directory, &server, "parity_pages = 0");
     assert!(compared(directory).is_null());
 }

@@ -160,7 +160,7 @@ fn figures_are_exact_in_every_format_and_from_every_input() {
             arguments.extend(inputs.iter().chain(more));
             let output = fed(directory.path(), &arguments, input.clone());
             assert!(output.status.success());
-            assert_eq!(text(&output.stderr), "", "expected no progress bar and no hint");
+            assert_eq!(text(&output.stderr), "", "neither progress bar nor hint");
             text(&output.stdout)
         };
         assert_csv(&summary(&["--summary=csv"]));
@@ -279,7 +279,7 @@ fn plain_user_agents_are_summarised_too() {
     let output = fed(directory().path(), &arguments, lines.into_bytes());
     let table = text(&output.stdout);
     assert!(table.contains("googlebot"), "{table}");
-    assert!(!table.contains("BYTES"), "plain User-Agents have no bytes: {table}");
+    assert!(!table.contains("BYTES"), "no bytes to show: {table}");
     assert!(table.contains("no-user-agent     1   25.0 %"), "{table}");
 }
 

@@ -137,7 +137,7 @@ async fn changes_of_a_run_are_announced_once_and_only_for_pages_open_to_all() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write(directory, &site, "");
-    assert!(told(directory).await.0.is_null(), "notifications are off by default");
+    assert!(told(directory).await.0.is_null(), "off by default");
 
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
@@ -202,7 +202,7 @@ async fn a_refusing_engine_is_retried_later_and_doctor_reports_it() {
     assert_eq!(engine.paths().len(), 3);
     let (second, _) = told(directory).await;
     assert_eq!(second["waiting"], 3);
-    assert!(engine.paths().is_empty(), "nothing is sent before two hours are over");
+    assert!(engine.paths().is_empty(), "sent before two hours are over");
     let doctor = run(directory, &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(

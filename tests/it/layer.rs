@@ -831,11 +831,7 @@ async fn our_site_robot_and_our_own_pages_are_not_visits() {
         }
     }
     assert_eq!(counted(&layer), 0);
-    assert_eq!(
-        asked.0.load(Ordering::Relaxed),
-        0,
-        "a claim was verified"
-    );
+    assert_eq!(asked.0.load(Ordering::Relaxed), 0, "a claim was verified");
     assert!(layer.robots_txt().violations().rules.is_empty());
 
     for path in ["/", "/robot-detection/administrators"] {

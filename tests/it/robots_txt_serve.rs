@@ -487,7 +487,7 @@ fn our_rules_are_served_once_the_upstream_reports_that_it_has_no_file() {
         }
         eventually(told, || house.log().contains(told));
     }
-    assert_eq!(house.log().matches("answered 500").count(), 1, "the failure is logged once");
+    assert_eq!(house.log().matches("answered 500").count(), 1, "one entry");
 }
 
 #[test]
@@ -632,7 +632,7 @@ fn a_reload_without_changes_keeps_etag_and_date() {
     let server = house.serve(settings);
     let first = robots(&server);
     server.signal("HUP");
-    eventually("the configuration is reloaded", || house.log().contains("reloaded sites"));
+    eventually("it is reloaded", || house.log().contains("reloaded sites"));
     let second = robots(&server);
     for header in ["etag", "last-modified"] {
         assert_eq!(first.header(header), second.header(header));

@@ -139,7 +139,7 @@ async fn a_site_is_visited_within_its_scope() {
         stored.description.value(name::DEPTH).unwrap().to_owned()
     };
     assert_eq!(depth("/").await, "0");
-    assert_eq!(depth("/frame").await, "1", "a frame counts as part of its page");
+    assert_eq!(depth("/frame").await, "1", "a frame belongs to its page");
     assert_eq!(depth("/target").await, "2", "a redirect adds no depth");
     assert_eq!(depth("/c").await, "2");
     assert_eq!(

@@ -141,7 +141,7 @@ async fn an_expired_login_is_held_back(expire: impl Fn(&Site)) {
             .unwrap()
             .contains(&site.url("/"))
     );
-    assert!(heaven(path) == before, "heaven must stay unchanged");
+    assert!(heaven(path) == before, "heaven has changed");
     assert_eq!(export(path).await, described);
     let told = status(path).await;
     assert_eq!(told["last_run"]["state"], "held");
@@ -207,7 +207,7 @@ async fn one_page_for_many_urls_is_quarantined_even_without_a_password_field() {
         (1, &Value::from("held")),
         "{held:?}"
     );
-    assert!(heaven(directory.path()) == before, "heaven must stay unchanged");
+    assert!(heaven(directory.path()) == before, "heaven has changed");
 }
 
 #[tokio::test]
@@ -222,7 +222,7 @@ async fn an_open_start_page_before_an_expired_login_is_quarantined_too() {
     }
     let held = visit(directory.path(), &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
-    assert!(heaven(directory.path()) == before, "heaven must stay unchanged");
+    assert!(heaven(directory.path()) == before, "heaven has changed");
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn many_missing_pages_are_quarantined_until_accepted() {
     let held = visit(path, &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.err.contains("12 of 16"), "{held:?}");
-    assert!(heaven(path) == before, "heaven must stay unchanged");
+    assert!(heaven(path) == before, "heaven has changed");
 
     site.asked();
     let accepted = visit(path, &site, &["--accept"]).await;
@@ -257,7 +257,7 @@ async fn a_site_that_answers_404_to_everything_keeps_its_few_pages() {
     site.put("/", Page::status(404));
     let run = visit(directory.path(), &site, &[]).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(heaven(directory.path()) == before, "heaven must stay unchanged");
+    assert!(heaven(directory.path()) == before, "heaven has changed");
 }
 
 #[tokio::test]
@@ -281,7 +281,7 @@ async fn a_server_outage_loses_no_page() {
     let arguments = ["site-robot", "run", &start, "--publish", "heaven", "--json"];
     let run = say(path, &arguments).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(heaven(path) == before, "heaven must stay unchanged");
+    assert!(heaven(path) == before, "heaven has changed");
     assert_eq!(status(path).await["missing"], 17);
 }
 
@@ -299,7 +299,7 @@ async fn a_moved_starting_point_is_reported_and_its_pages_are_moved() {
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.err.contains(&new.url("/")), "{held:?}");
     assert!(held.err.contains("starting_points"), "{held:?}");
-    assert!(heaven(path) == before, "heaven must stay unchanged");
+    assert!(heaven(path) == before, "heaven has changed");
 
     let moved = visit(path, &new, &[]).await;
     assert_eq!(moved.code, 0, "{moved:?}");
@@ -338,7 +338,7 @@ async fn pages_that_forbid_indexing_are_hidden_immediately_and_kept() {
         let all = all.iter().map(|it| (it.first_seen_ms, it.modified_ms));
         all.collect::<Vec<_>>()
     };
-    assert_eq!(dates(&after), dates(&before), "the restored pages have their old dates");
+    assert_eq!(dates(&after), dates(&before), "their dates are restored");
 }
 
 #[tokio::test]

@@ -229,7 +229,7 @@ async fn a_wrong_password_is_sent_once_and_no_page_is_withdrawn() {
     );
     assert!(!held.contains("geheim"), "{held}");
     assert_eq!(members.state().posts, 1);
-    assert_eq!(titles(&store).await, all_pages(), "the described pages stay");
+    assert_eq!(titles(&store).await, all_pages(), "no page is withdrawn");
     // The next run tries again.
     let summary = members.run(&store, members.login(PASSWORD)).await;
     assert_eq!(summary.state, RunState::Finished);

@@ -122,7 +122,7 @@ async fn an_application_reports_changed_pages() {
     let many: Vec<_> = (0..1_000)
         .map(|number| site.url(&format!("/n{number}")))
         .collect();
-    assert_eq!(tell(&many).status, 429, "the limit includes the page reported before");
+    assert_eq!(tell(&many).status, 429, "one page was reported before");
     let stranger = admin_json(admin, "not-a-token", ("POST", "site-robot/changed"), "{}");
     assert_eq!(stranger.status, 401);
 }

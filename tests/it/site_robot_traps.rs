@@ -519,7 +519,7 @@ async fn odd_texts(store: Store) {
     let titles = titles(&store).await;
     assert_eq!(titles["/latin"], "caf\u{fffd}");
     assert!(!titles["/nul"].contains('\0') && titles["/nul"].starts_with('a'));
-    assert_eq!(titles["/utf16"], "Straße", "a byte order mark takes precedence");
+    assert_eq!(titles["/utf16"], "Straße", "the byte order mark decides");
     assert_eq!(titles["/unknown"], "Übung");
     assert!(
         titles["/huge"].len() <= 64 << 10,

@@ -210,7 +210,7 @@ async fn headers_removed_by_a_trusted_proxy_are_not_missed() {
     );
     let person = [&PERSON[..], &[("Referer", "http://example.org/")]].concat();
     assert_eq!(through(&person), 200, "the proxy forwards no Sec-Fetch");
-    assert_eq!(through(&LIAR), 403, "the proxy forwards languages and encodings");
+    assert_eq!(through(&LIAR), 403, "languages and encodings are forwarded");
 }
 
 const HEAD: &str = "GET /a HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; \

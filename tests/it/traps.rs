@@ -185,7 +185,7 @@ async fn every_visitor_of_a_trap_gets_a_page_whatever_the_rules_and_is_marked() 
     }
     let head = request(house.server.addr, "HEAD", &traps[0], &[]);
     assert_eq!((head.status, head.text().as_str()), (200, ""));
-    assert_eq!(house.site.requests().len(), before, "the site was requested");
+    assert_eq!(house.site.requests().len(), before, "no request forwarded");
     assert_eq!(
         (status("/shut/1", &QUIET), status("/shut/1", &PERSON)),
         (403, 200),

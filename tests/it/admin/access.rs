@@ -46,7 +46,7 @@ async fn a_token_is_shown_once_listed_with_its_last_use_and_ended() {
     let (site, browser) = site().await;
     let secret = made(&browser, "monitoring", "read", "2026-03-31").await;
     let page = browser.get("access").await;
-    assert!(!page.body.contains(&secret), "the secret is shown only once");
+    assert!(!page.body.contains(&secret), "the secret is shown again");
     assert!(page.text().contains("monitoring read"), "{}", page.text());
     assert!(page.text().contains("never"), "{}", page.text());
     assert!(page.body.contains("2026-04-01 00:00 UTC"), "{}", page.body);

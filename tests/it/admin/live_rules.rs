@@ -422,7 +422,7 @@ async fn a_pause_is_shown_on_every_page_and_can_be_ended_there() {
         assert!(text.contains(told), "{path}: {text}");
     }
     let login = site.client().get("login").await.text();
-    assert!(!login.contains("paused"), "the login page shows the pause to strangers");
+    assert!(!login.contains("paused"), "strangers see the pause");
     let answer = client.post("rules/resume", &[]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
     assert!(!client.get("robots").await.text().contains("is paused"));

@@ -473,10 +473,7 @@ async fn figures_need_a_login() {
 
 /// Prints how long the pages take with the traffic of 10 million requests in 90 days.
 #[tokio::test]
-#[expect(
-    clippy::print_stdout,
-    reason = "prints the timing for people"
-)]
+#[expect(clippy::print_stdout, reason = "prints the timing for people")]
 async fn ninety_days_of_two_hundred_robots_are_shown() {
     let site = Plan::open().start().await;
     let mut counted = Vec::new();

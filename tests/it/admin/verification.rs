@@ -157,7 +157,7 @@ async fn the_page_shows_and_escapes_verdicts_impostors_and_lists() {
     }
     assert!(!page.body.contains("<script>"), "{}", page.body);
     assert!(!page.body.contains("<b>robot"));
-    assert!(!page.body.contains(" style="), "the page has an inline style");
+    assert!(!page.body.contains(" style="), "the page has inline styles");
     assert!(
         page.body
             .contains(r#"href="./verification" aria-current="page""#)
@@ -279,7 +279,7 @@ async fn programs_fetch_lists_one_fetch_at_a_time() {
     let site = Plan::open().start().await;
     let client = site.client();
     let none = fetch_json(&client, "{}").await;
-    assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY, "there is no list yet");
+    assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY, "no list yet");
     let lists = Lists::of(&site).await;
     lists.server.set(Reply::Hang);
     let unknown = fetch_json(&client, r#"{"url":"http://127.0.0.1:9/admin"}"#).await;

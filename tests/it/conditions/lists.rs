@@ -185,7 +185,7 @@ async fn a_restart_without_network_uses_the_stored_list() {
         ),
         (403, 200)
     );
-    assert_eq!(lists.seen().len(), asked, "the list was fetched before it was due");
+    assert_eq!(lists.seen().len(), asked, "the list was fetched too early");
     drop(server);
     let explained = house.explain("192.0.2.1");
     assert!(explained.contains("in list:closed"), "{explained}");

@@ -54,7 +54,7 @@ async fn fifty_decisions_a_second_are_shown_live_and_can_be_paused() {
     house.visit(HOST, "/a-person", FIREFOX, "192.0.2.7");
     house.visit(HOST, "/the-last", GOOGLEBOT, "192.0.2.7");
     let rows = browser.wait_for_text("#live tbody", "/the-last").await;
-    assert!(!rows.contains("/a-person"), "the stream is not filtered: {rows}");
+    assert!(!rows.contains("/a-person"), "not filtered: {rows}");
     let late = "return [window.late.length, Math.max(...window.late)];";
     let late = browser.client.execute(late, vec![]).await.unwrap();
     println!("{} rows, the latest {} ms late", late[0], late[1]);
@@ -73,7 +73,7 @@ async fn fifty_decisions_a_second_are_shown_live_and_can_be_paused() {
     browser.turn_scripts_off().await;
     house.go(&browser, "live").await;
     let pause = browser.find("#pause").await;
-    assert!(!pause.is_displayed().await.unwrap(), "the pause button needs a script");
+    assert!(!pause.is_displayed().await.unwrap(), "it needs a script");
     house.visit(HOST, "/without-scripts", GOOGLEBOT, "192.0.2.7");
     let link = fantoccini::Locator::LinkText("Refresh");
     let link = browser.client.find(link).await.unwrap();

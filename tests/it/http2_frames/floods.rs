@@ -186,7 +186,7 @@ impl Flood {
             target.is_served().await;
         }
         target.assert_bounded(self.name, before_kib);
-        assert!(cut || !self.is_cut, "{}: no connection was closed", self.name);
+        assert!(cut || !self.is_cut, "{}: none was closed", self.name);
     }
 }
 

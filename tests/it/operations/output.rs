@@ -103,7 +103,7 @@ fn a_server_continues_when_its_output_is_not_read() {
         .spawn()
         .unwrap();
     eventually("the server accepts connections", || {
-        assert!(server.try_wait().unwrap().is_none(), "the server has stopped");
+        assert!(server.try_wait().unwrap().is_none(), "the server exited");
         std::net::TcpStream::connect(addr).is_ok()
     });
     let status = request(addr, "GET", "/", &[("User-Agent", FIREFOX)]).status;

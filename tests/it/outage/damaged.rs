@@ -58,7 +58,7 @@ fn untouched(site: &Site) -> String {
     assert_serves(&server);
     site.end(server);
     let (log, reason) = (site.log(), told["reason"].as_str().unwrap());
-    assert_eq!(log.matches(reason).count(), 1, "the reason is logged once: {log}");
+    assert_eq!(log.matches(reason).count(), 1, "logged once: {log}");
     assert_eq!(site.files(), files);
     assert!(
         fs::read(site.database()).unwrap() == bytes,
@@ -69,7 +69,7 @@ fn untouched(site: &Site) -> String {
 
 fn repaired(site: &Site) -> Value {
     let refused = run(site.path(), &["database", "repair"]);
-    assert_eq!(refused.status.code(), Some(2), "repairing needs a confirmation or --yes");
+    assert_eq!(refused.status.code(), Some(2), "confirmation is required");
     let bytes = fs::read(site.database()).unwrap();
     let told = succeed(site.path(), &["database", "repair", "--yes", "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();

@@ -59,7 +59,7 @@ fn a_server_with_the_old_database_switches_to_a_new_one() {
     let site = Site::with_file();
     let server = site.start();
     let asked = run(site.path(), &["database", "new"]);
-    assert_eq!(asked.status.code(), Some(2), "a new database needs a confirmation or --yes");
+    assert_eq!(asked.status.code(), Some(2), "confirmation is required");
     assert_eq!(
         site.files()
             .iter()

@@ -63,7 +63,7 @@ async fn no_request_waits_for_an_unavailable_database() {
         let overview = overview.text();
         assert!(overview.contains("The database is away"), "{overview}");
         let sources = page(&server, "sources", &cookie).text();
-        assert!(sources.contains("Bundled registry"), "shows the data in memory");
+        assert!(sources.contains("Bundled registry"), "the data in memory");
     }
     let status = page(&server, "api/v1/status", &cookie).text();
     assert!(status.contains("\"database_away_since\":\"2"), "{status}");

@@ -70,7 +70,7 @@ async fn messages_pass_in_both_directions_on_several_streams() {
     tasks.spawn(async move {
         for _ in 0..3 {
             let (stream, _) = listener.accept().await.unwrap();
-            #[expect(clippy::result_large_err, reason = "required by the library's interface")]
+            #[expect(clippy::result_large_err, reason = "the library's type")]
             let check = |asked: &Asked, mut answer: Answer| {
                 assert_eq!(asked.uri(), "/chat?room=1");
                 assert_eq!(asked.headers()["host"], "site.example");

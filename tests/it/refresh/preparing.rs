@@ -79,7 +79,7 @@ async fn sources_removed_from_the_configuration_are_dropped_at_startup() {
 
     refresher.set_sources(vec![named("stays")]);
     refresher.prepare(false).await.unwrap();
-    assert!(house.knows("goesfetcher"), "a command must not drop a source");
+    assert!(house.knows("goesfetcher"), "a command drops no source");
     let running = Running::start(refresher);
     eventually_async("the robot is gone", async || !house.knows("goesfetcher")).await;
     running.end().await;

@@ -49,9 +49,9 @@ async fn shutdown_fails_no_request_in_flight() {
             answered.fetch_add(1, Ordering::SeqCst);
         });
     }
-    eventually("all requests are in flight", || arrived.load(Ordering::SeqCst) == 40);
+    eventually("all are in flight", || arrived.load(Ordering::SeqCst) == 40);
     house.server.signal("TERM");
-    eventually("the shutdown has begun", || house.log().contains("stopping: "));
+    eventually("shutdown has begun", || house.log().contains("stopping: "));
     go_on.add_permits(1_000);
     clients.close();
     clients.wait().await;
@@ -92,7 +92,7 @@ async fn with_a_delay_kept_connections_are_closed_by_their_responses_and_no_requ
             }
         });
     }
-    eventually("clients send requests", || answered.load(Ordering::Relaxed) > 300);
+    eventually("there is load", || answered.load(Ordering::Relaxed) > 300);
     is_told.store(true, Ordering::SeqCst);
     house.server.signal("TERM");
     clients.close();

@@ -363,7 +363,7 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
     });
     assert_eq!(body(&answered("shop.example").await), "up");
     house.write(&(whole.clone() + &site("new", "new.example", &other, "")));
-    eventually("the watcher continues", || house.log().contains("added new"));
+    eventually("watching continues", || house.log().contains("added new"));
     assert_eq!(body(&answered("new.example").await), "other");
     // Two rules of ten may be removed.
     let (code, text) = house.reload_by(

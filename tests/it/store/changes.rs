@@ -32,7 +32,7 @@ fn wait_for_change(store: Store, seen: i64) -> JoinSet<i64> {
 
 async fn heard(mut waiting: JoinSet<i64>) -> i64 {
     let heard = timeout(SOON, waiting.join_next()).await;
-    heard.expect("no notification").expect("the sender is gone").expect("the task panicked")
+    heard.expect("in time").expect("a task").expect("no panic")
 }
 
 async fn a_change_in_the_past_is_heard_at_once(database: TestDatabase) {

@@ -216,7 +216,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     };
     assert!(described("a").await && !described("b").await);
     let found = visit_as(&store, &third, &[("a", "A"), ("b", "B")], 30, |page| {
-        assert_eq!(page.claimed.etag, None, "the page is fetched without a condition");
+        assert_eq!(page.claimed.etag, None, "it is fetched unconditionally");
     });
     assert_eq!(found.await.added, 1);
 
@@ -326,7 +326,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     let reason = publications.hidden_reason(SITE, &url("a")).await.unwrap();
     assert_eq!(reason.as_deref(), Some(WITHDRAWN));
     publications.undo(SITE, 31).await.unwrap().unwrap();
-    assert_eq!(in_force(&store).await, ["b B 10 10"], "undo must not restore a withdrawn page");
+    assert_eq!(in_force(&store).await, ["b B 10 10"], "it stays withdrawn");
 
     assert!(
         !publications

@@ -187,5 +187,5 @@ async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(absence.reason.contains("database repair"), "{absence:?}");
     assert_eq!(store.check_presence(8).await, None);
-    assert!(std::fs::read(&path).unwrap() == bytes, "the damaged file was changed");
+    assert!(std::fs::read(&path).unwrap() == bytes, "the file changed");
 }

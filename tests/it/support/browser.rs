@@ -128,7 +128,7 @@ impl Browser {
         let directory = artefacts();
         std::fs::create_dir_all(&directory).expect("failed to create the directory of artefacts");
         let path = directory.join(format!("{name}.png"));
-        std::fs::write(path, picture.expect("failed to take a screenshot")).expect("failed to write the screenshot");
+        std::fs::write(path, picture.expect("no screenshot")).expect("cannot write it");
     }
 
     /// Waits for an element, long enough for a busy machine.
@@ -166,19 +166,19 @@ impl Browser {
             let found = found.expect("failed to run a script on the page");
             if found[0] == true {
                 assert_ne!(found[1], "none", "the focus of {css} is not visible");
-                focused.send_keys("\u{e007}").await.expect("failed to press Enter");
+                focused.send_keys("\u{e007}").await.expect("Enter is typed");
                 return;
             }
-            focused.send_keys("\u{e004}").await.expect("failed to press Tab");
+            focused.send_keys("\u{e004}").await.expect("Tab is typed");
         }
         panic!("{css} cannot be reached by the keyboard");
     }
 
     /// Logs in as the administrator.
     pub(crate) async fn log_in(&self, login: &str, password: &str) {
-        self.client.goto(login).await.expect("failed to open the login page");
+        self.client.goto(login).await.expect("the login page opens");
         let field = self.find("#password").await;
-        field.send_keys(password).await.expect("failed to type the password");
+        field.send_keys(password).await.expect("typing works");
         let button = self.find("button.primary").await;
         button.click().await.expect("failed to click the button");
         self.wait_for_text("h1", "Now").await;
@@ -221,7 +221,7 @@ impl Browser {
         let answer = http.post(url).body(body).send().await;
         let answer = answer.expect("the driver did not respond");
         assert!(answer.status().is_success(), "{command}: {answer:?}");
-        answer.text().await.expect("the driver's response is incomplete")
+        answer.text().await.expect("the response is incomplete")
     }
 }
 
@@ -281,7 +281,7 @@ async fn port(driver: &mut Child) -> Option<u16> {
         }
         None
     });
-    found.await.expect("chromedriver did not print its port in time")
+    found.await.expect("chromedriver printed no port in time")
 }
 
 fn artefacts() -> PathBuf {

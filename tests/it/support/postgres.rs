@@ -115,7 +115,7 @@ impl Cluster {
             .execute(&mut connection)
             .await
             .expect("failed to create a database");
-        connection.close().await.expect("failed to close the connection");
+        connection.close().await.expect("cannot close");
         self.url(&name)
     }
 
@@ -135,8 +135,8 @@ impl Cluster {
     }
 
     async fn admin_connection(&self) -> PgConnection {
-        let options: PgConnectOptions = self.url("postgres").parse().expect("invalid URL of our server");
-        options.connect().await.expect("failed to connect to the server")
+        let options: PgConnectOptions = self.url("postgres").parse().expect("our URL is valid");
+        options.connect().await.expect("cannot connect")
     }
 
     fn data(&self) -> String {

@@ -30,7 +30,7 @@ async fn doctor_names_the_proxy_that_removes_browser_headers() {
         assert_eq!(house.ask("/a", &headers).status, 200);
     };
     (1..ENOUGH).for_each(ask);
-    assert_eq!(told(&house), [""; 0], "expected no report with few requests");
+    assert_eq!(told(&house), [""; 0], "no report with few requests");
     ask(ENOUGH);
     let lines = told(&house);
     assert_eq!(lines.len(), 1, "{lines:?}");

@@ -228,7 +228,7 @@ async fn dns_may_confirm_an_address_that_a_list_lacks() {
     let house = House::new().await;
     house.put_list();
     house.dns.host(ELSEWHERE, "a.robots.example");
-    assert_eq!(house.now("bothbot/1", IN_LIST), Verified, "the result is available immediately");
+    assert_eq!(house.now("bothbot/1", IN_LIST), Verified, "immediately");
     assert_eq!(house.now("bothbot/1", ELSEWHERE), Pending);
     assert_eq!(house.settled("bothbot/1", ELSEWHERE).await, Verified);
     let other = "198.51.100.8";
@@ -295,11 +295,11 @@ async fn an_expired_result_is_used_until_there_is_a_new_one() {
     assert_eq!(house.now("hostbot/1", IN_LIST), Verified);
     assert_eq!(house.dns.count(), 2);
     house.clock.advance(Duration::from_secs(2));
-    assert_eq!(house.now("hostbot/1", IN_LIST), Verified, "the expired result is still used");
+    assert_eq!(house.now("hostbot/1", IN_LIST), Verified, "still used");
     assert_eq!(house.settled("hostbot/1", IN_LIST).await, Spoofed);
     assert_eq!(house.now("hostbot/1", IN_LIST), Spoofed);
     house.clock.advance(Duration::from_hours(48));
-    assert_eq!(house.now("hostbot/1", IN_LIST), Pending, "the result is too old");
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending, "too old");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ async fn a_list_is_fetched_when_its_robot_arrives() {
     let site = Site::new("verify.spoofed = 'refuse'").await;
     let server = site.serve();
     assert_eq!(ask(&server, "hostbot/1", ELSEWHERE).text(), "pending");
-    assert!(site.lists.seen().is_empty(), "the list was fetched too early");
+    assert!(site.lists.seen().is_empty(), "fetched too early");
     assert_eq!(ask(&server, "listbot/1", ELSEWHERE).text(), "unverifiable");
     ask_until(&server, "listbot/1", HOME, "verified");
     assert_eq!(ask(&server, "listbot/1", ELSEWHERE).status, 403);
@@ -84,7 +84,7 @@ async fn a_rule_waits_for_the_verdict() {
         ask_aside(&server, "hostbot/1", HOME),
         release
     );
-    assert_eq!(impostor.status, 403, "even the first request of the address is refused");
+    assert_eq!(impostor.status, 403, "even its first request is refused");
     assert_eq!((robot.status, &*robot.text()), (200, "verified"));
 }
 
@@ -138,7 +138,7 @@ async fn a_reload_decides_whether_refused_clients_are_invited_to_sign() {
     });
     site.configure(&format!("verify.methods = ['ranges']\n{REFUSE}"));
     server.signal("HUP");
-    eventually("refused clients are not invited to sign", || asked().is_empty());
+    eventually("refused clients are not invited", || asked().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

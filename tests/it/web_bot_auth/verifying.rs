@@ -117,6 +117,6 @@ async fn a_signature_repeated_while_its_key_is_fetched_is_rejected_as_a_repetiti
     assert_eq!(house.now(&draft, &headers), Verdict::Pending);
     assert_eq!(house.now(&draft, &headers), Verdict::Unverifiable);
     let settled = house.with(&draft, &headers, |request| house.verifier.settled(request));
-    assert_eq!(settled.await, Verdict::Verified, "the first request is verified");
+    assert_eq!(settled.await, Verdict::Verified, "the first is verified");
     assert_eq!(house.now(&draft, &headers), Verdict::Unverifiable);
 }
