@@ -32,7 +32,7 @@ macro_rules! signs {
 }
 
 signs! {
-    robots_call_themselves_so: Word {
+    robots_are_recognised_by_words_for_robots: Word {
         "examplebot/1.0" => "bot";
         "Mozilla/5.0 (compatible; Example-Bot 2; +https://example.com/)" => "Bot";
         "ExampleBots" => "Bot";
@@ -49,33 +49,33 @@ signs! {
         // The second comment is preceded by the device and followed by the robot.
         "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Mobile Safari/537.36 (compatible; examplebot/1.0)" => "bot";
     }
-    a_url_says_whose_robot_it_is: Url {
+    a_contact_url_reveals_a_robot: Url {
         "Mozilla/5.0 (X11; Linux x86_64) Example (see https://example.com/about)" => "https://";
         "Example (www.example.com)" => "www.";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 Example/1.0; +example.com" => "+";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 example.ai" => ".ai";
     }
-    an_address_says_whose_robot_it_is: Address {
+    a_contact_address_reveals_a_robot: Address {
         "Example/2 (webmaster@example.com)" => "@";
         "Example/2 (webmaster at example.com)" => " at ";
         "Example/2 (webmaster(at)example.com)" => "(at)";
     }
-    compatible_with_nothing: Compatible {
+    compatible_without_a_browser_reveals_a_robot: Compatible {
         "Mozilla/5.0 (compatible; Example/2.1)" => "compatible;";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; Example) Chrome/130.0 Safari/537.36" => "compatible;";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; Example-Render) Chrome/130.0 Safari/537.36" => "like Gecko; ";
     }
-    attacks_are_made_by_programs: Attack {
+    attack_strings_reveal_a_program: Attack {
         "${jndi:ldap://192.0.2.1/a}" => "${";
         "() { :; }; echo vulnerable" => "() {";
         "<script>alert(1)</script>" => "<script";
     }
-    libraries_say_so_first: Library {
+    a_leading_library_name_reveals_a_program: Library {
         "python-example/3.1" => "python-example";
         "libcurl-agent/1.0" => "libcurl-agent";
         "PHP/8.3" => "PHP";
     }
-    programs_have_no_device: Program {
+    a_missing_device_reveals_a_program: Program {
         "Example Search 2" => "Search";
         "link-example" => "link";
         "example.com" => "example.com";

@@ -5,7 +5,7 @@ use robot_detection::store::LearntCanonical;
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhere,
+    canonical_urls_expire_and_are_deleted_if_their_target_is_gone,
 }
 
 fn learnt(url: &str, canonical: Option<&str>) -> LearntCanonical {
@@ -15,9 +15,7 @@ fn learnt(url: &str, canonical: Option<&str>) -> LearntCanonical {
     }
 }
 
-async fn canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhere(
-    database: TestDatabase,
-) {
+async fn canonical_urls_expire_and_are_deleted_if_their_target_is_gone(database: TestDatabase) {
     let store = database.store().await;
     let first = [learnt("h/a", Some("h/b")), learnt("h/c", Some("h/d"))];
     store

@@ -12,7 +12,7 @@ use crate::support::postgres::Cluster;
 const SOON: Duration = Duration::from_secs(15);
 
 on_each_engine! {
-    a_change_in_the_past_is_heard_at_once,
+    an_earlier_change_is_reported_immediately,
     a_closed_store_does_not_wait,
 }
 
@@ -20,7 +20,7 @@ mod shared {
     use super::*;
     on_shared_engines! {
         a_change_reaches_every_other_handle,
-        waiting_can_be_given_up_and_begun_again,
+        waiting_can_be_cancelled_and_restarted,
     }
 }
 
@@ -35,7 +35,7 @@ async fn heard(mut waiting: JoinSet<i64>) -> i64 {
     heard.expect("in time").expect("a task").expect("no panic")
 }
 
-async fn a_change_in_the_past_is_heard_at_once(database: TestDatabase) {
+async fn an_earlier_change_is_reported_immediately(database: TestDatabase) {
     let store = database.store().await;
     let before = store.registry_version().await.unwrap();
     store.robots().add(&robot("a"), 1).await.unwrap();
@@ -73,7 +73,7 @@ async fn a_change_reaches_every_other_handle(database: TestDatabase) {
     assert!(heard(next).await > version);
 }
 
-async fn waiting_can_be_given_up_and_begun_again(database: TestDatabase) {
+async fn waiting_can_be_cancelled_and_restarted(database: TestDatabase) {
     let writer = database.store().await;
     let reader = database.store().await;
     let seen = reader.registry_version().await.unwrap();

@@ -8,10 +8,10 @@ use super::{
 };
 
 on_each_engine! {
-    what_a_publication_changes_waits_to_be_told,
+    changes_of_a_publication_are_queued_for_notification,
 }
 
-async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
+async fn changes_of_a_publication_are_queued_for_notification(database: TestDatabase) {
     let store = database.store().await;
     let all = |_: &str| true;
     let waiting = async || {

@@ -5,19 +5,19 @@ use std::time::Duration;
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    an_instance_is_listed_with_what_it_leads_until_it_takes_leave,
+    an_instance_is_listed_with_its_leases_until_it_stops,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        who_is_silent_for_two_minutes_is_forgotten,
+        an_instance_silent_for_two_minutes_is_forgotten,
     }
 }
 
 const LIFE: Duration = Duration::from_hours(1);
 
-async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database: TestDatabase) {
+async fn an_instance_is_listed_with_its_leases_until_it_stops(database: TestDatabase) {
     let store = database.store().await;
     assert!(store.instances().list().await.unwrap().is_empty());
     let uptime = Duration::from_secs(50);
@@ -57,7 +57,7 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     over.release().await;
 }
 
-async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
+async fn an_instance_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     let store = database.store().await;
     store.instances().beat("1.2.3", "", LIFE, 0).await.unwrap();
     let mut raw = database.raw().await;

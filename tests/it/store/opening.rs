@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 use super::{Raw, TestDatabase, on_shared_engines, robot};
 
 on_shared_engines! {
-    sixty_first_connects_at_once_all_succeed,
-    tables_newer_than_the_program_are_refused,
-    a_migration_that_was_edited_is_refused,
+    sixty_concurrent_first_connections_succeed,
+    tables_newer_than_the_program_are_rejected,
+    an_edited_migration_is_rejected,
 }
 
 async fn refused(url: &str) -> StoreError {
@@ -26,7 +26,7 @@ async fn refused(url: &str) -> StoreError {
     }
 }
 
-async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
+async fn sixty_concurrent_first_connections_succeed(database: TestDatabase) {
     let mut starts = JoinSet::new();
     for start in 0..60 {
         let url = database.url.clone();
@@ -44,7 +44,7 @@ async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
     );
 }
 
-async fn tables_newer_than_the_program_are_refused(database: TestDatabase) {
+async fn tables_newer_than_the_program_are_rejected(database: TestDatabase) {
     database.store().await.close().await;
     let mut raw = database.raw().await;
     let checksum = match raw {
@@ -63,7 +63,7 @@ async fn tables_newer_than_the_program_are_refused(database: TestDatabase) {
     assert!(error.to_string().contains("upgrade the program"), "{error}");
 }
 
-async fn a_migration_that_was_edited_is_refused(database: TestDatabase) {
+async fn an_edited_migration_is_rejected(database: TestDatabase) {
     database.store().await.close().await;
     let mut raw = database.raw().await;
     let checksum = match raw {

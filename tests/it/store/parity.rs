@@ -8,8 +8,8 @@ use robot_detection::{
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    pages_that_say_more_are_withdrawn_until_they_agree,
-    the_pages_that_were_compared_longest_ago_come_first,
+    pages_with_extra_text_are_withdrawn_until_they_agree,
+    the_least_recently_compared_pages_come_first,
 }
 
 const SITE: &str = "docs";
@@ -65,7 +65,7 @@ async fn record(
         .unwrap()
 }
 
-async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDatabase) {
+async fn pages_with_extra_text_are_withdrawn_until_they_agree(database: TestDatabase) {
     use ParityTerms::{Report, Withdraw, WithdrawNoMore};
     let store = database.store().await;
     let publications = store.publications();
@@ -122,7 +122,7 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     assert_eq!(publications.parity_state(SITE).await.unwrap().compared, 0);
 }
 
-async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatabase) {
+async fn the_least_recently_compared_pages_come_first(database: TestDatabase) {
     let store = database.store().await;
     let all = ["a", "b", "c", "d", "e", "f"].map(|path| (path, path));
     save(&store, &all, 1).await;

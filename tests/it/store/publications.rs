@@ -11,16 +11,16 @@ use robot_detection::{
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    what_a_run_stages_is_in_force_when_it_is_published,
-    results_that_are_held_back_are_given_up_by_the_next_run,
-    a_publication_is_put_back_and_forth,
-    a_first_publication_is_not_put_back,
-    a_page_is_withdrawn_everywhere_and_let_in_again,
-    a_page_that_is_kept_out_stays_out,
-    pages_that_do_not_answer_are_counted_until_they_do,
-    one_page_in_place_of_many_is_told,
+    staged_results_take_effect_when_published,
+    quarantined_results_are_discarded_by_the_next_run,
+    a_publication_can_be_undone_and_redone,
+    a_first_publication_cannot_be_undone,
+    a_page_is_withdrawn_everywhere_and_admitted_again,
+    a_permanently_withdrawn_page_stays_out,
+    unresponsive_pages_are_counted_until_they_respond,
+    identical_contents_at_many_urls_are_reported,
     a_heaven_has_a_version,
-    pages_move_with_the_address_of_their_site,
+    pages_move_with_their_sites_address,
 }
 
 pub(super) const SITE: &str = "docs";
@@ -123,7 +123,7 @@ async fn in_force(store: &Store) -> Vec<String> {
     stored.iter().map(line).collect()
 }
 
-async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDatabase) {
+async fn staged_results_take_effect_when_published(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     let counts = visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
@@ -178,7 +178,7 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     assert_eq!(in_force(&store).await[0], "a A 10 10");
 }
 
-async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestDatabase) {
+async fn quarantined_results_are_discarded_by_the_next_run(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A")], 10).await;
@@ -238,7 +238,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 30 30"]);
 }
 
-async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
+async fn a_publication_can_be_undone_and_redone(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B"), ("c", "C")], 10).await;
@@ -286,7 +286,7 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     assert_eq!(in_force(&store).await, before);
 }
 
-async fn a_first_publication_is_not_put_back(database: TestDatabase) {
+async fn a_first_publication_cannot_be_undone(database: TestDatabase) {
     let store = database.store().await;
     assert!(store.publications().undo(SITE, 1).await.unwrap().is_none());
     let first = begin(&store, 1).await;
@@ -307,7 +307,7 @@ async fn a_first_publication_is_not_put_back(database: TestDatabase) {
     assert_eq!(publication.run_id, first.run_id);
 }
 
-async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase) {
+async fn a_page_is_withdrawn_everywhere_and_admitted_again(database: TestDatabase) {
     let store = database.store().await;
     let publications = store.publications();
     let first = begin(&store, 1).await;
@@ -351,7 +351,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     assert_eq!(in_force(&store).await, ["a A 10 10"]);
 }
 
-async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
+async fn a_permanently_withdrawn_page_stays_out(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
@@ -391,7 +391,7 @@ async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
     assert_eq!(in_force(&store).await, ["b B 10 10", "c C 20 20"]);
 }
 
-async fn pages_that_do_not_answer_are_counted_until_they_do(database: TestDatabase) {
+async fn unresponsive_pages_are_counted_until_they_respond(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
@@ -429,7 +429,7 @@ async fn pages_that_do_not_answer_are_counted_until_they_do(database: TestDataba
     );
 }
 
-async fn one_page_in_place_of_many_is_told(database: TestDatabase) {
+async fn identical_contents_at_many_urls_are_reported(database: TestDatabase) {
     let store = database.store().await;
     let paths = ["a", "b", "c", "d"];
     let own = paths.map(|path| (path, path));
@@ -499,7 +499,7 @@ async fn a_heaven_has_a_version(database: TestDatabase) {
     assert_ne!(store.heaven_version(SITE).await.unwrap(), published);
 }
 
-async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
+async fn pages_move_with_their_sites_address(database: TestDatabase) {
     let store = database.store().await;
     let descriptions = store.descriptions();
     let publications = store.publications();

@@ -10,16 +10,16 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 on_each_engine! {
     minutes_hours_and_days_have_the_same_sums,
     a_batch_is_added_once,
-    old_minutes_and_hours_go_and_days_stay,
-    minutes_that_were_counted_live_are_known,
-    the_course_of_any_time_adds_up_to_its_sums,
+    old_minutes_and_hours_are_pruned_and_days_stay,
+    minutes_counted_live_are_recorded,
+    the_course_of_any_range_adds_up_to_its_sums,
     visitors_of_any_name_are_counted,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        instances_that_add_at_once_add_up,
+        concurrent_additions_add_up,
     }
 }
 
@@ -104,7 +104,7 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
     assert_eq!(first, Some(TrafficSpan::Day.start(NOW - 3 * DAY + 7)));
 }
 
-async fn the_course_of_any_time_adds_up_to_its_sums(database: TestDatabase) {
+async fn the_course_of_any_range_adds_up_to_its_sums(database: TestDatabase) {
     let store = database.store().await;
     let counted: Vec<_> = (0..4 * DAY)
         .step_by(11)
@@ -164,7 +164,7 @@ async fn a_batch_is_added_once(database: TestDatabase) {
     assert_eq!(requests(&store, NOW..NOW + 1).await, 15);
 }
 
-async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
+async fn old_minutes_and_hours_are_pruned_and_days_stay(database: TestDatabase) {
     let store = database.store().await;
     for (number, days) in (1..).zip([1, 3, 40]) {
         add(&store, "a", number, &[counted(NOW - days * DAY, "a", 1)]).await;
@@ -189,7 +189,7 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
     assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
 }
 
-async fn minutes_that_were_counted_live_are_known(database: TestDatabase) {
+async fn minutes_counted_live_are_recorded(database: TestDatabase) {
     let store = database.store().await;
     for (writer, minutes) in [
         ("a", 10..=20),
@@ -249,7 +249,7 @@ async fn visitors_of_any_name_are_counted(database: TestDatabase) {
     assert_eq!(found, expected);
 }
 
-async fn instances_that_add_at_once_add_up(database: TestDatabase) {
+async fn concurrent_additions_add_up(database: TestDatabase) {
     database.store().await.close().await;
     let mut instances = JoinSet::new();
     for instance in 0..3 {

@@ -11,18 +11,18 @@ use tokio::task::JoinSet;
 use super::{Raw, TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    whatever_is_packed_whenever_all_adds_up,
+    sums_stay_the_same_whatever_is_packed,
     years_are_packed_in_pieces,
-    packed_hours_go_and_days_stay,
-    packing_that_is_broken_off_loses_nothing,
-    undone_import_takes_nothing_else_with_it,
+    packed_hours_are_pruned_and_days_stay,
+    interrupted_packing_loses_nothing,
+    undoing_an_import_removes_nothing_else,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        instances_that_pack_and_add_at_once_add_up,
-        what_is_damaged_is_named_and_hides_no_other_day,
+        concurrent_packing_and_adding_add_up,
+        a_damaged_row_is_named_and_hides_no_other_day,
     }
 }
 
@@ -86,7 +86,7 @@ async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
     assert!(store.traffic().import(&progress, now_ms).await.unwrap());
 }
 
-async fn undone_import_takes_nothing_else_with_it(database: TestDatabase) {
+async fn undoing_an_import_removes_nothing_else(database: TestDatabase) {
     let store = database.store().await;
     let minutes = [NOW - 10, NOW - 3 * DAY, NOW - 3 * DAY + 1, NOW - 400 * DAY];
     let all = |requests| -> Vec<_> {
@@ -216,7 +216,7 @@ async fn check(store: &Store, all: &[CountedMinute], minutes: Range<i64>) {
     }
 }
 
-async fn whatever_is_packed_whenever_all_adds_up(database: TestDatabase) {
+async fn sums_stay_the_same_whatever_is_packed(database: TestDatabase) {
     let store = database.store().await;
     for seed in 0..3 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -275,7 +275,7 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
     assert_eq!(requests(&store, 0..NOW + 1).await, 62);
 }
 
-async fn packed_hours_go_and_days_stay(database: TestDatabase) {
+async fn packed_hours_are_pruned_and_days_stay(database: TestDatabase) {
     let store = database.store().await;
     for (number, days) in (1..).zip([3, 30, 40]) {
         add(&store, "a", number, &[counted(NOW - days * DAY, 0, 1)]).await;
@@ -293,7 +293,7 @@ async fn packed_hours_go_and_days_stay(database: TestDatabase) {
     assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
 }
 
-async fn packing_that_is_broken_off_loses_nothing(database: TestDatabase) {
+async fn interrupted_packing_loses_nothing(database: TestDatabase) {
     let store = database.store().await;
     let mut all = 0;
     for (number, millis) in (1..).zip([0, 1, 2, 3, 5, 8, 13, 21, 34]) {
@@ -310,7 +310,7 @@ async fn packing_that_is_broken_off_loses_nothing(database: TestDatabase) {
     assert_eq!(requests(&store, 0..NOW + 1).await, all);
 }
 
-async fn instances_that_pack_and_add_at_once_add_up(database: TestDatabase) {
+async fn concurrent_packing_and_adding_add_up(database: TestDatabase) {
     database.store().await.close().await;
     let mut instances = JoinSet::new();
     for instance in 0..4_u64 {
@@ -343,7 +343,7 @@ async fn instances_that_pack_and_add_at_once_add_up(database: TestDatabase) {
     assert_eq!(rows(&mut database.raw().await).await, [0, 6]);
 }
 
-async fn what_is_damaged_is_named_and_hides_no_other_day(database: TestDatabase) {
+async fn a_damaged_row_is_named_and_hides_no_other_day(database: TestDatabase) {
     let store = database.store().await;
     let days: Vec<_> = (5..9).map(|days| counted(NOW - days * DAY, 1, 1)).collect();
     add(&store, "a", 1, &days).await;

@@ -10,14 +10,14 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     paths_of_hours_and_days_add_up_and_a_batch_counts_once,
-    a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth,
-    old_paths_go_and_others_can_be_forgotten,
+    the_paths_of_a_site_are_limited_and_cut_counts_stay_exact,
+    old_paths_are_pruned_and_others_can_be_deleted,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        instances_that_add_and_trim_at_once_lose_no_request,
+        concurrent_adding_and_trimming_lose_no_request,
     }
 }
 
@@ -108,9 +108,7 @@ async fn paths_of_hours_and_days_add_up_and_a_batch_counts_once(database: TestDa
     assert_eq!(nobody.await.unwrap().rows, []);
 }
 
-async fn a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth(
-    database: TestDatabase,
-) {
+async fn the_paths_of_a_site_are_limited_and_cut_counts_stay_exact(database: TestDatabase) {
     let store = database.store().await;
     for (number, minute) in (1..).zip(NOW..NOW + 12) {
         let paths: Vec<_> = (0..400)
@@ -142,7 +140,7 @@ async fn a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth(
     }
 }
 
-async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
+async fn old_paths_are_pruned_and_others_can_be_deleted(database: TestDatabase) {
     let store = database.store().await;
     for (number, days) in (1..).zip([1, 3, 390, 402]) {
         let rows = [("bot", "/a", 1), ("cat", "/a", 1), ("", "/a", 1)];
@@ -194,7 +192,7 @@ async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) 
     forgotten.paths
 }
 
-async fn instances_that_add_and_trim_at_once_lose_no_request(database: TestDatabase) {
+async fn concurrent_adding_and_trimming_lose_no_request(database: TestDatabase) {
     let mut instances = JoinSet::new();
     for instance in 0..3 {
         let store = database.store().await;

@@ -12,10 +12,10 @@ use crate::support::postgres::Cluster;
 
 on_shared_engines! {
     a_locked_database_is_busy_and_recovers,
-    a_damaged_robot_is_unusable_and_hides_no_other,
+    a_damaged_robot_is_unusable_but_hides_no_other,
     a_row_without_a_valid_source_is_named,
     a_damaged_refresh_is_named,
-    a_call_that_is_dropped_changes_nothing,
+    a_cancelled_call_changes_nothing,
 }
 
 async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
@@ -34,7 +34,7 @@ async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
-async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) {
+async fn a_damaged_robot_is_unusable_but_hides_no_other(database: TestDatabase) {
     let store = database.store().await;
     let robots = ["a", "b", "c", "d", "e", "f", "g"].map(robot);
     let source = web_robots();
@@ -100,7 +100,7 @@ async fn a_damaged_refresh_is_named(database: TestDatabase) {
     assert!(error.to_string().contains("refresh 1 "), "{error}");
 }
 
-async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
+async fn a_cancelled_call_changes_nothing(database: TestDatabase) {
     let store = database.store().await;
     store.robots().add(&robot("mine"), 1).await.unwrap();
     let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();

@@ -47,15 +47,15 @@ macro_rules! rules {
 }
 
 rules! {
-    no_rule_is_about_no_verdict: [] => ALL;
-    verified_ones_may_pass: [pass().verdicts([Verified])] => [Spoofed, Unverifiable, Pending];
-    verdicts_are_a_list: [pass().verdicts([Verified, Pending])] => [Spoofed, Unverifiable];
-    other_conditions_have_to_hold_too: [pass().verdicts([Verified]).robots(["uptimebot"])] => ALL;
+    a_rule_with_a_verdict_does_not_match_without_one: [] => ALL;
+    verified_robots_may_pass: [pass().verdicts([Verified])] => [Spoofed, Unverifiable, Pending];
+    a_rule_may_list_several_verdicts: [pass().verdicts([Verified, Pending])] => [Spoofed, Unverifiable];
+    other_conditions_must_match_too: [pass().verdicts([Verified]).robots(["uptimebot"])] => ALL;
     impostors_are_refused: [refuse().verdicts([Spoofed]), pass()] => [Spoofed];
-    a_rule_by_name_favours_no_impostor: [pass().robots(["googlebot"])] => [Spoofed];
-    nor_does_one_by_purpose: [pass().purposes([Purpose::Search])] => [Spoofed];
-    one_that_names_the_verdict_does: [pass().robots(["googlebot"]).verdicts(ALL.to_vec())] => [];
-    one_for_every_robot_is_for_impostors_too: [pass()] => [];
+    a_pass_rule_by_name_excludes_impostors: [pass().robots(["googlebot"])] => [Spoofed];
+    a_pass_rule_by_purpose_excludes_impostors: [pass().purposes([Purpose::Search])] => [Spoofed];
+    a_pass_rule_that_names_the_verdict_includes_impostors: [pass().robots(["googlebot"]).verdicts(ALL.to_vec())] => [];
+    a_rule_for_every_robot_includes_impostors: [pass()] => [];
 }
 
 #[test]
