@@ -1,8 +1,7 @@
 """A site with a members' area, as a WSGI application: `python3 app.py 3000`.
 
-nginx asks robot-detection before a request gets here, deletes what visitors write into the headers
-X-Robot-Detection and X-Robot-Detection-Verdict, and tells by them which robot asks, and what was
-proven of it.
+nginx queries robot-detection before a request gets here. It removes the headers X-Robot-Detection and
+X-Robot-Detection-Verdict that visitors send, and sets them to the detected robot and its verdict.
 """
 
 import hmac
@@ -39,7 +38,7 @@ def application(environ, start_response):
             return page("Logged in", "", "303 See Other", ("Location", "/members-only-stuff/"), ("Set-Cookie", cookie))
         return page("Wrong password", '<p><a href="/members-only-stuff/">Again</a></p>', "403 Forbidden")
     if path.startswith("/members-only-stuff/"):
-        # Robots that are redirected do not come here.
+        # Redirected robots never get here.
         if is_member(environ):
             return page("Members", "<p>The minutes of the last meeting.</p>")
         return page("Log in", FORM)
