@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Formatting, lints of each crate and feature, documentation, and that what stands alone stays small.
+# Checks formatting, lints of each crate and feature, documentation, and the size of the standalone crates.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CLIPPY_CONF_DIR="$PWD/.ci"
 
-# Fails when a package needs more crates than it may, itself among them.
+# Fails if a package needs more than the given number of crates, itself included.
 at_most() {
     local limit=$1 crates
     shift
@@ -16,7 +16,7 @@ at_most() {
 echo '== format'
 cargo fmt --all --check
 
-echo '== alone and small'
+echo '== standalone crates'
 at_most 25 -p robot-detection --no-default-features --features layer
 at_most 10 -p robot-detection-robots-txt
 
@@ -26,13 +26,13 @@ if cargo tree --locked --workspace --all-features --edges normal --prefix none |
     exit 1
 fi
 
-# Its lock names our crates with what they depend on, and nothing else here builds it.
-echo '== the bench beside rivals'
+# Its lock file contains our crates and their dependencies, and no other step builds it.
+echo '== the comparison bench'
 cargo tree --quiet --locked --manifest-path benches/rivals/Cargo.toml > /dev/null
 
-# What applications build of it; each is compiled with dependencies of its own, which takes a while.
-# `.ci/check.sh alone` tries the rest too, before a release.
-echo '== crates and features alone'
+# Parts that applications build separately; each is compiled with its own dependencies, which takes a while.
+# `.ci/check.sh alone` also checks the other parts, before a release.
+echo '== separate crates and features'
 crates=(robots-txt layer)
 features=(layer admin)
 if [ "${1:-}" = alone ]; then
@@ -50,5 +50,5 @@ echo '== lints'
 cargo clippy --locked --workspace --all-targets --features otel,acme -- -D warnings
 
 echo '== documentation'
-# With the features of the lints, for which the dependencies are compiled already.
+# With the features of the lints, whose dependencies are already compiled.
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --features otel,acme

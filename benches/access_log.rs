@@ -1,6 +1,6 @@
-//! What it costs to read a line of an access log.
+//! Cost of parsing a line of an access log.
 //!
-//! Throughput is that of bytes of log, a line after the other as they stand.
+//! Throughput is in bytes of log, with the lines one after the other as in a file.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ fn main() {
     divan::main();
 }
 
-/// Finds the lines, and reads nothing in them.
+/// Finds the lines without parsing them.
 #[divan::bench]
 fn lines_alone(bencher: Bencher<'_, '_>) {
     read(bencher, &combined(), None);
@@ -28,7 +28,7 @@ fn combined_form(bencher: Bencher<'_, '_>) {
     read(bencher, &combined(), Some(&Parser::combined()));
 }
 
-/// Every User-Agent has escapes.
+/// Parses lines in which every User-Agent has escapes.
 #[divan::bench]
 fn combined_form_escaped(bencher: Bencher<'_, '_>) {
     let log = combined().replace("(KHTML", "\\x22(KHTML");

@@ -1,8 +1,8 @@
-//! What it costs to ask a User-Agent which robot it names.
+//! Cost of identifying the robot that a User-Agent names.
 //!
-//! The bundled registry is asked, beside it so many imported robots, and the rule for unlisted
-//! ones. The imported names are invented, and shaped like those of published registries. Time
-//! and throughput are per pass over the User-Agents: `item` is one of them.
+//! The detector has the bundled registry, a number of imported robots, and the rule for unlisted
+//! robots. The imported names are invented, in the style of published registries. Time and
+//! throughput are per pass over the User-Agents: `item` is one User-Agent.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -19,14 +19,14 @@ mod invent;
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
 
-/// Numbers of imported robots, each with a pattern.
+/// Numbers of imported robots, each with one pattern.
 const PATTERNS: [usize; 4] = [0, 1_000, 3_000, 10_000];
 
 fn main() {
     divan::main();
 }
 
-/// Identifies browsers and robots in turn, one robot to four browsers.
+/// Identifies a mix of one robot to four browsers.
 #[divan::bench(args = PATTERNS)]
 fn mixed(bencher: Bencher<'_, '_>, patterns: usize) {
     let robots = robots(patterns);
@@ -42,14 +42,14 @@ fn mixed(bencher: Bencher<'_, '_>, patterns: usize) {
     identify_all(bencher, robots, &user_agents);
 }
 
-/// Identifies browsers only, every one different.
+/// Identifies only browsers, all different.
 #[divan::bench(args = PATTERNS)]
 fn browsers_only(bencher: Bencher<'_, '_>, patterns: usize) {
     let user_agents: Vec<String> = browsers().map(str::to_owned).collect();
     identify_all(bencher, robots(patterns), &user_agents);
 }
 
-/// Identifies robots only.
+/// Identifies only robots.
 #[divan::bench(args = PATTERNS)]
 fn robots_only(bencher: Bencher<'_, '_>, patterns: usize) {
     let robots = robots(patterns);
@@ -64,7 +64,7 @@ fn robots_only(bencher: Bencher<'_, '_>, patterns: usize) {
     identify_all(bencher, robots, &user_agents);
 }
 
-/// The usual way, for comparison: one regular expression a robot, tried in turn.
+/// A common alternative: one regular expression for each robot, tried in turn.
 #[divan::bench(args = [300, 1_000], sample_count = 10, sample_size = 1)]
 fn browsers_only_one_regex_a_robot(bencher: Bencher<'_, '_>, patterns: usize) {
     let regexes: Vec<Regex> = invented(patterns).iter().filter_map(regex).collect();
@@ -79,7 +79,7 @@ fn browsers_only_one_regex_a_robot(bencher: Bencher<'_, '_>, patterns: usize) {
         });
 }
 
-/// The quicker usual way: all robots in one alternation, which names none of them.
+/// A faster common alternative: all robots in one alternation, which does not name the robot.
 #[divan::bench(args = [300, 1_000], sample_count = 10, sample_size = 1)]
 fn browsers_only_one_alternation(bencher: Bencher<'_, '_>, patterns: usize) {
     let texts: Vec<String> = invented(patterns).iter().filter_map(expression).collect();
@@ -143,7 +143,7 @@ fn identify_all(bencher: Bencher<'_, '_>, robots: Vec<Robot>, user_agents: &[Str
         });
 }
 
-/// Returns the bundled robots and so many imported ones.
+/// Returns the bundled robots and a number of imported ones.
 fn robots(imported: usize) -> Vec<Robot> {
     let mut robots = bundled().robots;
     robots.extend(invented(imported));

@@ -1,6 +1,6 @@
-//! What the layer costs a request, beside the service that it stands in front of.
+//! Cost of the layer for a request, in addition to the wrapped service.
 //!
-//! `inner` is the service alone; what a case costs more than it is the layer's.
+//! `inner` is the service alone; the difference to a case is the layer's cost.
 
 #[path = "support/inner.rs"]
 mod inner;
@@ -43,12 +43,12 @@ fn main() {
     divan::main();
 }
 
-/// A layer that knows 1,000 robots.
+/// Returns a layer with 1,000 robots.
 fn layer() -> RobotDetectionLayer {
     layer_of(detector())
 }
 
-/// A layer that remembers no User-Agent.
+/// Returns a layer without a cache of User-Agents.
 fn searching_layer() -> RobotDetectionLayer {
     layer_of(detector().remember_user_agents(false))
 }
@@ -58,15 +58,15 @@ fn detector() -> Detector {
         0 => robot("googlebot", "Googlebot"),
         _ => robot(&format!("robot{number}"), &format!("Robot{number}xyz")),
     });
-    Detector::new(robots.map(Arc::new)).expect("a thousand robots fit")
+    Detector::new(robots.map(Arc::new)).expect("the detector accepts a thousand robots")
 }
 
 fn layer_of(detector: Detector) -> RobotDetectionLayer {
-    let policy = Policy::builder().build().expect("the defaults are right");
+    let policy = Policy::builder().build().expect("the defaults are valid");
     RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
 }
 
-/// A layer that holds its robots to a robots.txt of 200 groups, crawl-delay included.
+/// Returns a layer that enforces a robots.txt of 200 groups, crawl-delay included.
 fn strict_layer() -> RobotDetectionLayer {
     let group = |number: usize| format!("User-agent: Other{number}\nDisallow: /{number}/\n");
     let text = (0..200).map(group).collect::<String>()
@@ -77,7 +77,7 @@ fn strict_layer() -> RobotDetectionLayer {
     layer().enforcer(Enforcer::new(files, settings))
 }
 
-/// Verdicts of 10,000 addresses, as a cache holds them.
+/// Verdicts of 10,000 addresses, as in a cache.
 struct Cached(HashMap<IpAddr, Verdict>);
 
 impl Verdicts for Cached {
@@ -87,7 +87,7 @@ impl Verdicts for Cached {
     }
 }
 
-/// A layer that decides by verdict, and finds each in a cache.
+/// Returns a layer that decides by verdict, and finds each verdict in a cache.
 fn asking_layer() -> RobotDetectionLayer {
     let address = |number: u16| {
         let [high, low] = number.to_be_bytes();
@@ -97,7 +97,7 @@ fn asking_layer() -> RobotDetectionLayer {
     let rule = Rule::builder(Action::Refuse).verdicts([Verdict::Spoofed]);
     let policy = Policy::builder().rule(rule.paths(["/*"])).build();
     let layer = layer();
-    layer.policy().replace(policy.expect("the rule is right"));
+    layer.policy().replace(policy.expect("the rule is valid"));
     layer
         .verdicts(Arc::new(Cached(cached.collect())))
         .client_address(|_| Some(IpAddr::from([192, 0, 2, 7])))
@@ -110,7 +110,7 @@ fn robot(id: &str, token: &str) -> Robot {
     robot
 }
 
-/// A request with the headers that a browser sends.
+/// Returns a request with typical headers of a browser.
 fn request(path: &'static str, user_agent: &'static str) -> Request<()> {
     let mut request = Request::new(());
     *request.uri_mut() = http::Uri::from_static(path);
@@ -160,7 +160,7 @@ fn person_passes_whose_user_agent_is_searched(bencher: Bencher<'_, '_>) {
     );
 }
 
-/// What Chromium sends over HTTPS when it opens a page.
+/// Returns Chromium's headers of a page request over HTTPS.
 fn page() -> Request<()> {
     let mut page = request("/a/page.html", CHROME);
     let headers = page.headers_mut();
@@ -189,7 +189,7 @@ fn page() -> Request<()> {
     page
 }
 
-/// The search for suspects alone, where there is nothing to find.
+/// Runs only the check for suspects, on a request without any sign.
 #[divan::bench]
 fn person_is_no_suspect(bencher: Bencher<'_, '_>) {
     let (coherence, page) = (Coherence::new(), page());

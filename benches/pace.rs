@@ -1,4 +1,4 @@
-//! What a rule's pace costs a request, of few senders and of a million that are all in debt.
+//! Cost of a rule's pace for a request, with few clients and with a million at their limit.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -8,7 +8,7 @@ use robot_detection::policy::{Action, Policy, RateKey, Rule, Sender, Visitor};
 #[global_allocator]
 static ALLOCATOR: AllocProfiler = AllocProfiler::system();
 
-/// Numbers of senders.
+/// Numbers of clients.
 const SENDERS: [u32; 3] = [1, 1_000, 1_000_000];
 
 const CHROME: &[u8] = b"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 \
@@ -18,13 +18,13 @@ fn main() {
     divan::main();
 }
 
-/// Asks for one sender after the other, each of them known.
+/// Checks one client after the other, each already known.
 fn run(bencher: Bencher<'_, '_>, key: RateKey, senders: u32) {
     let rule = Rule::builder(Action::Slow).paths(["/*"]);
     let rule = rule.requests(1_000_000).per(Duration::from_hours(24));
     let policy = Policy::builder().rule(rule.rate_key(key)).build();
-    let policy = policy.expect("the rule is right");
-    let rule = policy.rules().next().expect("there is one");
+    let policy = policy.expect("the rule is valid");
+    let rule = policy.rules().next().expect("the policy has one rule");
     let visitor = Visitor::person(Sender::default());
     let ask = |number: u32| {
         let address = IpAddr::from(number.to_be_bytes());
@@ -36,7 +36,7 @@ fn run(bencher: Bencher<'_, '_>, key: RateKey, senders: u32) {
     }
     let mut number = 0_u32;
     bencher.bench_local(|| {
-        // Far from each other, as strangers are.
+        // Far apart, like the addresses of unrelated clients.
         number = number.wrapping_add(0x9e37_79b1);
         ask(number % senders)
     });
@@ -57,7 +57,7 @@ fn site(bencher: Bencher<'_, '_>) {
     run(bencher, RateKey::Site, 1);
 }
 
-/// A person by his network: as it is without a key.
+/// The default key: a person is counted by network.
 #[divan::bench]
 fn robot(bencher: Bencher<'_, '_>) {
     run(bencher, RateKey::Robot, 1);

@@ -1,4 +1,4 @@
-//! How fast a flat file becomes robots, useragents turned into patterns.
+//! Speed of parsing a flat file into robots, including the conversion of useragents to patterns.
 //!
 //! `cargo bench --bench parse`
 
@@ -11,7 +11,7 @@ fn main() {
     divan::main();
 }
 
-/// Returns a file of records of the size and the shapes of real ones.
+/// Returns a file with records of typical size and shape.
 fn flat_file(records: usize) -> String {
     let useragents = [
         "QuillBot{}/1.0",

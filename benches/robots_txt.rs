@@ -1,7 +1,6 @@
-//! How fast a robots.txt is parsed and asked.
+//! Speed of parsing and querying a robots.txt.
 //!
-//! `cargo bench --bench robots_txt`; `benches/rivals/run` measures other
-//! libraries beside it.
+//! `cargo bench --bench robots_txt`; `benches/rivals/run` measures other libraries for comparison.
 
 #[path = "support/robots_txt.rs"]
 mod support;
@@ -26,7 +25,7 @@ const SAMPLES: [&str; 6] = [
 fn sample(name: &str) -> Sample {
     let mut samples = samples().into_iter();
     let found = samples.find(|sample| sample.name == name);
-    found.expect("every name is that of a sample")
+    found.expect("unknown name of a sample")
 }
 
 #[divan::bench(args = SAMPLES)]
@@ -37,7 +36,7 @@ fn parse(bencher: Bencher<'_, '_>, name: &str) {
         .bench(|| RobotsTxt::parse(sample.text.as_bytes(), Dialect::default()));
 }
 
-/// The first question of a robot, for which no index is built.
+/// Measures a robot's first query, for which no index is built.
 #[divan::bench(args = SAMPLES)]
 fn ask_once(bencher: Bencher<'_, '_>, name: &str) {
     let sample = sample(name);
@@ -64,7 +63,7 @@ fn ask_often(bencher: Bencher<'_, '_>, name: &str) {
     });
 }
 
-/// A file made to hurt: 500 KiB of rules with 200 wildcards, a path of 2,000 octets.
+/// Measures a malicious file: 500 KiB of rules with 200 wildcards, and a path of 2,000 bytes.
 #[divan::bench(sample_count = 10)]
 fn ask_a_hostile_file(bencher: Bencher<'_, '_>) {
     let text = format!(

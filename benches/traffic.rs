@@ -1,20 +1,20 @@
-//! What traffic costs that is kept: bytes of the database, and the time to read it.
+//! Cost of stored traffic: bytes in the database, and the time of queries.
 //!
-//! Invents requests of robots and people over simulated days, adds them minute by minute as a
-//! server does, removes what is too old and packs what has long ended once an hour, and prints how
-//! large the file has become and how long the sums of some spans take to read, and their course.
-//! The last day ends this midnight, so that a server can show a file that is kept.
+//! Invents requests of robots and people over simulated days, and adds them minute by minute as a
+//! server does. Once an hour, deletes expired traffic and packs old traffic. Prints the size of the
+//! file, and the time of queries for sums and courses over some ranges. The last day ends at the
+//! coming midnight, so that a server can show a kept file.
 //!
 //! ```text
 //! cargo bench --bench traffic -- [--days 90] [--requests 10000000] [--database URL | --keep FILE]
 //! ```
 
-#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench may panic, and measures time"
+    reason = "a benchmark may panic, and measures time"
 )]
 
 use std::{
@@ -33,9 +33,9 @@ use robot_detection::{
 const SITES: [&str; 3] = ["shop", "docs", "blog"];
 const ROBOTS: usize = 200;
 const DAY: i64 = 24 * 60;
-/// The same requests in each run.
+/// Seed, for the same requests in each run.
 const SEED: u64 = 20_261_124;
-/// Reads of which the fastest and the middle one are printed.
+/// Number of reads; the fastest and the median are printed.
 const READS: usize = 5;
 
 struct Arguments {
@@ -43,7 +43,7 @@ struct Arguments {
     requests: u64,
     database: Option<String>,
     keep: Option<PathBuf>,
-    /// First minute since 1970.
+    /// First minute, counted from 1970.
     began: i64,
 }
 
@@ -86,7 +86,7 @@ async fn main() {
 }
 
 impl Arguments {
-    /// Reads them; `None` where one is wrong.
+    /// Parses the arguments; returns `None` if one is invalid.
     fn read() -> Option<Self> {
         let mut read = Self {
             days: 90,
@@ -98,7 +98,7 @@ impl Arguments {
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                // Cargo adds it to each bench.
+                // Cargo passes this argument to each benchmark.
                 "--bench" => {}
                 "--days" => read.days = arguments.next()?.parse().ok()?,
                 "--requests" => read.requests = arguments.next()?.parse().ok()?,
@@ -113,7 +113,7 @@ impl Arguments {
     }
 }
 
-/// Adds all minutes, and returns how many requests they had.
+/// Adds all minutes; returns their number of requests.
 async fn fill(store: &Store, arguments: &Arguments) -> u64 {
     let mut random = fastrand::Rng::with_seed(SEED);
     let minutes = arguments.days * DAY;
@@ -157,7 +157,7 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
     added
 }
 
-/// Invents the requests of a minute: six of ten are people's, few robots ask for most of the rest.
+/// Invents the requests of a minute: six of ten are people's, and few robots send most others.
 fn invented(minute: i64, requests: u64, random: &mut fastrand::Rng) -> Vec<CountedMinute> {
     let mut counts = BTreeMap::<TrafficKey, TrafficCount>::new();
     for _ in 0..requests {
@@ -188,13 +188,13 @@ fn key(random: &mut fastrand::Rng) -> TrafficKey {
             ..TrafficKey::default()
         };
     }
-    // The square of an even number leans to the first ones, as robots do.
+    // The product of two random numbers favours the first robots, as real traffic does.
     let lean = random.f64() * random.f64();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "between nothing and the number of robots"
+        reason = "between zero and the number of robots"
     )]
     let robot = (lean * ROBOTS as f64) as usize;
     let verdict = ["verified", "verified", "unverifiable", "spoofed"][random.usize(..4)];
@@ -215,7 +215,7 @@ fn key(random: &mut fastrand::Rng) -> TrafficKey {
     }
 }
 
-/// Prints how long the sums of some spans take to read.
+/// Prints the time of queries for sums over some ranges.
 async fn read(store: &Store, arguments: &Arguments, requests: u64) {
     let now = arguments.began + arguments.days * DAY;
     for days in [1, 7, 30, 90, arguments.days] {
@@ -227,7 +227,7 @@ async fn read(store: &Store, arguments: &Arguments, requests: u64) {
             let sums = store.traffic().read(minutes.clone(), now * 60_000).await;
             sums_took.push(begun.elapsed());
             sum = sums.unwrap().iter().map(|one| one.count.requests).sum();
-            // As a page does: the time, and the sums of as long a time before.
+            // As for a page: the range, and the sums of an equally long range before.
             let times = [
                 (minutes.clone(), Some(TrafficSpan::Day)),
                 (minutes.start - days * DAY..minutes.start, None),
@@ -249,14 +249,14 @@ async fn read(store: &Store, arguments: &Arguments, requests: u64) {
     }
 }
 
-/// Returns the middle and the shortest of some times.
+/// Returns the median and the shortest of some times.
 fn times(took: &mut [Duration]) -> String {
     took.sort_unstable();
     let ms = |time: Duration| 1e3 * time.as_secs_f64();
     format!("{:.1} ms (at best {:.1})", ms(took[READS / 2]), ms(took[0]))
 }
 
-/// Returns the bytes of the database, where it is a file.
+/// Returns the bytes of the database, if it is a file.
 fn size(file: &std::path::Path) -> Option<u64> {
     let parts = ["", "-wal"].map(|end| format!("{}{end}", file.display()));
     let sizes = parts.iter().filter_map(|part| std::fs::metadata(part).ok());

@@ -1,8 +1,8 @@
-//! What it costs to ask whether an address is in a published list.
+//! Cost of looking up an address in a published list.
 //!
-//! `contains` is asked through the shared handle, as for each request: the list is
-//! found by its URL among thirty, then the address among its prefixes. Addresses
-//! differ, half of them are in the list; divide by their number.
+//! `contains` goes through the shared handle, as for each request: first the list is found by URL
+//! among thirty, then the address among its prefixes. The addresses differ, and half of them are in
+//! the list; divide by their number.
 
 use std::{
     fmt::Write as _,
@@ -23,7 +23,7 @@ mod inner;
 #[expect(
     dead_code,
     clippy::unwrap_used,
-    reason = "the tests need more of the server than this does"
+    reason = "the tests use more of the server than this benchmark"
 )]
 #[path = "../tests/it/dns_server.rs"]
 mod dns_server;
@@ -49,7 +49,7 @@ fn contains_v6(bencher: Bencher<'_, '_>, count: u32) {
     ask(bencher, (0..count).map(v6), &asked(count, v6));
 }
 
-/// The verdict with its sentence.
+/// Measures the verdict with its explanation.
 #[divan::bench(args = COUNTS)]
 fn find_v4(bencher: Bencher<'_, '_>, count: u32) {
     let ranges = at_hand((0..count).map(v4));
@@ -85,7 +85,7 @@ fn parse(bencher: Bencher<'_, '_>, count: u32) {
         .bench_local(|| PublishedRanges::parse(URL, black_box(json.as_bytes())));
 }
 
-/// A rule's list, asked as for each request.
+/// Measures a rule's list, as queried for each request.
 #[divan::bench(args = COUNTS)]
 fn chosen_v4(bencher: Bencher<'_, '_>, count: u32) {
     ask_chosen(bencher, (0..count).map(v4), &asked(count, v4));
@@ -96,7 +96,7 @@ fn chosen_v6(bencher: Bencher<'_, '_>, count: u32) {
     ask_chosen(bencher, (0..count).map(v6), &asked(count, v6));
 }
 
-/// A rule's list, read from lines: what a restart and a new copy cost.
+/// Measures parsing a rule's list, the cost of a restart or a new copy.
 #[divan::bench(args = COUNTS)]
 fn load_chosen(bencher: Bencher<'_, '_>, count: u32) {
     let lines: String = (0..count).fold(String::new(), |mut lines, number| {
@@ -147,19 +147,19 @@ fn at_hand(prefixes: impl Iterator<Item = IpNet>) -> Ranges {
     ranges
 }
 
-/// Prefix number so much: a /28 in each /27 from 32.0.0.0 on.
+/// Returns the prefix with this number: a /28 in each /27 from 32.0.0.0 on.
 fn v4(number: u32) -> IpNet {
     let start = Ipv4Addr::from_bits((32 << 24) + (number << 5));
     IpNet::new(start.into(), 28).expect("28 bits fit into IPv4")
 }
 
-/// Prefix number so much: a /64 in each /63 from `2a00::` on.
+/// Returns the prefix with this number: a /64 in each /63 from `2a00::` on.
 fn v6(number: u32) -> IpNet {
     let start = Ipv6Addr::from_bits((0x2a00 << 112) + (u128::from(number) << 65));
     IpNet::new(start.into(), 64).expect("64 bits fit into IPv6")
 }
 
-/// Addresses in no order, one in a prefix and one beside it.
+/// Returns addresses in random order, alternately inside and outside of a prefix.
 fn asked(count: u32, prefix: fn(u32) -> IpNet) -> Vec<IpAddr> {
     (0..ASKED)
         .flat_map(|number| {
@@ -176,7 +176,7 @@ fn next(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What a robot's request costs with a verdict that is known, beside none.
+/// Cost of a robot's request with a known verdict, compared with none.
 mod verdicts {
     use std::{
         hint::black_box,
@@ -208,20 +208,20 @@ mod verdicts {
     const URL: &str = "https://robots.example/ranges.json";
     const HOME: &str = "66.249.66.1";
 
-    /// What the robot is proven by.
+    /// Method that verifies the robot.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     enum By {
-        /// A list that has it.
+        /// A list that contains the address.
         List,
-        /// The DNS, whose answer is remembered.
+        /// A cached DNS response.
         Dns,
     }
 
     #[divan::bench(args = [By::List, By::Dns])]
     fn known(bencher: Bencher<'_, '_>, by: By) {
-        let runtime = Runtime::new().expect("a runtime starts");
+        let runtime = Runtime::new().expect("failed to start a runtime");
         let (verifier, detector) = runtime.block_on(knowing(by));
-        let claim = detector.identify(b"examplebot/1.0").expect("it is listed");
+        let claim = detector.identify(b"examplebot/1.0").expect("a known robot");
         let client = HOME.parse().ok();
         let (method, uri, headers) = (Method::GET, Uri::from_static("/a"), HeaderMap::new());
         let request = ClaimedRequest::new(&claim, client, &method, &uri, &headers);
@@ -236,7 +236,7 @@ mod verdicts {
 
     #[divan::bench(args = [By::List, By::Dns])]
     fn request_with_verdict(bencher: Bencher<'_, '_>, by: By) {
-        let runtime = Runtime::new().expect("a runtime starts");
+        let runtime = Runtime::new().expect("failed to start a runtime");
         let (verifier, detector) = runtime.block_on(knowing(by));
         let layer = layer(detector)
             .verdicts(Arc::new(verifier))
@@ -256,12 +256,12 @@ mod verdicts {
         let request = Request::get("/a")
             .header(header::HOST, "www.example.com")
             .header(header::USER_AGENT, "examplebot/1.0")
-            .extension(HOME.parse::<IpAddr>().expect("an address"));
+            .extension(HOME.parse::<IpAddr>().expect("valid address"));
         request.body(()).expect("a request")
     }
 
     fn layer(detector: Detector) -> RobotDetectionLayer {
-        let policy = Policy::builder().build().expect("the defaults are right");
+        let policy = Policy::builder().build().expect("the defaults are valid");
         RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
     }
 
@@ -270,10 +270,10 @@ mod verdicts {
         robot.patterns = vec![Pattern::new(PatternKind::Token, "examplebot")];
         robot.ranges_url = Some(URL.to_owned());
         robot.host_suffixes = vec!["robots.example".to_owned()];
-        Detector::new([Arc::new(robot)]).expect("one robot fits")
+        Detector::new([Arc::new(robot)]).expect("the detector accepts one robot")
     }
 
-    /// Returns a verifier that knows the robot already.
+    /// Returns a verifier with the robot's verdict in its cache.
     async fn knowing(by: By) -> (Verifier, Detector) {
         let dns = DnsServer::start().await;
         dns.host(HOME, "a.robots.example");
@@ -291,7 +291,7 @@ mod verdicts {
         let verifier = Verifier::new(methods, Clock::system(), tasks, stop);
         let detector = detector();
         {
-            let claim = detector.identify(b"examplebot/1.0").expect("it is listed");
+            let claim = detector.identify(b"examplebot/1.0").expect("a known robot");
             let (uri, headers) = (Uri::from_static("/"), HeaderMap::new());
             let client = HOME.parse().ok();
             let request = ClaimedRequest::new(&claim, client, &Method::GET, &uri, &headers);

@@ -1,4 +1,4 @@
-"""Invents the descriptions of an archive: directories of a thousand pages, and one flat directory of a tenth of them."""
+"""Generates descriptions of an archive: directories of 1,000 pages, and a flat one with a tenth of all pages."""
 
 import json
 import random
@@ -16,7 +16,7 @@ def path(number):
 
 
 def descriptions(site, count):
-    """Yields JSON lines, as `site-robot import` reads them, of 2 to 5 KB each."""
+    """Yields JSON lines of 2 to 5 KB each, in the format of `site-robot import`."""
     chance = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(5000)]

@@ -1,4 +1,4 @@
-"""Measures seconds, milliseconds and memory of a heaven of many descriptions; see `run`."""
+"""Measures time and memory of a heaven with many descriptions; see `run`."""
 
 import argparse
 import http.client
@@ -23,7 +23,7 @@ from postgres import Postgres
 ADMIN = "/robot-detection/admin"
 ROUNDS = 20
 
-# What the site robot knows of pages that it has visited once.
+# State that the site robot stores for pages visited once.
 VISITED = """
 INSERT INTO site_robot_urls (site, url, run_id, state, host, depth, position, relink, attempts, described, found_on,
     fetched_ms, status, outcome, etag, content_hash, settings, steady, next_ms)
@@ -50,7 +50,7 @@ class Sqlite:
 
 
 class Program:
-    """The program with its configuration: one site, whose heaven is made from the database."""
+    """The program with a configuration of one site and heaven from the database."""
 
     def __init__(self, program, database, directory, port):
         self.program, self.directory = Path(program).resolve(), directory
@@ -81,7 +81,7 @@ class Program:
         return [str(self.program), "--config", str(self.conf), *map(str, arguments)]
 
     def timed(self, *arguments, lines=None):
-        """Runs a command: what it took, and its standard output."""
+        """Runs a command; returns its costs and standard output."""
         out = self.directory / "out.txt"
         with open(out, "wb") as output:
             began = time.monotonic()
@@ -99,7 +99,7 @@ class Program:
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """The site that was described: all pages are as they were."""
+    """The described site, with all pages unchanged."""
 
     protocol_version = "HTTP/1.1"
 
@@ -120,7 +120,7 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 
 class Server:
-    """`serve`, once its heaven has all pages."""
+    """Runs `serve`, and waits until its heaven has all pages."""
 
     def __init__(self, program, pages):
         self.log = program.directory / "serve.log"
@@ -147,7 +147,7 @@ class Server:
         return {"cpu_s": round(cpu, 2), "mib": kib["VmRSS"] // 1024, "peak_mib": kib["VmHWM"] // 1024}
 
     def ask(self, target, headers):
-        """Milliseconds until the whole answer is there, and its bytes."""
+        """Returns the milliseconds until the whole response has arrived, and its bytes."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         began = time.monotonic()
         connection.request("GET", target, headers=headers)
@@ -158,7 +158,7 @@ class Server:
         passed = (time.monotonic() - began) * 1000
         connection.close()
         if answer.status != 200:
-            raise SystemExit(f"{target} was answered with {answer.status}")
+            raise SystemExit(f"{target} returned status {answer.status}")
         return passed, size
 
     def measure(self, target, headers, rounds=ROUNDS):
@@ -181,7 +181,7 @@ def free_port():
 
 
 def served(program, pages, token):
-    """Start of the server, then each kind of page."""
+    """Measures the server's start, then each kind of page."""
     server = Server(program, pages)
     try:
         yield "start", {"serves_after_s": round(server.serves, 2), "heaven_after_s": round(server.is_whole, 2), **server.memory()}
@@ -209,7 +209,7 @@ def files_of(directory):
 
 
 def published(program, site):
-    """Publication as files, by a page that is withdrawn: the first, and one that changes hardly anything."""
+    """Measures publication as files after withdrawing a page: the first one, and one with hardly any changes."""
     heaven = program.directory / "heaven"
     program.publish_into(heaven)
     first = program.timed("site-robot", "withdraw", site + path(0))
@@ -231,7 +231,7 @@ def measure(options, directory):
             figures[name] = row
             print(f"{name}: {row}", file=sys.stderr, flush=True)
 
-        # It finds the starting point alone.
+        # The run finds only the starting point.
         program.timed("site-robot", "run", "--delay", "0")
         lines = descriptions(program.site, options.descriptions)
         note("import", program.timed("site-robot", "import", "-", lines=lines) | {"database_mib": database.size() >> 20})
@@ -263,7 +263,7 @@ def main():
     arguments.add_argument("--json", action="store_true")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="million-", dir=options.directory) as directory:
-        # PostgreSQL, which is somebody else, goes through it.
+        # PostgreSQL, which runs as another user, needs access to the directory.
         os.chmod(directory, 0o755)
         figures = measure(options, Path(directory))
     if options.json:

@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own, on a free port of loopback; `sqlite3` does the same for a file."""
+"""A separate PostgreSQL server on a free port of loopback, or `sqlite3` for a file."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
-//! The least that `auth_request` can ask: hyper that says 204 to everything, at a Unix socket.
+//! The minimal backend for `auth_request`: hyper on a Unix socket, with 204 to every request.
 //!
-//! `compare.py` starts it behind nginx: what our decision endpoint costs is told as so many times this.
+//! `compare.py` runs it behind nginx, and reports the decision endpoint's cost as a multiple.
 
 use std::{convert::Infallible, env, error::Error};
 
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let connection =
             http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
         connections.spawn(async move {
-            // Who goes away ends its own connection alone.
+            // A client that disconnects ends only its own connection.
             let _ = connection.await;
         });
         while connections.try_join_next().is_some() {}

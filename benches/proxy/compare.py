@@ -1,4 +1,4 @@
-"""Compares the processor time that servers use a request; see `run`."""
+"""Compares the processor time of servers per request; see `run`."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from servers import FILE, MEMBERS, PAGE, Running, everyone, upstream
 
 SERVER_CORE, LOAD_CORE = 0, 1
 CONNECTIONS = 32
-# Who asks, whether connections are kept, over TLS; streams of a connection at once, 0 for HTTP/1.1.
+# Clients, whether connections are kept, TLS, and concurrent streams of a connection (0 for HTTP/1.1).
 Case = namedtuple("Case", "who kept tls streams", defaults=(True, False, 0))
 CASES = {
     "robots redirected": Case("robots"),
@@ -35,17 +35,17 @@ CASES = {
 }
 
 
-# What Chromium sends over plain HTTP, in its order; over TLS it names other encodings, and more.
+# Chromium's headers over plain HTTP, in order; over TLS there are more, and other encodings.
 UPGRADE = "Upgrade-Insecure-Requests: 1"
 ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 ENCODINGS, TLS_ENCODINGS = "Accept-Encoding: gzip, deflate", "Accept-Encoding: gzip, deflate, br, zstd"
 LANGUAGES = "Accept-Language: en-US,en;q=0.9"
-# Requests that are counted with valgrind, after as many that are not.
+# Requests counted with valgrind, after as many warm-up requests.
 COUNTED = 4000
 
 
 def asked(who, count):
-    """The requests of a case: path, and the lines of a browser in its order."""
+    """Returns the requests of a case: path and header lines in a browser's order."""
     def plain(path, user_agents):
         return [(path, [UPGRADE, f"User-Agent: {user_agent}", ACCEPT, ENCODINGS, LANGUAGES]) for user_agent in user_agents]
 
@@ -57,7 +57,7 @@ def asked(who, count):
                    for user_agent, hints, fetch in chromiums(20)],
         "files": plain(FILE, browser_headers(20)),
         "many": plain(PAGE, browser_headers(30_000)),
-        # A robot after each four people.
+        # One robot after four people.
         "mix": [
             robot[number // 5 % len(robot)] if number % 5 == 4 else few[number % 20]
             for number in range(5 * len(robot))
@@ -71,7 +71,7 @@ def head(path, lines, kept):
 
 
 def script(directory, case, count):
-    """Writes what wrk sends: requests, made before the first is sent."""
+    """Writes the script for wrk; all requests are built before the first is sent."""
     path = directory / "requests.lua"
     lines = ",\n".join(json.dumps(head(*one, case.kept)) for one in asked(case.who, count))
     path.write_text(f"""
@@ -96,7 +96,7 @@ def connection(kept):
 
 
 def one_by_one(server, requests, case):
-    """Sends requests one after the other: each run has the server do the same, whatever else runs."""
+    """Sends requests one after the other, so that each run gives the server the same work."""
     if case.streams:
         h2load(server, requests, case, ["-c1", "-n", str(COUNTED)])
         return
@@ -116,14 +116,14 @@ def connected(server, tls):
     sent = socket.create_connection(("127.0.0.1", server.tls_port if tls else server.port))
     if not tls:
         return sent
-    # A context of its own has no session to resume.
+    # A separate context has no session to resume.
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context.wrap_socket(sent)
 
 
 def h2load(server, requests, case, how):
-    """Sends HTTP/2 requests of one browser, the same headers with each."""
+    """Sends HTTP/2 requests of one browser, with the same headers in each."""
     path, lines = requests[0]
     headers = [f"-H{line}" for line in lines]
     command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t1", f"-m{case.streams}", *how, *headers,
@@ -135,13 +135,13 @@ def receive(sent, came):
     while b"\r\n\r\n" not in came:
         more = sent.recv(65536)
         if not more:
-            raise SystemExit("a server has closed a connection in the midst of an answer")
+            raise SystemExit("a server closed a connection during a response")
         came += more
     return came
 
 
 def load(server, directory, case, options, count):
-    """Requests for some seconds: how many were answered, p99 in µs."""
+    """Sends requests for some seconds; returns the number of responses and the p99 in µs."""
     if case.streams:
         return http2_load(server, directory, case, options, count)
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{options.seconds}s",
@@ -154,7 +154,7 @@ def load(server, directory, case, options, count):
 
 
 def http2_load(server, directory, case, options, count):
-    """The same over HTTP/2, with as many requests on their way."""
+    """Does the same over HTTP/2, with concurrent requests."""
     log = directory / "h2load.log"
     log.unlink(missing_ok=True)
     h2load(server, asked(case.who, count), case,
@@ -168,13 +168,13 @@ def http2_load(server, directory, case, options, count):
 
 
 def wanted(options):
-    """The cases that are asked for."""
+    """Returns the selected cases."""
     parts = options.case or [""]
     return [(name, case) for name, case in CASES.items() if any(part in name for part in parts)]
 
 
 def measure(servers, directory, count, options):
-    """All cases in rounds, the servers in turns: medians by case and server."""
+    """Runs all cases in rounds, with the servers in turns; returns medians by case and server."""
     found = {}
     for title, case in wanted(options):
         script(directory, case, count)
@@ -208,7 +208,7 @@ def line(title, cells):
 
 
 def table(count, found):
-    """Prints microseconds a request, and how many times ours they are."""
+    """Prints microseconds per request, and ratios to ours."""
     print(f"\n{count:,} patterns: processor µs a request (times ours)")
     names = list(next(iter(found.values())))
     line("", names)
@@ -221,7 +221,7 @@ def table(count, found):
 
 
 def instructions_table(count, found):
-    """Prints instructions a request, and how many times ours they are."""
+    """Prints instructions per request, and ratios to ours."""
     print(f"\n{count:,} patterns: instructions a request (times ours)")
     names = list(next(iter(found.values())))
     line("", names)
@@ -231,11 +231,9 @@ def instructions_table(count, found):
 
 
 def instructions(directory, site, count, options):
-    """Instructions a request of the thread that serves; the kernel's are not among them.
-
-    What is done by the clock, such as keeping what was counted, has threads of its own: under
-    valgrind, where a second holds a fiftieth of the requests, it would seem fifty times as much.
-    """
+    """Returns the instructions per request of the serving thread, excluding the kernel's. Periodic work, such as
+    storing counts, runs in other threads: valgrind slows the server about fifty times, so this work would be
+    overestimated about fifty times. """
     start, servers = Running.__init__, []
 
     def under_valgrind(self, name, command, port, core, where, *further):
@@ -255,7 +253,7 @@ def instructions(directory, site, count, options):
 def counts(servers, directory, count, options):
     found = {}
     people = asked("few", count)
-    # Whose thread has done most for people serves; what is kept of robots is another's work.
+    # The thread with the most work for people is the serving one; storing data about robots is another thread's work.
     threads = {server.name: max(counted(server, directory, people, Case("few")).items(), key=lambda it: it[1])[0]
                for server in servers}
     for title, case in wanted(options):
@@ -270,7 +268,7 @@ def counts(servers, directory, count, options):
 
 
 def counted(server, directory, requests, case):
-    """Instructions of each thread for as many requests as are counted, behind as many that are not."""
+    """Returns the instructions of each thread for the counted requests, after as many warm-up requests."""
     one_by_one(server, requests, case)
     control("--zero", server)
     one_by_one(server, requests, case)

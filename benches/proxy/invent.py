@@ -1,4 +1,4 @@
-"""Invents robots and browsers: names of three parts, versions that differ."""
+"""Generates robots and browsers: names of three parts, and various versions."""
 
 from itertools import product
 
@@ -19,7 +19,7 @@ SYSTEMS = [
 
 
 def robots(count):
-    """Names of robots; few are as varied as many, and none differ by case alone."""
+    """Returns robots' names; a few are as varied as many, and all differ by more than case."""
     names, seen = [], set()
     every = ["".join(parts) for parts in product(FIRST, SECOND, THIRD)]
     for number in range(len(every)):
@@ -32,12 +32,12 @@ def robots(count):
 
 
 def robot_headers(names):
-    """What robots of these names send."""
+    """Returns User-Agents of robots with these names."""
     return [f"Mozilla/5.0 (compatible; {name}/2.1; +http://robots.example/about)" for name in names]
 
 
 def browser_headers(count):
-    """What different browsers send."""
+    """Returns User-Agents of different browsers."""
     return [
         f"Mozilla/5.0 ({SYSTEMS[number % 5]}) AppleWebKit/537.36 (KHTML, like Gecko) "
         f"Chrome/{100 + number % 45}.0.{number}.{number % 211} Safari/537.36"
@@ -46,7 +46,7 @@ def browser_headers(count):
 
 
 def chromiums(count):
-    """What different Chromiums send over TLS: User-Agents, what says the same in hints, and what they ask for."""
+    """Returns headers of different Chromiums over TLS: User-Agents, matching client hints, and requested paths."""
     platforms = ["Windows", "macOS", "Linux", "Android"]
     made = []
     for number in range(count):

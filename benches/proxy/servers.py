@@ -1,4 +1,4 @@
-"""The servers that are compared: their settings, how they start and end."""
+"""The compared servers: their settings, start and stop."""
 
 import os
 import socket
@@ -21,11 +21,11 @@ def free_port():
 
 
 class Running:
-    """A server that runs until it is ended."""
+    """A server that runs until it is stopped."""
 
     def __init__(self, name, command, port, core, directory, tls_port=None):
         self.name, self.port, self.tls_port, self.directory = name, port, tls_port, directory
-        # The process that decides for it, whose time counts as its own.
+        # The process that makes its decisions; its time is included.
         self.asked = None
         log = open(directory / f"{name.replace(' ', '-')}.log", "ab")
         self.process = subprocess.Popen(
@@ -40,7 +40,7 @@ class Running:
         return self.tls_port or not case.tls
 
     def pids(self):
-        """The process, all below it, and whom it asks."""
+        """Returns the process, its children, and its decision process."""
         found, todo = [], [self.process.pid]
         if self.asked:
             todo.append(self.asked.process.pid)
@@ -53,7 +53,7 @@ class Running:
         return found
 
     def processor_seconds(self):
-        """User and system time that it has used so far."""
+        """Returns the user and system time used so far."""
         ticks = 0
         for pid in self.pids():
             with open(f"/proc/{pid}/stat") as stat:
@@ -62,7 +62,7 @@ class Running:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def memory_kib(self):
-        """What it alone holds in memory, shared pages by their share."""
+        """Returns the memory of this process alone; shared pages count proportionally."""
         total = 0
         for pid in self.pids():
             with open(f"/proc/{pid}/smaps_rollup") as lines:
@@ -89,7 +89,7 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect
 
 
 def ask(server, path, user_agent):
-    """Status, Location and length of an answer."""
+    """Returns status, Location and length of a response."""
     request = urllib.request.Request(server.url(path), headers={"User-Agent": user_agent})
     try:
         with OPENER.open(request, timeout=60) as answer:
@@ -110,11 +110,11 @@ def wait_until(server, is_ready, seconds=120):
             pass
         time.sleep(0.05)
     log = (server.directory / f"{server.name.replace(' ', '-')}.log").read_text()
-    raise SystemExit(f"{server.name} does not answer as it should:\n{log[-2000:]}")
+    raise SystemExit(f"{server.name} gives a wrong response:\n{log[-2000:]}")
 
 
 def upstream(directory, core):
-    """A site of pages of 1 KiB, whatever the path, and a large file."""
+    """Starts a site with pages of 1 KiB at any path, and a large file."""
     port = free_port()
     (directory / "large").write_bytes(b"x" * FILE_BYTES)
     locations = f'location = {FILE} {{ alias {directory}/large; }} location / {{ return 200 "{"x" * 1024}"; }}'
@@ -125,7 +125,7 @@ def upstream(directory, core):
 
 
 def certificate(directory):
-    """A certificate for TLS and its key, in one file as HAProxy wants them."""
+    """Writes a certificate for TLS and its key to one file, as HAProxy needs them."""
     path = directory / "certificate.pem"
     if not path.exists():
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -164,7 +164,7 @@ PASS = """proxy_pass http://site; proxy_http_version 1.1; proxy_set_header Conne
 
 
 def nginx(directory, core, name, site, rules):
-    """nginx as a proxy; `rules` are lines of a map from User-Agent to robot, if any."""
+    """nginx as a proxy; `rules` are optional lines of a map from User-Agent to robot."""
     port, tls_port = free_port(), free_port()
     http = f"upstream site {{ server 127.0.0.1:{site}; keepalive 64; keepalive_requests 1000000000; }}"
     redirect = "return 302 /robot-heaven/;"
@@ -180,7 +180,7 @@ def nginx(directory, core, name, site, rules):
 
 
 def nginx_asks(directory, core, name, site, asked, socket, names, program):
-    """nginx that asks `asked` at a socket about each request; with ours, by the file that we print."""
+    """nginx that queries `asked` on a socket for each request; with ours, using the printed file."""
     port = free_port()
     if asked.name == "asked bare":
         http = f"""upstream site {{ server 127.0.0.1:{site}; keepalive 64; keepalive_requests 1000000000; }}
@@ -219,7 +219,7 @@ def one_regex_a_robot(names):
 
 
 def alternations(names):
-    """As few expressions as nginx's limit of 4,096 bytes a parameter lets be."""
+    """Returns as few expressions as nginx's limit of 4,096 bytes per parameter allows."""
     lines, part = [], []
     for name in names:
         if sum(map(len, part)) + len(part) + len(name) > 3900:
@@ -264,7 +264,7 @@ backend site
 
 
 def ours(directory, core, name, site, names, program, settings=""):
-    """Our program; `settings` are further lines of its `[server]`. It has a thread for each core that it may use."""
+    """Our program; `settings` are more lines of its `[server]`. It uses one thread for each of its cores."""
     port, tls_port = free_port(), free_port()
     (directory / "list.txt").write_text("\n".join(names) + "\n")
     config = directory / f"{name.replace(' ', '-')}.toml"
@@ -295,7 +295,7 @@ level = "warn"
 
 
 def everyone(servers, directory, core, site, count, options):
-    """Adds the servers that are asked for with the same robots, each checked before it is measured."""
+    """Yields the selected servers with the same robots, each checked before it is measured."""
     names = robots(count)
     makers = {
         "ours": lambda name: ours(directory, core, name, site, names, options.program),
@@ -312,24 +312,24 @@ def everyone(servers, directory, core, site, count, options):
         "haproxy list two threads": lambda name: haproxy(directory, f"{core},{core + 1}", name, site, names, 2),
     }
     wanted = options.server or [""]
-    # Ours is always there: what the others cost is told as so many times ours.
+    # Ours is always included, because the others' costs are ratios to ours.
     servers += [make(name) for name, make in makers.items()
                 if name == "ours" or any(part in name for part in wanted)]
     for server in servers:
         check(server, names)
-        # A server's start is no part of a request.
+        # The server's start is not part of a request.
         wait_until(server, lambda: is_idle(server))
 
 
 def is_idle(server):
-    """Tells whether a server does next to nothing for a second."""
+    """Waits until a server is idle for a second; returns whether it is."""
     before = server.processor_seconds()
     time.sleep(1)
     return server.processor_seconds() - before < 0.05
 
 
 def check(server, names):
-    """Proves that the server knows the first and the last robot, and lets people pass."""
+    """Checks that the server recognises the first and the last robot, and passes people."""
     robot = "Mozilla/5.0 (compatible; {}/2.1; +http://robots.example/about)"
     person = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 

@@ -1,4 +1,4 @@
-"""Compares pages a second, processor time a page and memory; see `run`."""
+"""Compares pages per second, processor time per page, and memory; see `run`."""
 
 import argparse
 import json
@@ -47,13 +47,13 @@ class Served:
                 return
             except OSError:
                 time.sleep(0.01)
-        raise SystemExit("nginx does not answer; see its error.log")
+        raise SystemExit("nginx does not respond; see its error.log")
 
     def url(self, below):
         return f"http://127.0.0.1:{self.port}{below}"
 
     def moments(self):
-        """When each page was answered with 200; the log is written out first."""
+        """Returns the times of all 200 responses, after flushing the log."""
         self.process.send_signal(signal.SIGUSR1)
         time.sleep(0.3)
         lines = [line.split() for line in self.log.read_text().splitlines()]
@@ -65,7 +65,7 @@ class Served:
 
 
 def timed(command, directory):
-    """Runs a program: seconds that passed, seconds of the processor, kilobytes at most."""
+    """Runs a program; returns elapsed seconds, processor seconds, and peak kilobytes."""
     with open(directory / "output.txt", "wb") as output:
         began = time.monotonic()
         process = subprocess.Popen(command, cwd=directory, stdout=output, stderr=subprocess.STDOUT)
@@ -97,17 +97,17 @@ def files(directory, pattern):
 
 
 def made(name, directory):
-    """Pages that a program has brought home."""
+    """Returns the number of pages that a program has fetched."""
     if name == "ours":
         return sum(1 for _ in open(directory / "heaven" / "rd.jsonl", encoding="utf-8"))
     if name == "scrapy":
-        # It visits its starting point twice where a page links there.
+        # The starting point is visited twice if a page links to it.
         return len({json.loads(line)["url"] for line in open(directory / "items.jsonl", encoding="utf-8")})
     return files(directory / "mirror", "p*.html")
 
 
 def scrapy_python(wanted, directory):
-    """A Python that has Scrapy: the one that is named, else a new one."""
+    """Returns the given Python with Scrapy, or installs a new one."""
     if wanted:
         return wanted
     python = directory / "venv" / "bin" / "python"
@@ -122,7 +122,7 @@ def compare(options, served, directory):
     figures = {"ours": [], "wget --mirror": [], "scrapy": []}
     for turn in range(options.rounds):
         for name in figures:
-            # Nothing is removed in between: a file system is slow where much was removed just now.
+            # Nothing is removed in between: a file system is slow after many deletions.
             place = directory / f"{turn}-{name.split()[0]}"
             place.mkdir()
             command = {
@@ -133,7 +133,7 @@ def compare(options, served, directory):
             passed, used, memory = timed(command, place)
             pages = made(name, place)
             if pages != options.pages:
-                raise SystemExit(f"{name} brought {pages} of {options.pages} pages")
+                raise SystemExit(f"{name} fetched {pages} of {options.pages} pages")
             figures[name].append((pages / passed, used * 1000 / pages, memory / 1024))
             print(f"round {turn + 1}: {name}: {pages / passed:.0f} pages/s", file=sys.stderr)
     medians = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in figures.items()}
@@ -155,7 +155,7 @@ def compare(options, served, directory):
 
 
 def large(options, served, directory):
-    """One run of ours: how the rate of the second half compares with that of the first."""
+    """Runs ours once; compares the rate of the second half with that of the first."""
     passed, used, memory = timed(ours(options.program, served, directory), directory)
     moments = served.moments()
     half = len(moments) // 2
@@ -173,11 +173,11 @@ def large(options, served, directory):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="benches/site_robot/run")
-    parser.add_argument("--program", type=Path, help="program to measure, in place of the one that cargo builds")
-    parser.add_argument("--python", type=Path, help="Python that has Scrapy")
+    parser.add_argument("--program", type=Path, help="program to measure instead of the one that cargo builds")
+    parser.add_argument("--python", type=Path, help="Python with Scrapy")
     parser.add_argument("--pages", type=int, help="pages of the site (5,000; with --large 100,000)")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--large", action="store_true", help="ours alone: the rate of each half")
+    parser.add_argument("--large", action="store_true", help="measure only ours: the rate of each half")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     options.pages = options.pages or (100_000 if options.large else 5_000)

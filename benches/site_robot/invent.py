@@ -1,4 +1,4 @@
-"""Invents a site: pages of some 5 KB, each with twelve links, all within reach of the first."""
+"""Generates a site: pages of some 5 KB, each with twelve links, all reachable from the first."""
 
 import random
 
@@ -21,7 +21,7 @@ def site(directory, count):
         below = directory / str(number // 1000)
         if number % 1000 == 0:
             below.mkdir(parents=True)
-        # The first two make a tree of all pages; the others lead anywhere.
+        # The first two links form a tree of all pages; the others are random.
         links = [2 * number + 1, 2 * number + 2] + [chance.randrange(count) for _ in range(LINKS)]
         items = "".join(f'<li><a href="{path(link)}">page {link}</a></li>' for link in links if link < count)
         text = "".join(f"<p>{' '.join(chance.choices(words, k=90))}.</p>\n" for _ in range(PARAGRAPHS))

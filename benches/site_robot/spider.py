@@ -1,4 +1,4 @@
-"""What Scrapy does: follows all links, keeps the text and the fields of each page."""
+"""The task for Scrapy: follow all links, and store the text and fields of each page."""
 
 from pathlib import Path
 

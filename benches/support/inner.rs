@@ -1,4 +1,4 @@
-//! The application behind a layer that is measured.
+//! The service inside the measured layer.
 
 use std::{
     convert::Infallible,
@@ -10,7 +10,7 @@ use std::{
 use http::{Request, Response};
 use tower_service::Service;
 
-/// Service that answers at once, with nothing.
+/// Service that responds immediately with an empty body.
 #[derive(Clone, Copy)]
 pub(crate) struct Inner;
 

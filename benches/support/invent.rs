@@ -1,8 +1,8 @@
-//! Invents robots, shaped like those of published registries.
+//! Generates invented robots in the style of published registries.
 
 use robot_detection::registry::{Pattern, PatternKind, Robot, Source};
 
-/// Invents at most 10,000 robots with one pattern each; one in five is known by a prefix.
+/// Invents at most 10,000 robots with one pattern each; one in five has a prefix pattern.
 pub(crate) fn robots(count: usize, source: &Source) -> Vec<Robot> {
     const FIRST: [&str; 25] = [
         "Acme", "Blue", "Crystal", "Data", "Echo", "Fern", "Global", "Harbor", "Index", "Jade",
@@ -39,7 +39,7 @@ pub(crate) fn robots(count: usize, source: &Source) -> Vec<Robot> {
         .iter()
         .flat_map(|third| SECOND.iter().map(move |second| (second, third)))
         .flat_map(|(second, third)| FIRST.map(|first| format!("{first}{second}{third}")));
-    // Steps that visit all 10,000 names once, so that few patterns are as varied as many.
+    // A step that visits all 10,000 names once, so that few patterns are as varied as many.
     let names: Vec<String> = names.collect();
     (0..count)
         .filter_map(|number| names.get(number * 3_331 % names.len()))

@@ -1,18 +1,18 @@
-//! Files of robots.txt for the benches, and URLs to ask about.
+//! Sample robots.txt files for the benchmarks, and URLs for queries.
 
 use std::fmt::Write as _;
 
-/// File of a bench, the robot that asks, and what it asks.
+/// A sample file with the URLs of its queries.
 pub(crate) struct Sample {
-    /// What it is.
+    /// Short description.
     pub(crate) name: &'static str,
-    /// Its text.
+    /// Text of the file.
     pub(crate) text: String,
-    /// URLs, all of them paths.
+    /// URL paths of the queries.
     pub(crate) urls: Vec<String>,
 }
 
-/// The robot that asks: in some files a group is about it.
+/// Robot of the queries; some files have a group for it.
 pub(crate) const ROBOT: &str = "Robot7";
 
 /// Returns files of all sizes and shapes.
@@ -41,7 +41,7 @@ fn small() -> Sample {
     })
 }
 
-/// What a shop or a blog serves.
+/// Returns a typical file of a shop or a blog.
 fn common() -> Sample {
     let mut text = String::from("# See https://www.example.com/robots.html\n\n");
     for robot in ["Robot7", "Robot8", "*"] {

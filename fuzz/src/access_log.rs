@@ -1,16 +1,16 @@
-//! Every form of access logs, on the same bytes.
+//! Every access log format, on the same bytes.
 //!
-//! `cargo +nightly fuzz run access_log fuzz/corpus tests/data/logs`: what is
-//! found new goes to the first directory, the second is where to begin.
+//! `cargo +nightly fuzz run access_log fuzz/corpus tests/data/logs`: new inputs are written to the
+//! first directory; the second provides initial inputs.
 
 use robot_detection::access_log::{FieldPath, Lines, MAX_LINE_BYTES, Parser, open};
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let json = Parser::json(FieldPath::usual_user_agents(), FieldPath::usual_bytes());
     for mut parser in [Parser::user_agents(), Parser::combined(), json] {
-        let mut lines = Lines::new(open(bytes).expect("bytes in memory are read"));
-        // What looks like gzip and is none ends with an error.
+        let mut lines = Lines::new(open(bytes).expect("reading from memory cannot fail"));
+        // Invalid gzip data ends with an error.
         while lines.fill().unwrap_or(false) {
             while let Some(line) = lines.next_line() {
                 assert!(line.len() <= MAX_LINE_BYTES);

@@ -1,10 +1,10 @@
-//! Published address ranges, of every shape, with and without a selection.
+//! Published address ranges, in every format, with and without a selection.
 //!
 //! `cargo +nightly fuzz run address_ranges fuzz/corpus`.
 
 use robot_detection::verify::PublishedRanges;
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     for url in [
         "https://robots.example/ips.json",
@@ -16,7 +16,7 @@ pub fn run(bytes: &[u8]) {
             Ok(published) => check(&published),
         }
     }
-    // A list that somebody has chosen may name other networks, and is read by the same readers.
+    // A chosen list may contain other networks, but uses the same parsers.
     if let Ok(list) = PublishedRanges::parse_chosen("list.txt", bytes) {
         assert!(list.set.iter().all(|prefix| prefix.prefix_len() > 0));
     }
@@ -34,8 +34,8 @@ fn check(published: &PublishedRanges) {
         lines.push('\n');
     }
     for private in ["10.0.0.1", "127.0.0.1", "::1", "fe80::1", "224.0.0.1"] {
-        assert!(!published.set.contains(private.parse().expect("an address")));
+        assert!(!published.set.contains(private.parse().expect("valid IP")));
     }
     let again = PublishedRanges::parse("https://robots.example/", lines.as_bytes());
-    assert_eq!(again.expect("what was written is read").set, published.set);
+    assert_eq!(again.expect("the output can be parsed").set, published.set);
 }

@@ -1,4 +1,4 @@
-//! No bytes make the readers of pages, sitemaps, feeds and URLs panic.
+//! Arbitrary bytes never make the parsers of pages, sitemaps, feeds and URLs panic.
 
 use robot_detection::{
     document::{
@@ -9,7 +9,7 @@ use robot_detection::{
     matter::Matter,
 };
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let decoded = decode(bytes, None, Some("jp"));
     let page = Page::read(&decoded.text);
@@ -17,7 +17,7 @@ pub fn run(bytes: &[u8]) {
     for block in &page.blocks {
         assert!(block.kind == BlockKind::Code || !block.text.contains("  "));
     }
-    let base = "http://h.example/a/b".parse().expect("it is a URL");
+    let base = "http://h.example/a/b".parse().expect("valid URL");
     let matter = page.matter(PageMatter::All, &base);
     let told = matter.told('\n', None);
     assert!(told.marks.is_empty() || Matter::read(&told.text, &told.marks) == Some(matter));

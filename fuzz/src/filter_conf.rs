@@ -1,7 +1,7 @@
-//! Files of the site robot: any text is read, and its normal form is one.
+//! Site robot files: any text can be parsed, and the normal form is stable.
 //!
-//! `cargo +nightly fuzz run filter_conf fuzz/corpus tests/data/site_robot`: what is
-//! found new goes to the first directory.
+//! `cargo +nightly fuzz run filter_conf fuzz/corpus tests/data/site_robot`: new inputs are written
+//! to the first directory.
 
 use robot_detection::filter::{
     ClassificationRules, FilterConf, FilterRules, Filters, Functions, MimeTypes, NoFiles, Note,
@@ -9,7 +9,7 @@ use robot_detection::filter::{
 };
 use robot_detection::site_robot::RobotConfFile;
 
-/// Reads the normal form again: it must be the same, without a repair.
+/// Asserts that the normal form is unchanged and without repairs when parsed again.
 fn settle(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
     let (once, notes) = normal(text);
     if has_error(&notes) {
@@ -20,7 +20,7 @@ fn settle(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
     assert_eq!(once, twice);
 }
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     settle(&text, |text| {

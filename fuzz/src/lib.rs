@@ -1,7 +1,7 @@
-//! What reads bytes from outside, each with what has to hold whatever the bytes are.
+//! Fuzz targets for all parsers of untrusted bytes, each with its invariants.
 //!
-//! libFuzzer finds inputs (`cargo +nightly fuzz run robots_txt`), and the tests of the
-//! workspace run each function on the kept ones and on so many made of them.
+//! libFuzzer finds inputs (`cargo +nightly fuzz run robots_txt`), and the workspace's tests run
+//! each function on the stored inputs and on many variations of them.
 
 #[path = "../../tests/it/support/pipelined.rs"]
 mod pipelined;

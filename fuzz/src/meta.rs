@@ -1,16 +1,15 @@
-//! META tags of a page and `X-Robots-Tag`, on the same bytes.
+//! A page's META tags and `X-Robots-Tag`, on the same bytes.
 //!
-//! `cargo +nightly fuzz run meta fuzz/corpus`: what is found new goes to the
-//! directory.
+//! `cargo +nightly fuzz run meta fuzz/corpus`: new inputs are written to the directory.
 
 use std::mem::discriminant;
 
 use robot_detection::robots_txt::meta::{PageMeta, RobotsDirectives, RobotsMeta, XRobotsTag};
 
-/// What may stand behind a page.
+/// Text that may follow a page.
 const TAG: &[u8] = b"--></script></style></title></textarea><meta name=robots content=none>";
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let mut page = PageMeta::read(bytes);
     assert!(page.robots.statements().count() <= bytes.len());
@@ -38,7 +37,7 @@ pub fn run(bytes: &[u8]) {
         let written = tag.to_string();
         assert_eq!(written.parse(), Ok(tag), "{written}");
     }
-    // More of a page takes back no kind of directive.
+    // More of a page never removes a directive.
     let shorter = PageMeta::read(bytes);
     let longer = PageMeta::read(&[bytes, TAG].concat());
     for statement in shorter.robots.statements() {

@@ -1,11 +1,11 @@
-//! Several HTTP/1.1 requests at once: read as by the letter, or refused.
+//! Pipelined HTTP/1.1 requests: parsed strictly, or refused.
 //!
 //! `cargo +nightly fuzz run pipelines fuzz/corpus/pipelines fuzz/seeds/pipelines --
-//! -dict=fuzz/pipelines.dict`: the first two bytes say where the others are parted.
+//! -dict=fuzz/pipelines.dict`: the first two bytes determine where the others are split.
 
 use super::pipelined;
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let [one, two, input @ ..] = bytes else {
         return;

@@ -1,18 +1,18 @@
-//! Requests that are answered without hyper: those that hyper's parser takes for the same.
+//! Requests handled without hyper must be read exactly as hyper's parser reads them.
 //!
-//! `cargo +nightly fuzz run plain_requests fuzz/corpus`: the first two bytes say
-//! where the others are parted.
+//! `cargo +nightly fuzz run plain_requests fuzz/corpus`: the first two bytes determine where the
+//! others are split.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use robot_detection::listen::{ListenSettings, PlainHead, PlainReader};
 
-/// Headers of a plain request are fewer.
+/// Upper bound for the number of headers in a plain request.
 const MAX_LINES: usize = 100;
 
 /// A request, and whether the client closes the connection after it.
 type Taken = (http::Request<()>, bool);
 
-/// Plain requests, and what is left behind the last of them.
+/// Returns the plain requests, and the remaining bytes.
 fn read(input: &[u8], pieces: &[&[u8]]) -> (Vec<Taken>, Vec<u8>) {
     let mut reader = PlainReader::new(&ListenSettings::default());
     let mut taken = Vec::new();
@@ -36,23 +36,23 @@ fn read(input: &[u8], pieces: &[&[u8]]) -> (Vec<Taken>, Vec<u8>) {
             _ => break,
         }
     }
-    // What has not come yet is behind what has been read.
+    // The bytes not yet passed follow the unread ones.
     let rest = [reader.rest(), &input[came..]].concat();
     (taken, rest)
 }
 
-/// hyper would wait for more as well.
+/// Asserts that hyper would wait for more bytes as well.
 fn assert_waited_for(rest: &[u8]) {
     let mut lines = [httparse::EMPTY_HEADER; MAX_LINES];
     let result = httparse::Request::new(&mut lines).parse(rest);
-    // In pieces, what is wrong is found when a head may have ended.
+    // With split input, an error is found only where a head may have ended.
     assert!(
         !matches!(result, Ok(httparse::Status::Complete(_))),
         "{rest:?}"
     );
 }
 
-/// Checks that hyper's parser finds the same request; tells its length.
+/// Asserts that hyper's parser finds the same request; returns its length.
 fn checked(input: &[u8], (request, closes): &Taken) -> usize {
     let mut lines = [httparse::EMPTY_HEADER; MAX_LINES];
     let mut parsed = httparse::Request::new(&mut lines);
@@ -60,7 +60,7 @@ fn checked(input: &[u8], (request, closes): &Taken) -> usize {
         panic!("hyper refuses {:?}", String::from_utf8_lossy(input));
     };
     assert_eq!(parsed.method, Some(request.method().as_str()));
-    // As hyper reads it, which drops a fragment.
+    // As hyper parses it, dropping a fragment.
     let uri = parsed.path.and_then(|path| path.parse().ok());
     assert_eq!(uri.as_ref(), Some(request.uri()));
     assert_eq!(parsed.version, Some(1));
@@ -85,7 +85,7 @@ fn told(taken: &[Taken]) -> Vec<String> {
     taken.iter().map(|taken| format!("{taken:?}")).collect()
 }
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let [one, two, input @ ..] = bytes else {
         return;
@@ -100,7 +100,7 @@ pub fn run(bytes: &[u8]) {
     let (first, behind) = input.split_at(usize::from(*one).min(input.len()));
     let (second, third) = behind.split_at(usize::from(*two).min(behind.len()));
     let single: Vec<_> = input.chunks(1).collect();
-    // Lines that came before are known then.
+    // Here the earlier pieces are already parsed.
     for pieces in [&[first, second, third][..], &single, &[input]] {
         let (again, left) = read(input, pieces);
         assert_eq!((told(&again), left), (told(&taken), rest.clone()));

@@ -1,11 +1,10 @@
-//! PROXY headers of both versions, whole and cut short.
+//! PROXY protocol headers of both versions, complete and truncated.
 //!
-//! `cargo +nightly fuzz run proxy_protocol fuzz/corpus`: what is found new goes
-//! to the directory.
+//! `cargo +nightly fuzz run proxy_protocol fuzz/corpus`: new inputs are written to the directory.
 
 use robot_detection::listen::ProxyHeader;
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     match ProxyHeader::parse(bytes) {
         ProxyHeader::Complete { len, .. } => {

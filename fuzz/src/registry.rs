@@ -1,13 +1,13 @@
-//! Every parser of registries, on the same bytes.
+//! Every registry parser, on the same bytes.
 //!
-//! `cargo +nightly fuzz run registry fuzz/corpus tests/data/registry`: what is
-//! found new goes to the first directory, the second is where to begin.
+//! `cargo +nightly fuzz run registry fuzz/corpus tests/data/registry`: new inputs are written to
+//! the first directory; the second provides initial inputs.
 
 use std::collections::HashSet;
 
 use robot_detection::registry::{Format, Source, missing_at_the_end, parse, write_flat_file};
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     for &format in Format::ALL {
         let _ = missing_at_the_end(format, bytes);
@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
         if format == Format::WebRobotsDb && !parsed.robots.is_empty() {
             let written = write_flat_file(&parsed.robots);
             let again =
-                parse(format, written.as_bytes(), &source).expect("what was written is read");
+                parse(format, written.as_bytes(), &source).expect("the output can be parsed");
             assert_eq!(again.robots, parsed.robots, "{written}");
         }
     }

@@ -1,12 +1,12 @@
-//! Headers of requests: none is left that a program behind takes for another.
+//! Request headers: none is forwarded that an upstream could mistake for another.
 //!
-//! `cargo +nightly fuzz run request_headers fuzz/corpus -- -dict=fuzz/request_headers.dict`:
-//! a line each, with a colon behind the name.
+//! `cargo +nightly fuzz run request_headers fuzz/corpus -- -dict=fuzz/request_headers.dict`: one
+//! header per line, with a colon after the name.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use robot_detection::listen::clean_headers;
 
-/// Variables of CGI that a request is read by.
+/// CGI variables by which programs interpret a request.
 const DECIDING: &[&str] = &[
     "HTTP_ACCEPT_ENCODING",
     "HTTP_CONTENT_LENGTH",
@@ -39,7 +39,7 @@ fn is_right(name: &str) -> bool {
         .all(|byte| byte == b'-' || byte.is_ascii_alphanumeric())
 }
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {

@@ -1,11 +1,11 @@
-//! A robots.txt in every dialect, asked about paths that stand behind it.
+//! A robots.txt in every dialect, queried about the path that follows it.
 //!
-//! `cargo +nightly fuzz run robots_txt fuzz/corpus tests/data/robots_txt`: what is
-//! found new goes to the first directory.
+//! `cargo +nightly fuzz run robots_txt fuzz/corpus tests/data/robots_txt`: new inputs are written
+//! to the first directory.
 
 use robot_detection::robots_txt::{Dialect, ForRobot, RobotsTxt};
 
-/// Asks a path often enough for an index to be built, which must change nothing.
+/// Queries a path until an index is built, which must not change the result.
 fn ask(me: &ForRobot, url: &str) {
     let first = me.check(url);
     for _ in 0..4 {
@@ -17,9 +17,9 @@ fn ask(me: &ForRobot, url: &str) {
     let _ = (me.crawl_delay(), me.request_rate(), first.is_fallback());
 }
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
-    // The first octet chooses the dialect, the last line is what is asked.
+    // The first byte selects the dialect, the last line is the queried path.
     let Some((choice, bytes)) = bytes.split_first() else {
         return;
     };

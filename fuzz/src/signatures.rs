@@ -1,6 +1,6 @@
-//! Signature fields of requests: nothing that nobody signed is confirmed.
+//! Signature fields of requests: an unsigned request is never confirmed.
 //!
-//! `cargo +nightly fuzz run signatures fuzz/corpus`: lines are Signature-Agent,
+//! `cargo +nightly fuzz run signatures fuzz/corpus`: the lines are Signature-Agent,
 //! Signature-Input, Signature, and the target.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use robot_detection::{
     verify::{Finding, SignatureProver, SignatureSettings, SignedRequest},
 };
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let mut headers = HeaderMap::new();
@@ -39,6 +39,6 @@ pub fn run(bytes: &[u8]) {
     assert!(!matches!(finding, Some(Finding::Confirmed(_))));
     assert!(!matches!(prover.signer_now(&request), Some(Ok(_))));
     let agents = headers.get_all("signature-agent").iter();
-    let detector = Detector::new([Arc::new(robot)]).expect("it is one robot");
+    let detector = Detector::new([Arc::new(robot)]).expect("the detector accepts one robot");
     let _ = detector.claim_signed(b"", agents.map(HeaderValue::as_bytes));
 }

@@ -1,15 +1,15 @@
-//! Sketches of people's requests, which instances tell each other through the database.
+//! Sketches of people's requests, which instances exchange through the database.
 
 use robot_detection_fleets::{Fleets, Sketch};
 
-/// What is read is written as it was, and heard without harm.
+/// Parsed bytes serialise to the same bytes and can be merged without harm.
 pub fn run(input: &[u8]) {
     let Ok(sketch) = Sketch::from_bytes(input) else {
         return;
     };
     assert_eq!(sketch.to_bytes(), input);
     let mut fleets = Fleets::new(0);
-    // The window and the seed of those that are kept.
+    // The window and seed of the stored inputs.
     let _ = fleets.judge(1_795_392_000);
     fleets.hear("other", sketch);
     let _ = fleets.judge(1_795_392_000);

@@ -1,12 +1,12 @@
-//! Requests of those who say they are browsers: whatever the headers, each reason is told.
+//! Requests that claim to be a browser's: every reason can be shown, whatever the headers.
 //!
-//! `cargo +nightly fuzz run suspects fuzz/corpus -- -dict=fuzz/request_headers.dict`: a line each, with
-//! a colon behind the name; the first byte says how they came.
+//! `cargo +nightly fuzz run suspects fuzz/corpus -- -dict=fuzz/request_headers.dict`: one header
+//! per line, with a colon after the name; the first byte sets the transport.
 
 use http::{HeaderName, HeaderValue, Request};
 use robot_detection::suspect::{Coherence, Transport};
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let Some((first, lines)) = bytes.split_first() else {
         return;
@@ -33,7 +33,7 @@ pub fn run(bytes: &[u8]) {
     let coherence = Coherence::new();
     let reasons = coherence.judge(&request, transport);
     let found = coherence.explain(&request, transport);
-    // What a proxy brings is known from the first request on, and changes nothing for the same again.
+    // A proxy's forwarded headers are learnt from its first request; a repetition changes nothing.
     assert_eq!(found.reasons, reasons);
     assert_eq!(found.seen.len(), reasons.iter().count());
     assert!(found.browser.is_some() || reasons.is_empty());

@@ -1,14 +1,14 @@
-//! Responses of an upstream, parted anywhere: the same comes out of the same bytes, and of
-//! chunks what is in them by the letter.
+//! Responses of an upstream, split anywhere: the result does not depend on the split, and chunked
+//! bodies are decoded strictly.
 //!
-//! `cargo +nightly fuzz run upstream_response fuzz/corpus`: the first byte says
-//! where the others are parted.
+//! `cargo +nightly fuzz run upstream_response fuzz/corpus`: the first byte determines where the
+//! others are split.
 
 use robot_detection::proxy::{ResponsePart, ResponseReader};
 
 use super::pipelined;
 
-/// Status, body, and what is left; nothing where the response is refused.
+/// Returns status, body and remaining bytes; `None` if the response is rejected.
 fn read(parts: &[&[u8]]) -> Option<(u16, Vec<u8>, Vec<u8>)> {
     let mut reader = ResponseReader::new(&http::Method::GET);
     let (mut status, mut body) = (0, Vec::new());
@@ -28,10 +28,10 @@ fn read(parts: &[&[u8]]) -> Option<(u16, Vec<u8>, Vec<u8>)> {
     Some((status, body, reader.rest().to_vec()))
 }
 
-/// A body, and how many bytes it took.
+/// A body, and its length in the input.
 type Body = (Vec<u8>, usize);
 
-/// Bodies in chunks by the letter: what is in them, and their length.
+/// Parses a chunked body strictly; returns the body and its length in the input.
 fn chunks(mut bytes: &[u8]) -> Option<(Option<Body>, usize)> {
     let all = bytes.len();
     loop {
@@ -53,7 +53,7 @@ fn chunks(mut bytes: &[u8]) -> Option<(Option<Body>, usize)> {
     }
 }
 
-/// Reads any bytes.
+/// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     let Some((at, bytes)) = bytes.split_first() else {
         return;
@@ -65,7 +65,7 @@ pub fn run(bytes: &[u8]) {
         (Some((Some((expected, len)), head)), Some((_, body, rest))) => {
             assert_eq!((body, &**rest), (&expected, &bytes[head + len..]));
         }
-        (Some((None, _)), Some(_)) => panic!("chunks that are none: {whole:?}"),
+        (Some((None, _)), Some(_)) => panic!("invalid chunks were accepted: {whole:?}"),
         _ => {}
     }
     if let Some((_, body, rest)) = whole {

@@ -48,13 +48,13 @@ def upload(program, length, is_chunked):
         answer = b""
         while len(answer.partition(b"\r\n\r\n")[2]) < 64:
             piece = client.recv(4096)
-            assert piece, f"the answer ends too early: {answer}"
+            assert piece, f"the response ends too early: {answer}"
             answer += piece
     return judged(program, before, length, answer[-64:].decode())
 
 
 def judged(program, before, length, digest):
-    assert digest == expected(length), "other bytes came out than went in"
+    assert digest == expected(length), "the body has changed"
     grown = program.peak_kib() - before
     assert grown < LIMIT_KIB, f"memory grew by {grown} KiB"
     return f"{length >> 20} MiB, the same bytes; memory grew by {grown / 1024:.1f} MiB"

@@ -1,4 +1,4 @@
-"""Clients: one request, or a load that records what became of each request."""
+"""Clients: a single request, or a load that records the outcome of each request."""
 
 import http.client
 import threading
@@ -16,7 +16,7 @@ def connection(port):
 
 
 def fetch(port, path="/small", using=None):
-    """Returns status and body of one request, and the seconds that it took."""
+    """Returns status, body and duration in seconds of one request."""
     client = using or connection(port)
     start = time.monotonic()
     try:
@@ -29,11 +29,11 @@ def fetch(port, path="/small", using=None):
 
 
 class Load:
-    """Clients that ask without a pause until they are told to stop."""
+    """Clients that send requests without a pause until they are stopped."""
 
     def __init__(self, port, clients=16, path="/slow/5", is_kept=True, length=None):
         self.port, self.path, self.is_kept = port, path, is_kept
-        # Bytes of each answer; where they are told, nothing is posted.
+        # Expected bytes of each response; if given, nothing is posted.
         self.length = length
         self.results = []
         self.stopped = threading.Event()
@@ -80,15 +80,15 @@ class Load:
         client.close()
 
     def wait_for(self, count):
-        """Waits until so many more requests have ended."""
+        """Waits until a number of further requests have ended."""
         count += len(self.results)
         deadline = time.monotonic() + TIMEOUT
         while len(self.results) < count:
-            assert time.monotonic() < deadline, f"no answers any more: {self.outcomes()}"
+            assert time.monotonic() < deadline, f"no more responses: {self.outcomes()}"
             time.sleep(0.005)
 
     def outcomes(self, begun_after=0.0, sent_before=NEVER, ended_before=NEVER):
-        """Counts outcomes of the requests that were begun, sent whole, or answered then."""
+        """Counts outcomes of the requests begun, completely sent, or answered in a period."""
         return Counter(
             outcome
             for begun, sent, ended, outcome in list(self.results)

@@ -1,4 +1,4 @@
-"""Many clients, idle or slow: the others are served."""
+"""Many idle or slow clients, while others must be served."""
 
 import re
 import resource
@@ -8,10 +8,10 @@ import time
 from client import connection, fetch
 from program import Missing
 
-# What others may have to wait at most while slow clients are about. (slowhttptest
-# asks as well, but for the large page, which tells how busy the upstream is.)
+# Longest wait of other clients in the presence of slow ones. (slowhttptest
+# sends probes too, but for the large page, which shows the upstream's load.)
 PATIENCE_SECONDS = 5.0
-# What a slow client may hold at most, of the answer that it does not take.
+# Memory limit of a slow client for the response that it does not read.
 ROOM_KIB = 192
 
 
@@ -44,7 +44,7 @@ def slow_bodies(program, _, is_short):
 
 
 def slow_readers(program, _, is_short):
-    # What they ask for is larger than the buffers between.
+    # They request more than the buffers in between can hold.
     return slow(program, is_short, "-X", "/bytes/2097152", "-w", "512", "-y", "1024", "-z", "32", most=500)
 
 
@@ -65,11 +65,11 @@ def slow(program, is_short, mode, path, *more, most=1000):
     report = re.sub(r"\x1b\[[0-9;]*m", "", attack.stdout.read())
     attack.stdout.close()
     connected = max((int(n) for n in re.findall(r"connected:\s*(\d+)", report)), default=0)
-    assert connected > count // 2, f"the attack did not take place: {report[-500:]}"
+    assert connected > count // 2, f"the attack did not happen: {report[-500:]}"
     assert slowest < PATIENCE_SECONDS, f"another client waited {slowest:.1f} s"
     grown = program.peak_kib() - before
     assert grown < ROOM_KIB * connected, f"{connected} clients hold {grown / connected:.0f} KiB each"
-    return (f"{connected} at once, {grown / 1024:.1f} MiB; "
+    return (f"{connected} concurrent, {grown / 1024:.1f} MiB; "
             f"{asked} others within {slowest * 1000:.0f} ms")
 
 

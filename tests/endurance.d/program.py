@@ -19,7 +19,7 @@ enabled = false
 
 
 class Missing(Exception):
-    """Something that the checks need is not there."""
+    """A requirement of the checks is missing."""
 
 
 class Program:
@@ -49,7 +49,7 @@ class Program:
     def _port(self):
         for line in self.process.stdout:
             if found := re.search(r" on http://[^/]*:(\d+)/", line):
-                # Whatever it prints later must not block it.
+                # Later output must not block the program.
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         raise Missing(f"the program does not start: {self.log.read_text()}")
@@ -58,21 +58,21 @@ class Program:
         os.kill(self.process.pid, getattr(signal, name))
 
     def reload(self, settings):
-        """Puts other settings in the file, and tells the program."""
+        """Writes other settings to the file, and reloads."""
         self.config.write_text(settings)
         self.signal("SIGHUP")
 
     def memory_kib(self):
-        """Returns the memory held now; the peak is counted from here."""
+        """Returns the current memory, and resets the peak."""
         with open(f"/proc/{self.process.pid}/clear_refs", "w") as refs:
             refs.write("5")
         return self.peak_kib()
 
     def peak_kib(self):
-        """Returns the most memory that was held."""
+        """Returns the peak memory."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"VmHWM:\s*(\d+)", status.read())[1])
 
     def count(self, text):
-        """Returns how many lines of the log have the text."""
+        """Returns how many lines of the log contain the text."""
         return sum(text in line for line in self.log.read_text().splitlines())

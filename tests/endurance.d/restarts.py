@@ -1,4 +1,4 @@
-"""Upstreams that die, reloads, and the end, all under load."""
+"""Failing upstreams, reloads, and shutdown, all under load."""
 
 import time
 from collections import Counter
@@ -9,20 +9,20 @@ from upstream import HALVES
 
 
 def upstream_restarts(program, upstream, is_short):
-    """Small answers come whole or become a 502 or 504, not one is cut."""
+    """Small responses are complete or replaced by 502 or 504; none is truncated."""
     rounds = 2 if is_short else 5
     failed = answered = 0
     for _ in range(rounds):
         while_away, count = restart(upstream, [Load(program.port)])
-        assert set(while_away) <= {"200", "502", "504"}, f"while it was away: {while_away}"
+        assert set(while_away) <= {"200", "502", "504"}, f"during the outage: {while_away}"
         failed += sum(while_away.values()) - while_away["200"]
         answered += count
-    assert failed > 0, "no request met the upstream away"
-    return f"{rounds} times: {answered} requests; while it was away {failed} got 502 or 504, none was cut"
+    assert failed > 0, "no request fell into the outage"
+    return f"{rounds} times: {answered} requests; during the outage {failed} got 502 or 504, none was truncated"
 
 
 def upstream_restarts_midway(program, upstream, is_short):
-    """Of answers that have begun the head is gone: they are cut, and are seen to be."""
+    """Responses that have begun cannot be replaced: they are visibly truncated."""
     rounds = 2 if is_short else 5
     failed = answered = cut = 0
     for _ in range(rounds):
@@ -32,21 +32,21 @@ def upstream_restarts_midway(program, upstream, is_short):
         ]
         while_away, count = restart(upstream, loads, least=32)
         now_cut = while_away.pop("IncompleteRead", 0)
-        assert set(while_away) <= {"200", "502", "504"}, f"while it was away: {while_away}"
-        # A client has one answer at a time.
-        assert now_cut <= 16, f"{now_cut} answers to 16 clients were cut when it went away"
+        assert set(while_away) <= {"200", "502", "504"}, f"during the outage: {while_away}"
+        # A client has one response at a time.
+        assert now_cut <= 16, f"{now_cut} responses to 16 clients were truncated at the kill"
         cut += now_cut
         failed += sum(while_away.values()) - while_away["200"]
         answered += count
-    assert cut > 0, "no answer had begun"
-    return f"{rounds} times: {answered} requests; {cut} answers that had begun were cut, {failed} got 502 or 504"
+    assert cut > 0, "no response had begun"
+    return f"{rounds} times: {answered} requests; {cut} begun responses were truncated, {failed} got 502 or 504"
 
 
 def restart(upstream, loads, least=200):
-    """Kills the upstream under load and brings it back.
+    """Kills the upstream under load and restarts it.
 
-    Before and after every answer is good and whole. Returns the other outcomes,
-    and how many there were in all.
+    Before and after, every response is complete with status 200. Returns the other outcomes, and the number of all
+    requests.
     """
     with ExitStack() as running:
         for load in loads:
@@ -64,8 +64,8 @@ def restart(upstream, loads, least=200):
     before = sum((load.outcomes(ended_before=killed) for load in loads), Counter())
     after = sum((load.outcomes(begun_after=back) for load in loads), Counter())
     every = sum((load.outcomes() for load in loads), Counter())
-    assert set(before) == {"200"}, f"before it was killed: {before}"
-    assert set(after) == {"200"}, f"once it was back: {after}"
+    assert set(before) == {"200"}, f"before the kill: {before}"
+    assert set(after) == {"200"}, f"after the restart: {after}"
     return every - before - after, every.total()
 
 
@@ -84,7 +84,7 @@ def reloads(program, _, is_short):
     assert set(outcomes) == {"200"}, f"{outcomes}"
     reloaded, refused = program.count("reloaded"), program.count("not reloaded")
     assert reloaded - refused > 0 and refused > 0, f"{reloaded - refused} reloaded, {refused} refused"
-    return f"{outcomes['200']} requests while {reloaded - refused} good and {refused} bad settings came"
+    return f"{outcomes['200']} requests while {reloaded - refused} valid and {refused} invalid settings were reloaded"
 
 
 def stop_kept(program, _, is_short):
@@ -100,7 +100,7 @@ def stop_slow(program, _, is_short):
 
 
 def stop(program, load, count=300):
-    """No request that was sent before the signal is lost."""
+    """No request sent before the signal is lost."""
     with load:
         load.wait_for(count)
         stopped = time.monotonic()

@@ -50,7 +50,7 @@ def arguments():
 
 
 def run(check, binary, options):
-    """Each check has an upstream and a server of its own."""
+    """Runs each check with a separate upstream and server."""
     more = options.settings.read_text() if options.settings else ""
     with tempfile.TemporaryDirectory() as folder, Upstream() as upstream:
         with Program(binary, Path(folder), upstream, more) as program:

@@ -1,11 +1,11 @@
-"""The server behind the proxy: pages of any size, in a process of its own that can be killed.
+"""The server behind the proxy: pages of any size, in a separate process that can be killed.
 
 GET /small: two bytes. GET /slow/MS: two bytes, later. GET /bytes/N and
 /chunked/N: N bytes. GET /halves/MS and /chunkedhalves/MS: half of a page of
 HALVES bytes, the rest later. POST: the SHA-256 of the body.
 
-Small answers are written at once, head and body: where the server is killed,
-the other side gets all of one or nothing.
+Small responses are written at once, head and body: if the server is killed, the other side gets either a complete
+response or nothing.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ import sys
 import time
 
 BLOCK = 1 << 18
-# What is held back at no place on the way.
+# More than any buffer on the way can hold.
 HALVES = 1 << 16
 
 
 def blocks(size):
-    """Yields bytes of which no two blocks are alike."""
+    """Yields bytes in which no two blocks are alike."""
     rest = hashlib.shake_256(b"endurance").digest(BLOCK - 8)
     for number in range(-(-size // BLOCK)):
         block = number.to_bytes(8, "big") + rest
@@ -33,7 +33,7 @@ def blocks(size):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    # Answers go when they are whole, or when there is more than this of them.
+    # Responses are written when complete, or when larger than this.
     wbufsize = 1 << 13
 
     def do_GET(self):
@@ -110,11 +110,11 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 4096
 
     def handle_error(self, *_):
-        """A client that goes away is nothing to tell."""
+        """A disconnecting client is not an error."""
 
 
 class Upstream:
-    """The server as a process; it keeps its port over a restart."""
+    """The server as a process; it keeps its port across a restart."""
 
     def __init__(self):
         with socket.create_server(("127.0.0.1", 0)) as free:

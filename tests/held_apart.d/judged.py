@@ -1,4 +1,4 @@
-"""Sorts what is held apart into what is judged, and counts."""
+"""Sorts the held-out sources into groups, and counts results."""
 
 import re
 
@@ -8,10 +8,10 @@ TOTAL = "all sources"
 
 
 class Groups:
-    """User-Agents by group and source, each source's in a group once."""
+    """User-Agents by group and source, each once per group and source."""
 
     def __init__(self, held, known, is_reviewed=True):
-        """Takes corpora by source, and the User-Agents that tests/recall reads."""
+        """Accepts corpora by source, and the User-Agents that tests/recall reads."""
         by_kind = {kind: by_source(held, kind) for kind in ("robots", "browsers", "podcasts")}
         robots, people, podcasts = (union(one) for one in by_kind.values())
         told = {**robots, **people, **podcasts}
@@ -38,7 +38,7 @@ def without(one, out):
 
 
 def count(groups, answers):
-    """Returns the figures of each group, by source and of all."""
+    """Returns the figures of each group, by source and in total."""
     mozilla = {name: {agent: () for agent in agents if agent.startswith("Mozilla/5.0 (")} for name, agents in groups.people.items()}
     by_group = {
         "robots": groups.robots,
@@ -70,7 +70,7 @@ def row(agents, known, answers):
 
 
 def agrees(robot, name):
-    """Tells whether one name has the other in it, but for case, signs and what all are called."""
+    """Checks whether one name contains the other, ignoring case, punctuation and generic words."""
     ours, theirs = plain(robot), plain(name)
     return bool(ours and theirs) and (ours in theirs or theirs in ours)
 
@@ -81,7 +81,7 @@ def plain(name):
 
 
 def wrong(groups, answers):
-    """Yields missed robots and false alarms: what, source, answer, hash, names, User-Agent."""
+    """Yields missed robots and false alarms: kind, source, answer, hash, names, User-Agent."""
     told = set()
     for what, one in (("missed", groups.robots), ("missed podcast", groups.podcasts), ("false alarm", groups.people)):
         for name, agents in one.items():

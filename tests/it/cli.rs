@@ -429,9 +429,7 @@ fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_immediate
     assert_eq!(first["removed"], 0);
     let (gone, new) = eras();
     let status = |ua: &str| server.get("/members-only-stuff/", ua).status;
-    eventually("the robots of the first era are loaded", || {
-        status(&gone) == 302
-    });
+    eventually("the first era is loaded", || status(&gone) == 302);
     assert_eq!(status(&new), 200);
 
     let second = refresh("era2.txt");
@@ -439,9 +437,7 @@ fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_immediate
         (&second["added"], &second["removed"], &second["changed"]),
         (&16.into(), &3.into(), &1.into())
     );
-    eventually("the robots of the second era are loaded", || {
-        status(&new) == 302
-    });
+    eventually("the second era is loaded", || status(&new) == 302);
     assert_eq!(status(&gone), 200);
 
     assert_eq!(refresh("era2.txt")["outcome"], "not-modified");

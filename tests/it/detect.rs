@@ -48,7 +48,7 @@ macro_rules! finds {
 }
 
 finds! {
-    token_stands_anywhere_between_boundaries: Token "ExampleBot" {
+    token_matches_anywhere_between_boundaries: Token "ExampleBot" {
         "ExampleBot" => Some(0..10),
         "ExampleBot/2.1 (+http://example.org/)" => Some(0..10),
         "Mozilla/5.0 (compatible; ExampleBot/2.1)" => Some(25..35),
@@ -72,14 +72,14 @@ finds! {
         "ExampleBoté" => Some(0..10),
         "（ExampleBot；）" => Some(3..13),
     }
-    prefix_begins_the_user_agent: Prefix "Harvest/" {
+    prefix_matches_at_the_beginning: Prefix "Harvest/" {
         "Harvest/1.5" => Some(0..8),
         "harvest/" => Some(0..8),
         "Harvest" => None,
         " Harvest/1.5" => None,
         "Mozilla/5.0 Harvest/1.5" => None,
     }
-    product_begins_the_user_agent_and_ends_there: Product "Wanderer" {
+    product_matches_a_complete_name_at_the_beginning: Product "Wanderer" {
         "Wanderer" => Some(0..8),
         "Wanderer/1.0" => Some(0..8),
         "wanderer_2" => Some(0..8),
@@ -93,30 +93,30 @@ finds! {
         "The Wanderer" => None,
         "Wanderer\u{e9}" => None,
     }
-    exact_is_the_user_agent: Exact "Mozilla/4.0 (compatible; ICS)" {
+    exact_matches_the_whole_user_agent: Exact "Mozilla/4.0 (compatible; ICS)" {
         "Mozilla/4.0 (compatible; ICS)" => Some(0..29),
         "mozilla/4.0 (COMPATIBLE; ics)" => Some(0..29),
         "Mozilla/4.0 (compatible; ICS) " => None,
         " Mozilla/4.0 (compatible; ICS)" => None,
         "Mozilla/4.0 (compatible; ICS" => None,
     }
-    plain_regex_keeps_its_case: Regex "ExampleBot" {
+    plain_regex_is_case_sensitive: Regex "ExampleBot" {
         "xExampleBotx" => Some(1..11),
         "xexamplebotx" => None,
     }
-    caseless_regex_has_no_case: Regex "(?i)ExampleBot" {
+    caseless_regex_is_case_insensitive: Regex "(?i)ExampleBot" {
         "xexampleBOTx" => Some(1..11),
     }
-    regex_keeps_its_start: Regex "^Silk/" {
+    regex_start_anchor_is_respected: Regex "^Silk/" {
         "Silk/1.0" => Some(0..5),
         "Mozilla/5.0 Silk/1.0" => None,
     }
-    regex_keeps_its_end: Regex r"Example\/1\.0$" {
+    regex_end_anchor_is_respected: Regex r"Example\/1\.0$" {
         "Mozilla Example/1.0" => Some(8..19),
         "Mozilla Example/1.0 " => None,
         "Mozilla Example/1x0" => None,
     }
-    regex_keeps_its_word_boundaries: Regex r"\bGPTish\b" {
+    regex_word_boundaries_are_respected: Regex r"\bGPTish\b" {
         "a GPTish/1" => Some(2..8),
         "a_GPTish/1" => None,
         "GPTishes" => None,
@@ -127,18 +127,18 @@ finds! {
         "BetaAgents" => None,
         "xBetaAgent" => None,
     }
-    regex_behind_a_gate_is_run: Regex r"Example ?(?:Bot)?/([0-9]+)" {
+    regex_with_a_literal_prefilter_is_run: Regex r"Example ?(?:Bot)?/([0-9]+)" {
         "x Example Bot/23;" => Some(2..16),
         "x Example/4" => Some(2..11),
         "x Example/a" => None,
         "x example/4" => None,
     }
-    regex_of_a_left_boundary_is_run: Regex r"(?i)(?:^|[^a-z0-9_-])(?:tweetedtimes|example-crawl)" {
+    regex_with_a_left_boundary_is_run: Regex r"(?i)(?:^|[^a-z0-9_-])(?:tweetedtimes|example-crawl)" {
         "Tweetedtimes" => Some(0..12),
         "x EXAMPLE-crawl" => Some(1..15),
         "xexample-crawl" => None,
     }
-    regex_without_a_gate_is_run: Regex r"^[a-z]{5}$" {
+    regex_without_a_literal_prefilter_is_run: Regex r"^[a-z]{5}$" {
         "abcde" => Some(0..5),
         "abcdef" => None,
     }

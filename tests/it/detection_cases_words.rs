@@ -28,7 +28,7 @@ macro_rules! cases {
 }
 
 cases! {
-    apps_scan_and_research_on_telephones: false [
+    scanner_and_research_apps_on_telephones_are_not_robots: false [
         "Mozilla/5.0 (iPhone; CPU iPhone OS 16_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 CamScanner/6.30.0",
         "Mozilla/5.0 (Linux; Android 12; SM-A525F; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/108.0.5359.128 Mobile Safari/537.36 CamScanner/6.31.0",
         "CamScanner/6.30.0 (iPhone; iOS 16.1; Scale/3.00)",
@@ -44,13 +44,13 @@ cases! {
         "iRobot/5.8 CFNetwork/1325 Darwin/21.0.0",
         "Mozilla/5.0 (Linux; Android 12; Pixel 6; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/108.0.0.0 Mobile Safari/537.36 iRobot/7.1",
     ]
-    pages_are_translated_for_people: false [
+    translators_for_people_are_not_robots: false [
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/108.0.0.0 Safari/537.36,gzip(gfe) (via translate.google.com)",
         "Mozilla/5.0 (Windows NT 6.1; rv:20.0) Gecko/20100101 Firefox/20.0,gzip(gfe) (via translate.google.com)",
         "Mozilla/5.0 (Linux; Android 9; SM-J730G; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/89.0.4389.105 Mobile Safari/537.36 GoogleTranslate/6.18.0",
         "Mozilla/5.0 (iPhone; CPU iPhone OS 14_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) GoogleTranslate/6.18.0 Mobile/15E148",
     ]
-    browsers_have_names_and_urls_of_sites: false [
+    browsers_with_names_and_urls_of_sites_are_not_robots: false [
         "Mozilla/5.0 (Windows NT 6.2) AppleWebKit/537.36 (KHTML, like Gecko) Battle.net/1.3.1.6075 Safari/537.36",
         "Mozilla/5.0 (Windows NT 10.0; WOW64) AppleWebKit/537.36 (KHTML, like Gecko) Battle.net/1.12.5.10911 Chrome/71.0.3578.98 Safari/537.36",
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Ask.com/1.0 Chrome/108.0.0.0 Safari/537.36",
@@ -61,7 +61,7 @@ cases! {
         "Avant Browser/1.2.789rel1 (http://www.avantbrowser.com)",
         "Mozilla/4.7 (compatible; OffByOne; Windows 2000) Webster Pro V3.4",
     ]
-    televisions_cars_and_telephones_are_like_gecko: false [
+    televisions_cars_and_telephones_are_not_robots: false [
         "Mozilla/5.0 (DigitalMediaPlayer; Walkman/NW-X1000 Series/1.00; like Gecko; wireless) NetFront/3.4",
         "Mozilla/5.0 (DTV; Media-Highway Evolution/CI.0220(08.02.03); like Gecko; TV) NetFront/4.2",
         "Mozilla/5.0 (Standard; NF41SW/1.1; like Gecko; TASKalfa 306ci) NetFront/4.1",
@@ -70,13 +70,13 @@ cases! {
         "Mozilla/5.0 (Danger hiptop 2.0)",
         "GSA/14.50.12 (arm64)",
     ]
-    random_tokens_and_first_names_are_no_robots: false [
+    random_tokens_and_first_names_are_not_robots: false [
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/71.0.3578.98 Safari/537.36/qxRKBOtX-34",
         "Mozilla/5.0 (Windows NT 6.1; WOW64; Trident/7.0; xs-25pKotSu7rc;rBqBOt; rv:11.0) like Gecko",
         "Mozilla/5.0 (Linux; Android 14; Devin's phone) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Mobile Safari/537.36",
         "Mozilla/5.0 (Linux; Android 13; Arianna's tablet) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/112.0.5615.136 Safari/537.36",
     ]
-    robots_still_stand_where_people_might: true [
+    robots_in_peoples_places_are_still_found: true [
         "Mozilla/5.0 (Linux; Android 12; SM-A525F) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/108.0.0.0 Mobile Safari/537.36 (compatible; ExampleScanner/1.0)",
         "Mozilla/5.0 (iPhone; CPU iPhone OS 6_0 like Mac OS X) AppleWebKit/536.26 (KHTML, like Gecko) Version/6.0 Mobile/10A5376e Safari/8536.25 mixed-content-scan",
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/108.0.0.0 Safari/537.36 ExampleScanner/1.0",
@@ -87,7 +87,7 @@ cases! {
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/137.0.0.0 Safari/537.36; Devin/1.0; +devin.ai",
         "Mirobot/1.0 (Linux)",
     ]
-    libraries_and_tools_are_found_whatever_they_run_on: true [
+    libraries_and_tools_are_found_on_every_platform: true [
         "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1.19041.2673",
         "facebookexternalua",
         "Mozilla/5.0",
@@ -103,7 +103,7 @@ cases! {
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36 PerplexityUser/1.0",
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36 Shap-User/0.1",
     ]
-    podcasts_are_collected_by_programs: true [
+    podcast_collectors_are_robots: true [
         "PodcastDL/1.0 (+https://github.com/podcast-dl)",
         "podcast-downloader",
         "PodcastIndexManager/1.0",
@@ -117,7 +117,7 @@ cases! {
         "Audiomack Podcast Processor/1.0 (https://audiomack.com/)",
         "Pinecast/Importer 1.1",
     ]
-    podcasts_are_heard_by_people: false [
+    podcast_players_are_not_robots: false [
         "AntennaPod/1.5.2.0",
         "Podcasts/2.2",
         "Pocket Casts",

@@ -177,9 +177,7 @@ fn a_dry_run_stores_evidence_and_people_appear_only_by_pattern() {
         ask(&server, "/orders/4711/secret", SHARED, "203.0.113.3"),
         200
     );
-    eventually("both samples are stored", || {
-        kept(&server, &token, "").len() == 2
-    });
+    eventually("both are stored", || kept(&server, &token, "").len() == 2);
     let names = ["kind", "decision", "path", "address"];
     assert_eq!(
         fields(&kept(&server, &token, ""), &names),
@@ -207,9 +205,7 @@ fn suspects_are_stored_with_their_reasons_whatever_the_decision() {
     );
     assert_eq!(ask(&server, "/shut/a", &impossible, "203.0.113.3"), 403);
     assert_eq!(ask(&server, "/refused/a", GPTBOT, "203.0.113.5"), 403);
-    eventually("all samples are stored", || {
-        kept(&server, &token, "").len() == 3
-    });
+    eventually("all are stored", || kept(&server, &token, "").len() == 3);
     let names = [
         "event", "kind", "decision", "cause", "path", "address", "suspect",
     ];
@@ -378,8 +374,6 @@ async fn two_instances_see_each_others_evidence() {
     assert_eq!(ask(one, "/members/a", GOOGLEBOT, "203.0.113.3"), 302);
     assert_eq!(ask(other, "/members/b", GOOGLEBOT, "203.0.113.3"), 302);
     for server in [one, other] {
-        eventually("both instances see both samples", || {
-            kept(server, &token, "").len() == 2
-        });
+        eventually("each sees both", || kept(server, &token, "").len() == 2);
     }
 }

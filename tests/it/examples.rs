@@ -124,7 +124,7 @@ fn has_line(response: &str, line: &str) -> bool {
 fn the_example_is_the_readmes_application() {
     let example = include_str!("../../examples/axum_app.rs");
     let (_, code) = example.split_once("\n\n").unwrap();
-    let its_own = "    let address = std::env::args().nth(1).ok_or(\"which address?\")?;\n";
+    let its_own = "    let address = std::env::args().nth(1).ok_or(\"missing address\")?;\n";
     assert!(code.contains(its_own));
     let code = code.replace(its_own, "");
     let code = code.replace("bind(address)", "bind(\"127.0.0.1:3000\")");

@@ -1,4 +1,4 @@
-//! The site robot logs in by the form of a site.
+//! The site robot logs in with a site's form.
 
 use std::{
     collections::HashMap,
@@ -36,14 +36,14 @@ const PASSWORD: &str = "open-sesame-7";
 const TOKEN: &str = "token-4711";
 const PAGES: usize = 9;
 
-/// Application whose members log in by a form with a token.
+/// Application whose members log in with a form that contains a token.
 struct Members {
     origin: String,
     state: Arc<Mutex<Login>>,
     _server: JoinSet<()>,
 }
 
-/// What the application knows of its one member, and has seen of him.
+/// State of the application's only member, and the requests seen.
 #[derive(Debug)]
 struct Login {
     action: String,
@@ -212,11 +212,11 @@ async fn pages_behind_a_form_with_a_token_are_described_and_the_form_is_not() {
         .iter()
         .find(|(path, _)| path == "/robots.txt")
         .unwrap();
-    assert_eq!(robots.1, "", "robots.txt is read before anybody logs in");
+    assert_eq!(robots.1, "", "robots.txt is read before the login");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_password_is_sent_once_and_nothing_is_given_up_for_it() {
+async fn a_wrong_password_is_sent_once_and_no_page_is_withdrawn() {
     let (members, store) = (Members::open().await, store().await);
     members.run(&store, members.login(PASSWORD)).await;
     members.state().posts = 0;
@@ -229,14 +229,14 @@ async fn a_wrong_password_is_sent_once_and_nothing_is_given_up_for_it() {
     );
     assert!(!held.contains("geheim"), "{held}");
     assert_eq!(members.state().posts, 1);
-    assert_eq!(titles(&store).await, all_pages(), "what is known stays");
+    assert_eq!(titles(&store).await, all_pages(), "no page is withdrawn");
     // The next run tries again.
     let summary = members.run(&store, members.login(PASSWORD)).await;
     assert_eq!(summary.state, RunState::Finished);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_that_ends_in_the_middle_of_a_run_is_renewed() {
+async fn a_session_that_ends_during_a_run_is_renewed() {
     let (members, store) = (Members::open().await, store().await);
     members.state().lasts = 4;
     let summary = members.run(&store, members.login(PASSWORD)).await;
@@ -247,9 +247,9 @@ async fn a_session_that_ends_in_the_middle_of_a_run_is_renewed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_site_that_lets_nobody_in_is_not_asked_without_end() {
+async fn a_site_that_rejects_all_logins_is_not_requested_endlessly() {
     let (members, store) = (Members::open().await, store().await);
-    // The session is good for the page behind the form, and for nothing else.
+    // The session is valid only for the page behind the form.
     members.state().lasts = 1;
     let summary = members.run(&store, members.login(PASSWORD)).await;
     assert_eq!(summary.state, RunState::Held);
@@ -259,7 +259,7 @@ async fn a_site_that_lets_nobody_in_is_not_asked_without_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_form_that_leads_to_another_site_is_not_sent() {
+async fn a_form_with_another_site_as_target_is_not_sent() {
     let (members, store) = (Members::open().await, store().await);
     let other = TestServer::new(Reply::text("thank you"));
     members.state().action = other.url("/collect");
@@ -275,8 +275,8 @@ async fn a_form_that_leads_to_another_site_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_password_does_not_go_over_plain_http() {
-    // Whoever stands between can read it: here, a proxy.
+async fn a_password_is_not_sent_over_plain_http() {
+    // Anyone in between, here a proxy, could read the password.
     let proxy = TestServer::new(Reply::typed("text/html", page("/login").0));
     let url: Url = "http://members.example/login".parse().unwrap();
     let login = FormLogin::new(url.clone(), "pass", PASSWORD).field("user", "robot");
@@ -295,11 +295,11 @@ async fn a_password_does_not_go_over_plain_http() {
         .to_string();
     assert!(error.contains("unencrypted and was not sent"), "{error}");
     assert!(!error.contains(PASSWORD), "{error}");
-    assert_eq!(proxy.seen().len(), 1, "the form was asked for, and no more");
+    assert_eq!(proxy.seen().len(), 1, "only the form was requested");
 }
 
 #[tokio::test]
-async fn cookies_reach_the_hosts_that_they_are_for() {
+async fn cookies_are_sent_only_to_their_own_host() {
     let members = Members::open().await;
     let of_run = TestServer::new(Reply::text("a"));
     let other = TestServer::new(Reply::text("b"));
@@ -321,12 +321,12 @@ async fn cookies_reach_the_hosts_that_they_are_for() {
     assert_eq!(
         other.seen()[0].header("cookie"),
         None,
-        "it is no host of the run"
+        "the host does not belong to the run"
     );
     assert!(!format!("{source:?}").contains("session=s1"));
 }
 
-/// Writes the settings of a robot that logs in; returns the path of its password.
+/// Writes the settings of a site robot that logs in; returns the path of its password file.
 fn settings(directory: &Path, members: &Members) -> std::path::PathBuf {
     let password = directory.join("password");
     fs::write(&password, format!("{PASSWORD}\n")).unwrap();
@@ -345,7 +345,7 @@ fn settings(directory: &Path, members: &Members) -> std::path::PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_robot_logs_in_with_stands_nowhere() {
+async fn the_robots_credentials_are_written_nowhere() {
     let members = Members::open().await;
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
@@ -376,7 +376,7 @@ async fn what_the_robot_logs_in_with_stands_nowhere() {
     let log = fs::read_to_string(directory.join("stderr.log")).unwrap();
     assert!(
         log.contains("/members/3"),
-        "the log tells of each page: {log}"
+        "the log must mention each page: {log}"
     );
     told.push(log);
     for text in told {
@@ -387,7 +387,7 @@ async fn what_the_robot_logs_in_with_stands_nowhere() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn doctor_warns_of_a_password_that_others_may_read() {
+async fn doctor_warns_of_a_password_file_readable_by_others() {
     let members = Members::open().await;
     let directory = tempfile::tempdir().unwrap();
     let password = settings(directory.path(), &members);

@@ -1,4 +1,4 @@
-//! PDF documents are described by their words, where `pdftotext` is installed.
+//! PDF documents are described by their text, if `pdftotext` is installed.
 
 use std::{fmt::Write as _, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 
@@ -9,7 +9,7 @@ use crate::support::{
     program,
 };
 
-/// A document of one page that says who made it and when.
+/// Returns a document of one page with author and date.
 pub(crate) fn pdf() -> Vec<u8> {
     let text = "BT /F1 18 Tf 20 100 Td (Salt of the members) Tj ET";
     let objects = [
@@ -55,7 +55,7 @@ fn site() -> TestServer {
     })
 }
 
-/// Visits the site; returns the summary and the descriptions. `path` stands for `PATH`.
+/// Visits the site; returns the summary and the descriptions. `path` replaces `PATH`.
 fn visit(site: &TestServer, directory: &Path, path: Option<&str>) -> (Value, String) {
     let start = site.url("/");
     let mut command = program::command(directory);
@@ -87,7 +87,7 @@ fn without_words(summary: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_pdf_is_described_by_its_words_and_what_has_none_is_listed() {
+fn a_pdf_is_described_by_its_text_and_one_without_text_is_listed() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let (summary, soif) = visit(&site, directory.path(), None);
     assert!(soif.contains("/salt.pdf\n"), "{soif}");
@@ -108,7 +108,7 @@ fn a_pdf_is_described_by_its_words_and_what_has_none_is_listed() {
 }
 
 #[test]
-fn without_a_program_a_run_says_what_to_install() {
+fn without_a_converter_a_run_names_the_package_to_install() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let (summary, soif) = visit(&site, directory.path(), Some("/nowhere"));
     assert!(!soif.contains(".pdf\n"), "{soif}");
@@ -120,7 +120,7 @@ fn without_a_program_a_run_says_what_to_install() {
 }
 
 #[test]
-fn a_program_sees_nothing_of_our_environment() {
+fn a_converter_gets_nothing_of_our_environment() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
     let program = directory.path().join("env-page");
     fs::write(

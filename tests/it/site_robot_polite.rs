@@ -1,4 +1,4 @@
-//! What a site asks of robots is done, and what it withdraws is gone.
+//! The site robot obeys a site's rules for robots, and withdrawn pages disappear.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 use crate::site_robot::site::{Page, Site};
 use crate::support::{files::files, program};
 
-/// Runs a site from a page with the program, heaven published; returns the summary.
+/// Runs a site from a page with the program and published heaven; returns the summary.
 async fn visit(directory: &Path, start: &str, more: &[&str]) -> Value {
     let arguments = [
         "--database",
@@ -35,7 +35,7 @@ async fn visit(directory: &Path, start: &str, more: &[&str]) -> Value {
     serde_json::from_str(&run.await.unwrap()).unwrap()
 }
 
-/// Waits eight seconds in real time, as the site asks.
+/// Waits eight seconds in real time, as the site demands.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_real_time_a_crawl_delay_of_two_seconds_is_kept() {
     let site = Site::open(&[("/", Page::html("Home", &["/a", "/b", "/c", "/d"]))]).await;
@@ -59,7 +59,7 @@ async fn in_real_time_a_crawl_delay_of_two_seconds_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_page_asks_of_robots_counts_whatever_its_type_is_said_to_be() {
+async fn a_pages_rules_for_robots_apply_whatever_its_content_type() {
     let hidden = "<!DOCTYPE html><meta name=robots content='noindex, nofollow'>\
                   <title>Hidden</title><a href=/deep>d</a>";
     let site = Site::open(&[
@@ -77,15 +77,15 @@ async fn what_a_page_asks_of_robots_counts_whatever_its_type_is_said_to_be() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "a site and all that is asked of it")]
-async fn what_must_not_be_asked_for_never_is() {
+#[expect(clippy::too_many_lines, reason = "one site with all its checks")]
+async fn forbidden_urls_are_never_requested() {
     let elsewhere = Site::open(&[("/docs/", Page::html("Elsewhere", &[]))]).await;
     let other = elsewhere.url("/docs/");
     let authority = other.strip_prefix("http:").unwrap().to_owned();
     let site = Site::open(&[]).await;
     let own = |path: &str| site.url(path);
     let forbidden = [
-        // Disallowed, in spellings that mean the same.
+        // Disallowed, in equivalent spellings.
         "/docs/private/a",
         "/docs/%70rivate/b",
         "private/c",
@@ -112,7 +112,7 @@ async fn what_must_not_be_asked_for_never_is() {
         "file:///etc/passwd",
         "http:///docs/",
         "http://[::1]/docs/",
-        // Of effect.
+        // With side effects.
         "/docs/logout",
         "/docs/logout.php",
         "/docs/sign-out?next=/",
@@ -139,7 +139,7 @@ async fn what_must_not_be_asked_for_never_is() {
         ),
     );
     site.put("/docs/ok", Page::html("Okay", &[]));
-    // The same by other ways than links.
+    // The same in places other than links.
     let refresh = "<meta http-equiv=refresh content='1; url=/docs/private/refreshed'>";
     let page = Page::html("Ways", &["/docs/moved", "/docs/away", "/docs/based"])
         .in_head(refresh)
@@ -218,7 +218,7 @@ async fn judged(page: Page) -> (bool, bool, bool) {
     )
 }
 
-/// The seven words for robots, and what they leave: description, its text, the links.
+/// The seven directives for robots, and their effect on description, text and links.
 const WORDS: [(&str, (bool, bool, bool)); 7] = [
     ("index", (true, true, true)),
     ("noindex", (false, false, true)),
@@ -238,7 +238,7 @@ fn tag(robot: &str, content: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_word_counts_in_tag_and_header_alike() {
+async fn each_directive_has_the_same_effect_in_tag_and_header() {
     for (word, expected) in WORDS {
         let shouted = word.to_uppercase();
         for word in [word, &shouted] {
@@ -247,7 +247,7 @@ async fn each_word_counts_in_tag_and_header_alike() {
             let headed = home().header("x-robots-tag", word);
             assert_eq!(judged(headed).await, expected, "X-Robots-Tag: {word}");
         }
-        // To this robot by name, and to another one.
+        // For this robot by name, and for another one.
         let tagged = home().in_head(&tag("robot-detection", word));
         assert_eq!(
             judged(tagged).await,
@@ -265,7 +265,7 @@ async fn each_word_counts_in_tag_and_header_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_tag_and_header_the_stricter_word_counts() {
+async fn the_stricter_of_tag_and_header_applies() {
     for (in_tag, of_tag) in WORDS {
         for (in_header, of_header) in WORDS {
             let page = home()
@@ -281,7 +281,7 @@ async fn of_tag_and_header_the_stricter_word_counts() {
     }
 }
 
-/// Returns the names of files that say a word.
+/// Returns the names of files that contain a word.
 fn mentions(directory: &Path, word: &str) -> Vec<String> {
     let mut all = files(directory);
     all.retain(|_, bytes| String::from_utf8_lossy(bytes).contains(word));
@@ -289,9 +289,9 @@ fn mentions(directory: &Path, word: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "a site and all that is asked of it")]
-async fn what_is_withdrawn_is_gone_from_every_file() {
-    // Each has a word of its own, which no other page says.
+#[expect(clippy::too_many_lines, reason = "one site with all its checks")]
+async fn a_withdrawn_page_disappears_from_every_file() {
+    // Each page has a word that no other page contains.
     let cases = [
         ("/docs/tag", "Quincey"),
         ("/docs/header", "Renfield"),
@@ -342,7 +342,7 @@ async fn what_is_withdrawn_is_gone_from_every_file() {
     let more = ["--delay", "0", "--only-below", "/docs/"];
     let ran = visit(directory.path(), &start, &more).await;
     assert_eq!(ran["withdrawn"], 8, "{ran}");
-    // Of one that asks for a login, and one that nothing leads to, nothing is known but that.
+    // A page that requires a login, and one without links, are not known to be gone.
     let stay = ["/docs/archive", "/docs/401", "/docs/alone"];
     let exported = spawn_blocking({
         let directory = directory.path().to_owned();
@@ -354,7 +354,7 @@ async fn what_is_withdrawn_is_gone_from_every_file() {
         let is_there = stay.contains(&path);
         let files = mentions(&heaven, word);
         assert_eq!(!files.is_empty(), is_there, "{path}: {files:?}");
-        // With its slash: a number alone may stand in the server's port.
+        // With its slash, since a number alone may appear in the server's port.
         let files = mentions(&heaven, &path[path.rfind('/').unwrap()..]);
         assert!(
             is_there || files.iter().all(|name| !name.contains("sitemap")),
@@ -365,7 +365,7 @@ async fn what_is_withdrawn_is_gone_from_every_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_names_another_as_canonical_stays_and_says_so() {
+async fn a_page_with_another_canonical_url_is_kept_and_declares_it() {
     let page = Page::html("Copy", &[]);
     let site = Site::open(&[
         ("/", Page::html("Home", &["/copy"])),
@@ -394,9 +394,9 @@ async fn a_page_that_names_another_as_canonical_stays_and_says_so() {
     assert_eq!(copy.value(name::CANONICAL), Some(elsewhere));
 }
 
-/// A server that knows dates alone is asked for changes by them.
+/// A server that supports only dates gets conditional requests with dates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_run_transfers_nothing() {
+async fn a_second_run_transfers_no_pages() {
     let paths = ["/a", "/b", "/empty", "/twin", "/noindex", "/list.xml"];
     let site = Site::open(&[("/", Page::html("Home", &paths))]).await;
     for path in ["/a", "/b"] {
@@ -413,7 +413,7 @@ async fn a_second_run_transfers_nothing() {
     );
     site.put("/behind", Page::html("Behind", &[]));
     let directory = tempfile::tempdir().unwrap();
-    // To compare pages of heaven with their originals they would be asked for.
+    // The comparison of heaven pages with their originals would request them.
     let settings = directory.path().join("robot-detection.toml");
     std::fs::write(settings, "heaven.parity_pages = 0\n").unwrap();
     let first = visit(directory.path(), &site.url("/"), &["--delay", "0"]).await;

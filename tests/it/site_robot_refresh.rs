@@ -1,11 +1,11 @@
-//! Single pages are asked for again, by a command or as an application tells of them.
+//! Single pages are visited again by a command or when an application reports changes.
 
 use std::{fs, path::Path};
 
 use crate::site_robot::site::{Page, Site};
 use crate::support::program::{self, Server, admin_json, eventually, succeed};
 
-/// A start page and two that it links to.
+/// Returns a start page with links to two others.
 async fn site() -> Site {
     Site::open(&[
         ("/robots.txt", Page::text("text/plain", "")),
@@ -48,7 +48,7 @@ fn change(site: &Site) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_is_asked_for_again_and_all_others_stay() {
+async fn a_single_page_is_visited_again_and_all_others_stay() {
     let (site, directory) = (site().await, tempfile::tempdir().unwrap());
     let directory = directory.path();
     write(directory, &site);
@@ -68,11 +68,11 @@ async fn a_page_is_asked_for_again_and_all_others_stay() {
         titles(directory),
         ["First anew", "Second", "Start", "Third"]
     );
-    // A page that is gone is gone, and it alone.
+    // A page that is gone is removed, and no other.
     site.remove("/c");
     succeed(directory, &["site-robot", "refresh", &site.url("/c")]);
     assert_eq!(titles(directory), ["First anew", "Second", "Start"]);
-    // The next run sees the rest.
+    // The next run finds the other changes.
     succeed(directory, &["site-robot", "run"]);
     assert_eq!(
         titles(directory),
@@ -81,7 +81,7 @@ async fn a_page_is_asked_for_again_and_all_others_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_outside_of_what_is_visited_is_not_asked_for() {
+async fn a_page_outside_the_scope_is_not_requested() {
     let (site, directory) = (site().await, tempfile::tempdir().unwrap());
     write(directory.path(), &site);
     for url in ["http://192.0.2.1/a", &site.url("/logout"), "no URL"] {
@@ -94,7 +94,7 @@ async fn a_page_outside_of_what_is_visited_is_not_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_application_tells_of_pages_that_have_changed() {
+async fn an_application_reports_changed_pages() {
     let (site, directory) = (site().await, tempfile::tempdir().unwrap());
     let directory = directory.path();
     write(directory, &site);
@@ -109,7 +109,7 @@ async fn an_application_tells_of_pages_that_have_changed() {
     change(&site);
     let answer = tell(&[site.url("/b")]);
     assert_eq!(answer.status, 202, "{}", answer.text());
-    eventually("the page is described anew", || {
+    eventually("the page has a new description", || {
         titles(directory) == ["First", "Second anew", "Start", "Third"]
     });
     let answer = tell(&["http://192.0.2.1/a".to_owned()]);
@@ -122,12 +122,12 @@ async fn an_application_tells_of_pages_that_have_changed() {
     let many: Vec<_> = (0..1_000)
         .map(|number| site.url(&format!("/n{number}")))
         .collect();
-    assert_eq!(tell(&many).status, 429, "one was told of already");
+    assert_eq!(tell(&many).status, 429, "one page was reported before");
     let stranger = admin_json(admin, "not-a-token", ("POST", "site-robot/changed"), "{}");
     assert_eq!(stranger.status, 401);
 }
 
-/// Returns what pages of a run are asked for.
+/// Returns the pages requested by a run.
 fn asked_pages(directory: &Path, site: &Site) -> Vec<String> {
     site.asked();
     succeed(directory, &["site-robot", "run"]);
@@ -147,7 +147,7 @@ fn sitemap(site: &Site, entries: &[(&str, &str)]) -> Page {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_asks_for_so_many_pages_and_the_next_for_the_others() {
+async fn a_run_visits_a_limited_number_of_pages_and_the_next_the_others() {
     let (site, directory) = (site().await, tempfile::tempdir().unwrap());
     let directory = directory.path();
     let robots = format!("Sitemap: {}\n", site.url("/map.xml"));
@@ -158,7 +158,7 @@ async fn a_run_asks_for_so_many_pages_and_the_next_for_the_others() {
         &site,
         "requests_per_run = 4\nrobot = 'site-max-connections=1'\n[heaven]\nparity_pages = 0",
     );
-    // The start, the sitemap, and two more.
+    // The start page, the sitemap, and two more.
     let first = asked_pages(directory, &site);
     assert_eq!((first.len(), first[0].as_str()), (3, "/"), "{first:?}");
     let second = asked_pages(directory, &site);
@@ -167,9 +167,9 @@ async fn a_run_asks_for_so_many_pages_and_the_next_for_the_others() {
         second[1..].iter().all(|path| !first.contains(path)),
         "{first:?} {second:?}"
     );
-    assert_eq!(asked_pages(directory, &site), ["/"], "nothing else is due");
+    assert_eq!(asked_pages(directory, &site), ["/"], "no other page is due");
     assert_eq!(titles(directory), ["First", "Second", "Start", "Third"]);
-    // What is not asked for stays, and what a sitemap says is newer is asked for.
+    // Other pages stay, and pages with newer dates in the sitemap are requested.
     site.put("/map.xml", sitemap(&site, &[("/a", "2999-01-01")]));
     site.put("/a", Page::html("First anew", &["/c"]));
     assert_eq!(asked_pages(directory, &site), ["/", "/a"]);
@@ -180,7 +180,7 @@ async fn a_run_asks_for_so_many_pages_and_the_next_for_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_of_the_site_tell_dates_where_pages_do_not() {
+async fn sitemaps_and_feeds_provide_dates_that_pages_lack() {
     let (site, directory) = (site().await, tempfile::tempdir().unwrap());
     let directory = directory.path();
     let robots = format!(
@@ -216,7 +216,7 @@ async fn lists_of_the_site_tell_dates_where_pages_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_was_cut_off_ends_as_a_whole_before_single_pages_are_asked_for() {
+async fn an_interrupted_run_finishes_before_single_pages_are_visited() {
     let (site, directory) = (site().await, tempfile::tempdir().unwrap());
     let directory = directory.path();
     let names: Vec<String> = (0..40).map(|number| format!("/slow{number}")).collect();

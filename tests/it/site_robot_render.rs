@@ -1,4 +1,4 @@
-//! Pages that scripts make are read as a browser makes them, which reaches nothing else.
+//! Pages built by scripts are rendered by a browser that has access to nothing else.
 
 use std::{
     fs,
@@ -14,10 +14,10 @@ use crate::support::{
     program,
 };
 
-/// Who the program runs as where the tests run as root: Chromium has no sandbox then.
+/// User of the program if the tests run as root, since Chromium has no sandbox as root.
 const NOBODY: u32 = 65_534;
 
-/// A page without words, whose script makes them of data that it asks for.
+/// A page without text, whose script creates the text from requested data.
 const APP: &str = "<!doctype html><title>App</title><meta name=description content=App>\
     <noscript>You need scripts.</noscript><div id=root></div><script src=/app.js></script>";
 
@@ -32,7 +32,7 @@ fn html(text: impl Into<Vec<u8>>) -> Reply {
     Reply::typed("text/html", text)
 }
 
-/// A page that is made, a page with words, and what they need.
+/// Serves a page built by scripts, a page with text, and their resources.
 fn reply(seen: &Seen) -> Reply {
     match seen.path.as_str() {
         "/" => html(APP),
@@ -45,7 +45,7 @@ fn reply(seen: &Seen) -> Reply {
     }
 }
 
-/// Pages that never end or want too much, and one that is like others.
+/// Pages that never end or use too many resources, and one ordinary page.
 const GREEDY: [(&str, &str); 9] = [
     ("/spin", "while (true) {}"),
     (
@@ -84,7 +84,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Command of the program as who may render, with a temporary directory of its own.
+/// Returns the program's command as a user that may render, with its own temporary directory.
 pub(crate) fn command(directory: &Path) -> Command {
     let temporary = directory.join("tmp");
     fs::create_dir_all(&temporary).unwrap();
@@ -121,7 +121,7 @@ fn settings(directory: &Path, start: &str, more: &str) {
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// What came of a run.
+/// Result of a run.
 struct Ran {
     directory: tempfile::TempDir,
     err: String,
@@ -146,7 +146,7 @@ impl Ran {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Returns why a page has no words.
+    /// Returns the reason why a page has no text.
     fn why(&self, path: &str) -> &str {
         let mut without = self.summary["without_words"].as_array().unwrap().iter();
         let found = without.find(|it| it["url"].as_str().unwrap().ends_with(path));
@@ -161,7 +161,7 @@ impl Ran {
 }
 
 #[test]
-fn a_page_without_words_is_read_as_its_scripts_make_it() {
+fn a_page_without_text_is_rendered_with_its_scripts() {
     let server = TestServer::with(reply);
     let ran = Ran::of(&server, "render = 'empty'");
     let soif = ran.soif();
@@ -173,11 +173,11 @@ fn a_page_without_words_is_read_as_its_scripts_make_it() {
     }
     assert!(ran.is_clean());
     let asked = server.seen().iter().filter(|it| it.path == "/").count();
-    assert_eq!(asked, 1, "the page itself is asked for once");
+    assert_eq!(asked, 1, "the page itself is requested once");
 }
 
 #[test]
-fn all_pages_are_read_as_scripts_make_them_and_none_by_default() {
+fn all_pages_can_be_rendered_and_none_are_by_default() {
     let server = TestServer::with(reply);
     let all = Ran::of(&server, "render = 'always'").soif();
     assert!(
@@ -194,7 +194,7 @@ fn all_pages_are_read_as_scripts_make_them_and_none_by_default() {
 }
 
 #[test]
-fn what_scripts_make_is_made_anew_in_the_next_run() {
+fn a_rendered_page_is_rendered_again_in_the_next_run() {
     let server = TestServer::with(reply);
     let ran = Ran::of(&server, "render = 'empty'");
     server.answer(|seen| match seen.path.as_str() {
@@ -206,7 +206,7 @@ fn what_scripts_make_is_made_anew_in_the_next_run() {
 }
 
 #[test]
-fn a_page_reaches_what_its_scripts_read_on_the_site_and_nothing_else() {
+fn a_rendered_page_reaches_only_what_its_scripts_read_on_the_site() {
     let other = TestServer::with(|_| html("other"));
     let away = other.url("/away");
     let socket = away.replace("http:", "ws:");
@@ -243,7 +243,7 @@ fn a_page_reaches_what_its_scripts_read_on_the_site_and_nothing_else() {
 }
 
 #[test]
-fn a_page_that_never_ends_or_wants_too_much_is_cut_off_and_the_others_are_read() {
+fn an_endless_or_greedy_page_is_aborted_and_the_others_are_read() {
     let server = TestServer::with(|seen| {
         if seen.path == "/" {
             let links = GREEDY.map(|(path, _)| format!("<a href={path}>x</a>"));
@@ -276,8 +276,8 @@ fn a_page_that_never_ends_or_wants_too_much_is_cut_off_and_the_others_are_read()
 }
 
 #[test]
-fn a_page_knows_nothing_of_the_one_before() {
-    // More than the browser renders at once: tabs are used again.
+fn a_page_has_no_access_to_the_state_of_the_one_before() {
+    // More than the browser renders concurrently, so that tabs are reused.
     const PAGES: usize = 24;
     let script = "<title>A</title><body><script>
         const path = location.pathname;
@@ -354,7 +354,7 @@ fn a_browser_gets_nothing_of_ours_and_keeps_its_sandbox() {
 }
 
 #[test]
-fn where_pages_cannot_be_rendered_the_reason_is_told_with_what_to_do() {
+fn where_pages_cannot_be_rendered_the_reason_and_a_remedy_are_reported() {
     let server = TestServer::with(reply);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -392,7 +392,7 @@ fn where_pages_cannot_be_rendered_the_reason_is_told_with_what_to_do() {
 }
 
 #[test]
-fn doctor_warns_of_a_service_whose_sandbox_keeps_the_browser_out() {
+fn doctor_warns_of_a_service_sandbox_that_blocks_the_browser() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let systemctl = path.join("systemctl");

@@ -1,4 +1,4 @@
-//! Sites that have no end, or mean harm: each run ends, within its limits.
+//! Endless or malicious sites: each run ends within its limits.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,14 +30,14 @@ use crate::site_robot::endless::{Endless, flood, html, links, moved, status, typ
 use crate::site_robot::site::{Page, Site};
 use crate::support::{files::files, postgres, program};
 
-/// How long a run may take before a test gives up.
+/// Time limit of a run.
 const DEADLINE: Duration = Duration::from_mins(2);
 
 async fn store() -> Store {
     Store::connect("sqlite::memory:").await.unwrap()
 }
 
-/// Robot that follows any number of links and does not try again.
+/// Returns a builder of a robot that follows any number of links and never retries.
 fn robot(store: &Store, site: &Endless) -> SiteRobotBuilder {
     robot_with(store, &site.url("/"), SourceLimits::default())
 }
@@ -57,7 +57,7 @@ fn robot_with(store: &Store, start: &str, limits: SourceLimits) -> SiteRobotBuil
 async fn end(builder: SiteRobotBuilder) -> Summary {
     let robot = builder.build().unwrap();
     let summary = tokio::time::timeout(DEADLINE, robot.run()).await;
-    let summary = summary.expect("the run has no end").unwrap();
+    let summary = summary.expect("the run did not end in time").unwrap();
     assert_eq!(summary.state, RunState::Finished);
     summary
 }
@@ -77,13 +77,13 @@ async fn outcome(store: &Store, url: &str) -> String {
     known.unwrap().outcome.unwrap()
 }
 
-/// Returns the number that stands behind a prefix.
+/// Returns the number after a prefix.
 fn number(path: &str, prefix: &str) -> Option<u64> {
     path.strip_prefix(prefix)?.parse().ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_calendar_without_end_is_left() {
+async fn an_endless_calendar_is_abandoned() {
     let site = Endless::open(|path| {
         let month = |path: &str, prefix: &str| {
             let (year, month) = path.strip_prefix(prefix)?.split_once(['-', '/'])?;
@@ -117,7 +117,7 @@ async fn a_calendar_without_end_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_session_numbers_in_each_answer_make_no_new_pages() {
+async fn new_session_ids_in_each_response_create_no_new_pages() {
     let count = Arc::new(AtomicU64::new(0));
     let site = Endless::open(move |path| {
         if path == "/robots.txt" {
@@ -144,7 +144,7 @@ async fn new_session_numbers_in_each_answer_make_no_new_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_pages_under_ever_new_paths_come_to_an_end() {
+async fn the_same_pages_under_ever_new_paths_are_abandoned() {
     let count = Arc::new(AtomicU64::new(0));
     let site = Endless::open(move |path| {
         if path == "/robots.txt" {
@@ -167,7 +167,7 @@ async fn the_same_pages_under_ever_new_paths_come_to_an_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redirects_refreshes_and_frames_without_end_are_left() {
+async fn endless_redirects_refreshes_and_frames_are_abandoned() {
     let site = Endless::open(|path| {
         if let Some(hop) = number(path, "/chain/") {
             return moved(&format!("/chain/{}", hop + 1));
@@ -210,8 +210,8 @@ async fn redirects_refreshes_and_frames_without_end_are_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_without_end_is_broken_off() {
-    // 1 GiB in pieces, of which no length is told.
+async fn an_endless_body_is_aborted() {
+    // 1 GiB in pieces, without an announced length.
     let sent = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&sent);
     let site = Endless::open(move |path| match path {
@@ -231,7 +231,7 @@ async fn a_body_without_end_is_broken_off() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_that_drips_is_broken_off() {
+async fn a_slow_body_is_aborted() {
     let site = Endless::open(|path| {
         let drip = |mut drops: Interval| async move {
             drops.tick().await;
@@ -266,7 +266,7 @@ fn zipped(bytes: &[u8]) -> Vec<u8> {
     gzip.finish().unwrap()
 }
 
-/// 16 MiB of zeros in one member, and 1,000 members of them: 16 GiB.
+/// Returns 16 MiB of zeros in one gzip member, and 1,000 such members: 16 GiB.
 fn bomb() -> Vec<u8> {
     zipped(&vec![b' '; 16 << 20]).repeat(1_000)
 }
@@ -281,7 +281,7 @@ fn encoded(coding: &'static str, body: Vec<u8>) -> Response<Body> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bombs_in_gzip_do_not_go_off() {
+async fn gzip_bombs_do_no_harm() {
     let bomb = bomb();
     assert!(bomb.len() > 10 << 20, "{}", bomb.len());
     let small = bomb[..8 << 20].to_owned();
@@ -308,7 +308,7 @@ async fn bombs_in_gzip_do_not_go_off() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_decompressed_is_not_described() {
+async fn content_that_cannot_be_decompressed_is_not_described() {
     let page = |title: &str| format!("<title>{title}</title>").into_bytes();
     let site = Endless::open(move |path| match path {
         "/" => html(links(
@@ -336,7 +336,7 @@ async fn what_cannot_be_decompressed_is_not_described() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sitemaps_that_lead_to_ever_more_or_burst_come_to_an_end() {
+async fn endless_and_exploding_sitemaps_are_abandoned() {
     let sitemap = |tag: &str, urls: &[String]| {
         let entries: String = urls
             .iter()
@@ -380,7 +380,7 @@ async fn sitemaps_that_lead_to_ever_more_or_burst_come_to_an_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn directories_without_end_are_left() {
+async fn endless_directories_are_abandoned() {
     for (link, most) in [("a/", 5), ("a/b/", 5), ("x{}/", 25)] {
         let site = Endless::open(move |path| {
             let depth = path.matches('/').count().to_string();
@@ -420,7 +420,7 @@ async fn of_very_many_links_the_first_are_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_beginning_of_a_huge_robots_txt_counts() {
+async fn only_the_beginning_of_a_huge_robots_txt_counts() {
     let sent = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&sent);
     let site = Endless::open(move |path| match path {
@@ -440,7 +440,7 @@ async fn the_beginning_of_a_huge_robots_txt_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cookies_are_neither_kept_nor_sent() {
+async fn cookies_are_neither_stored_nor_sent() {
     let site = Endless::open(|path| {
         let next = path.len();
         let mut response = html(format!("<title>{next}</title><a href=\"{path}c\">c</a>"));
@@ -460,7 +460,7 @@ async fn cookies_are_neither_kept_nor_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn broken_answers_do_not_hide_the_next() {
+async fn broken_responses_do_not_stop_the_run() {
     let site = Endless::raw(|path| {
         let page = |title: &str, more: &str| {
             let body = format!("<title>{title}</title>{more}");
@@ -491,7 +491,7 @@ async fn broken_answers_do_not_hide_the_next() {
     assert_eq!(summary.counts.added, 2);
 }
 
-/// Pages of wrong character sets, and what no database likes.
+/// Visits pages with wrong character sets, and text that databases reject.
 async fn odd_texts(store: Store) {
     let site = Endless::open(|path| match path {
         "/" => {
@@ -500,7 +500,7 @@ async fn odd_texts(store: Store) {
             ];
             html(links(&all.map(|it| format!("/{it}"))))
         }
-        // It says UTF-8 and is none; the server's word counts, and nothing breaks.
+        // The page claims to be UTF-8, but is not; the server's character set counts.
         "/latin" => typed("text/html; charset=utf-8", &b"<title>caf\xe9</title>"[..]),
         "/nul" => html(&b"<title>a\0b</title><meta name=author content='c\0d'><h1>e\0f</h1>\0"[..]),
         "/huge" => html(format!("<title>{}</title>", "t".repeat(1 << 20))),
@@ -519,7 +519,7 @@ async fn odd_texts(store: Store) {
     let titles = titles(&store).await;
     assert_eq!(titles["/latin"], "caf\u{fffd}");
     assert!(!titles["/nul"].contains('\0') && titles["/nul"].starts_with('a'));
-    assert_eq!(titles["/utf16"], "Straße", "a byte order mark is stronger");
+    assert_eq!(titles["/utf16"], "Straße", "the byte order mark decides");
     assert_eq!(titles["/unknown"], "Übung");
     assert!(
         titles["/huge"].len() <= 64 << 10,
@@ -547,7 +547,7 @@ async fn odd_texts_are_described_in_postgres() {
     odd_texts(Store::connect(&url).await.unwrap()).await;
 }
 
-/// Path, character set, where it is declared, and title of a page.
+/// Path, character set, place of its declaration, and title of a page.
 const FOREIGN: [(&str, &str, &str, &str); 11] = [
     ("/ru", "koi8-r", "header", "Руководство администратора"),
     (
@@ -563,7 +563,7 @@ const FOREIGN: [(&str, &str, &str, &str); 11] = [
     ("/zh2", "big5", "header", "資料庫管理員手冊"),
     ("/pl", "iso-8859-2", "meta", "Zażółć gęślą jaźń"),
     ("/tr", "windows-1254", "header", "İstanbul'da ışık ağaç"),
-    // Files whose type a server does not know, for what their names end with.
+    // Files of a type unknown to the server, identified by their extension.
     (
         "/index.html.fr.mac",
         "macintosh",
@@ -619,8 +619,8 @@ async fn titles_in_foreign_character_sets_are_right() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "all names on one site")]
-async fn no_name_leads_out_of_heaven_or_to_another_page() {
+#[expect(clippy::too_many_lines, reason = "tests all names on one site")]
+async fn no_name_leads_outside_heaven_or_to_another_page() {
     let long = format!("/{}", "n".repeat(300));
     let paths = [
         "/A",
@@ -710,10 +710,10 @@ async fn no_name_leads_out_of_heaven_or_to_another_page() {
     assert_eq!(
         folded.len(),
         heaven.len(),
-        "names that some systems take for one"
+        "names that are equal without case"
     );
     let kept = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-~/".contains(c);
-    // Marks by which heaven and its pages are known, no pages.
+    // Marker files of heaven are not pages.
     for name in heaven
         .iter()
         .filter(|name| !name.starts_with(".robot-heaven"))

@@ -1,4 +1,4 @@
-//! What had come before the stop is answered, though nobody had looked at it yet.
+//! Requests that arrive before the shutdown get a response even if they are still unread.
 
 use std::io::Write as _;
 
@@ -11,10 +11,10 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[tokio::test]
-async fn requests_on_connections_that_wait_to_be_accepted_are_answered() {
+async fn requests_on_connections_not_yet_accepted_get_a_response() {
     let upstream = RawServer::answering(OK).await;
     let mut front = Front::proxy(upstream.addr).await;
-    // Nothing of the server runs before the test waits: the system alone has these.
+    // The server does not run before the test waits: only the system has these connections.
     let clients: Vec<_> = (0..50)
         .map(|_| {
             let mut stream = std::net::TcpStream::connect(front.addr).unwrap();
@@ -32,7 +32,7 @@ async fn requests_on_connections_that_wait_to_be_accepted_are_answered() {
 }
 
 #[tokio::test]
-async fn requests_on_kept_connections_are_answered() {
+async fn requests_on_kept_connections_get_a_response() {
     let upstream = RawServer::answering(OK).await;
     let mut front = Front::proxy(upstream.addr).await;
     let mut clients = Vec::new();
@@ -54,7 +54,7 @@ async fn requests_on_kept_connections_are_answered() {
 }
 
 #[tokio::test]
-async fn nobody_is_waited_for_who_has_asked_nothing() {
+async fn shutdown_does_not_wait_for_clients_without_a_request() {
     let upstream = RawServer::answering(OK).await;
     let mut front = Front::proxy(upstream.addr).await;
     let mut silent = RawClient::connect(front.addr).await;

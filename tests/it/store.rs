@@ -3,7 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a test may panic, its helpers too"
+    reason = "tests and their helpers may panic"
 )]
 
 mod address_ranges;
@@ -83,7 +83,7 @@ struct TestDatabase {
     _directory: Option<TempDir>,
 }
 
-/// Connection beside the store, to look behind it and to get in its way.
+/// A connection that bypasses the store, for inspecting or locking the database.
 enum Raw {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
@@ -150,7 +150,7 @@ impl Raw {
         .unwrap()
     }
 
-    /// Begins to write, so that others must wait until the connection is closed.
+    /// Begins a write, so that other writers must wait until the connection is closed.
     async fn take_write_lock(&mut self) {
         let begin = match self {
             Self::Sqlite(_) => "BEGIN IMMEDIATE",

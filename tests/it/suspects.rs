@@ -1,4 +1,4 @@
-//! People who are none: marked, explained, slowed down and refused, over HTTP.
+//! Suspects, robots that claim to be people: marked, explained, slowed and refused, over HTTP.
 
 #![expect(
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use crate::support::{
 mod fronts;
 mod person_word;
 
-/// What Firefox sends when it opens a page over plain HTTP, but for Host and Connection.
+/// Firefox's headers of a page request over plain HTTP, except Host and Connection.
 const PERSON: [(&str, &str); 5] = [
     ("User-Agent", FIREFOX),
     (
@@ -31,7 +31,7 @@ const PERSON: [(&str, &str); 5] = [
     ("Upgrade-Insecure-Requests", "1"),
 ];
 
-/// What curl sends with the User-Agent of a browser.
+/// Headers of curl with a browser's User-Agent.
 const LIAR: [(&str, &str); 2] = [("User-Agent", CHROME), ("Accept", "*/*")];
 
 struct House {
@@ -80,7 +80,7 @@ impl House {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_lies_is_marked_and_served() {
+async fn a_liar_is_marked_and_served() {
     let house = House::new("suspects.action = 'report'\n").await;
     for headers in [&PERSON[..], &LIAR, &[("User-Agent", GOOGLEBOT)]] {
         assert_eq!(house.ask("/a", headers).status, 200);
@@ -110,7 +110,7 @@ async fn whoever_lies_is_marked_and_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_asks_for_suspects_and_their_reasons() {
+async fn a_rule_matches_suspects_by_their_reasons() {
     let house = House::new(
         "[[rule]]\nname = 'shut'\npath = '/shut/*'\nsuspect = true\naction = 'refuse'\npeople = true\n\
          [[rule]]\nname = 'by reason'\npath = '/reason/*'\nreasons = 'request-bare'\naction = 'refuse'\nstatus = 429\npeople = true\n\
@@ -142,7 +142,7 @@ const FRIENDS: &str = "[[rule]]\nname = 'monitoring'\npath = '/watched*'\nvisito
     request_headers = 'X-Monitor'\naction = 'pass'\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspects_are_refused_unless_a_rule_lets_them_pass() {
+async fn suspects_are_refused_unless_a_rule_passes_them() {
     let house = House::new(&format!("suspects.action = 'refuse'\n{FRIENDS}")).await;
     let refused = house.ask("/", &LIAR);
     assert_eq!(refused.status, 403);
@@ -168,12 +168,12 @@ async fn suspects_are_refused_unless_a_rule_lets_them_pass() {
     assert_eq!(
         lines[3]["suspect"],
         Value::Null,
-        "whom a rule lets pass is none"
+        "a visitor passed by a rule is not a suspect"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspects_are_slowed_down_by_address() {
+async fn suspects_are_slowed_by_address() {
     let rule = "[[rule]]\npath = '/*'\nsuspect = true\npeople = true\naction = 'slow'\n\
                 per = 'address'\nrequests = 2\nper_seconds = 3600\n";
     let house = House::new(rule).await;
@@ -183,7 +183,7 @@ async fn suspects_are_slowed_down_by_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_looked_at_where_that_is_off() {
+async fn visitors_are_not_examined_where_detection_is_off() {
     let house = House::new(
         "suspects.action = 'off'\n[[rule]]\npath = '/*'\nsuspect = true\naction = 'refuse'\npeople = true\n",
     )
@@ -193,7 +193,7 @@ async fn nobody_is_looked_at_where_that_is_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_trusted_proxy_takes_off_is_not_missed() {
+async fn headers_removed_by_a_trusted_proxy_are_not_missed() {
     let house =
         House::new("server.trusted_proxies = ['127.0.0.1']\nsuspects.action = 'refuse'\n").await;
     let through = |headers: &[(&str, &str)]| {
@@ -206,11 +206,11 @@ async fn what_a_trusted_proxy_takes_off_is_not_missed() {
     assert_eq!(
         through(&LIAR),
         200,
-        "nobody knows yet what the proxy brings"
+        "it is not known yet which headers the proxy forwards"
     );
     let person = [&PERSON[..], &[("Referer", "http://example.org/")]].concat();
-    assert_eq!(through(&person), 200, "it brings no Sec-Fetch");
-    assert_eq!(through(&LIAR), 403, "but languages and encodings");
+    assert_eq!(through(&person), 200, "the proxy forwards no Sec-Fetch");
+    assert_eq!(through(&LIAR), 403, "languages and encodings are forwarded");
 }
 
 const HEAD: &str = "GET /a HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; \
@@ -228,7 +228,7 @@ fn explained(directory: &Path, settings: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn explain_tells_each_reason_with_what_was_seen() {
+fn explain_shows_each_reason_with_the_observed_header() {
     let directory = tempfile::tempdir().unwrap();
     let text = explained(directory.path(), "", &[]);
     for expected in [
@@ -261,7 +261,7 @@ fn explain_tells_each_reason_with_what_was_seen() {
 }
 
 #[test]
-fn wrong_settings_are_told_by_their_lines() {
+fn invalid_settings_are_reported_by_line() {
     for (text, expected) in [
         (
             "[suspects]\naction = 'ban'\n",

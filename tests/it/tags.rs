@@ -1,4 +1,4 @@
-//! `X-Robots-Tag` headers by rule: settings in, headers out, and where they are shown.
+//! `X-Robots-Tag` headers by rule: from settings to headers, and where they are shown.
 
 #![expect(
     clippy::unwrap_used,
@@ -48,13 +48,13 @@ fn configure(directory: &Path, more: &str) {
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
 }
 
-/// Tags and `Vary` of an answer.
+/// Returns `X-Robots-Tag` and `Vary` of a response.
 fn said(answer: &Answer) -> (String, String) {
     (answer.header("x-robots-tag"), answer.header("vary"))
 }
 
 #[test]
-fn a_word_that_nobody_knows_is_sent_and_warned_of() {
+fn an_unknown_directive_is_sent_with_a_warning() {
     let upstream = TestServer::new(Reply::text("page"));
     let directory = tempfile::tempdir().unwrap();
     configure(
@@ -82,7 +82,7 @@ fn a_word_that_nobody_knows_is_sent_and_warned_of() {
 }
 
 #[test]
-fn responses_of_an_upstream_get_the_headers_that_match() {
+fn an_upstreams_responses_get_the_matching_headers() {
     let upstream = TestServer::new(
         Reply::text("page")
             .with("X-Robots-Tag", "notranslate")
@@ -110,7 +110,7 @@ fn responses_of_an_upstream_get_the_headers_that_match() {
             true,
         ),
         ("/newspaper", GOOGLEBOT, "notranslate", true),
-        // A redirect says nothing of a page.
+        // A redirect gets no header, because it is not a page.
         ("/members-only-stuff/a.pdf", GOOGLEBOT, "", true),
     ] {
         let answer = server.get(path, user_agent);
@@ -129,7 +129,7 @@ fn responses_of_an_upstream_get_the_headers_that_match() {
 }
 
 #[test]
-fn explain_tells_of_each_header() {
+fn explain_shows_each_header() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), TAGS);
     let explain = |path: &str, user_agent: &str| {
@@ -167,7 +167,7 @@ fn explain_tells_of_each_header() {
 }
 
 #[test]
-fn wrong_tables_are_refused_with_their_place() {
+fn invalid_tables_are_rejected_with_their_place() {
     let directory = tempfile::tempdir().unwrap();
     for (table, expected) in [
         (
@@ -216,7 +216,7 @@ fn wrong_tables_are_refused_with_their_place() {
 }
 
 #[test]
-fn too_many_tables_are_refused() {
+fn too_many_tables_are_rejected() {
     let rules = std::iter::repeat_n(TagRule::builder("noindex"), 257);
     let policy = rules.fold(Policy::builder(), PolicyBuilder::x_robots_tag);
     let error = policy.build().unwrap_err().to_string();
@@ -224,7 +224,7 @@ fn too_many_tables_are_refused() {
 }
 
 #[test]
-fn doctor_doubts_robots_that_are_not_known() {
+fn doctor_questions_unknown_robots() {
     let directory = tempfile::tempdir().unwrap();
     configure(
         directory.path(),
@@ -283,7 +283,7 @@ async fn serve(app: Router) -> SocketAddr {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_with_the_layer_alone_gets_them_too() {
+async fn an_application_with_only_the_layer_sets_them_too() {
     let layer = RobotDetectionLayer::builder()
         .filter_patterns([""; 0])
         .policy(|policy| policy.x_robots_tag(TagRule::builder("noindex").paths(["*.pdf"])))

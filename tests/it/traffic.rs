@@ -1,4 +1,4 @@
-//! What is counted of visitors, and kept.
+//! Visits are counted and stored.
 
 use std::{io::Write as _, path::Path, process::Child};
 
@@ -63,7 +63,7 @@ fn report(directory: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&succeed(directory, &all)).unwrap()
 }
 
-/// Cells and hits of the rows of a table.
+/// Returns name and hits of the rows of a table.
 fn rows<'v>(report: &'v Value, table: &str, cell: &str) -> Vec<(&'v str, u64)> {
     let rows = report[table].as_array().unwrap().iter();
     rows.map(|row| {
@@ -75,7 +75,7 @@ fn rows<'v>(report: &'v Value, table: &str, cell: &str) -> Vec<(&'v str, u64)> {
     .collect()
 }
 
-/// Directory of a server that has answered 39 requests of two sites.
+/// Returns the directory of a server that has answered 39 requests to two sites.
 fn asked() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello, whoever you are"));
@@ -93,7 +93,7 @@ fn asked() -> tempfile::TempDir {
     directory
 }
 
-/// Expects the totals that `identify` finds in the log; returns all that it says.
+/// Asserts that `identify` finds the same totals in the log; returns its output.
 fn identified_alike(directory: &Path, told: &Value) -> Value {
     let arguments = "identify --format combined --summary=json --input access.log";
     let arguments: Vec<_> = arguments.split(' ').collect();
@@ -112,7 +112,7 @@ fn identified_alike(directory: &Path, told: &Value) -> Value {
 }
 
 #[test]
-fn the_report_tells_what_the_log_of_the_same_requests_tells() {
+fn the_report_agrees_with_the_log_of_the_same_requests() {
     let directory = asked();
     let told = report(directory.path(), &["--since", "all"]);
     let log = identified_alike(directory.path(), &told);
@@ -144,7 +144,7 @@ fn the_report_tells_what_the_log_of_the_same_requests_tells() {
 }
 
 #[test]
-fn the_report_tells_of_a_site_or_a_time_and_in_each_form() {
+fn the_report_can_be_limited_to_a_site_or_time_in_each_format() {
     let directory = asked();
     let shop = report(directory.path(), &["--site", "shop", "--since", "all"]);
     assert_eq!(
@@ -169,7 +169,7 @@ fn the_report_tells_of_a_site_or_a_time_and_in_each_form() {
 }
 
 #[test]
-fn what_a_killed_server_had_counted_before_is_kept_and_the_next_one_adds_to_it() {
+fn counts_of_a_killed_server_are_kept_and_the_next_one_adds_to_them() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello"));
     let hits = || {
@@ -179,7 +179,7 @@ fn what_a_killed_server_had_counted_before_is_kept_and_the_next_one_adds_to_it()
     };
     let server = start(directory.path(), &upstream, "");
     ask(&server, "shop.example", "/", Some(GOOGLEBOT), 4);
-    eventually("the requests are kept while the server runs", || {
+    eventually("the counts are stored while the server runs", || {
         hits() == 4
     });
     server.signal("KILL");
@@ -192,7 +192,7 @@ fn what_a_killed_server_had_counted_before_is_kept_and_the_next_one_adds_to_it()
 }
 
 #[test]
-fn requests_of_the_program_s_own_pages_are_no_visits() {
+fn requests_to_the_programs_own_pages_are_not_visits() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello"));
     let server = start(directory.path(), &upstream, "");
@@ -210,7 +210,7 @@ fn requests_of_the_program_s_own_pages_are_no_visits() {
 }
 
 #[test]
-fn nothing_is_kept_where_nobody_wants_it() {
+fn nothing_is_stored_where_counting_is_off() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello"));
     let server = start(directory.path(), &upstream, "traffic.keep = false");
@@ -227,7 +227,7 @@ fn nothing_is_kept_where_nobody_wants_it() {
 }
 
 #[test]
-fn wrong_usage_says_what_is_right() {
+fn wrong_usage_explains_the_right_one() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (["--since", "yesterday"], "write 30m, 24h, 7d"),
@@ -246,7 +246,7 @@ fn wrong_usage_says_what_is_right() {
 }
 
 #[tokio::test]
-async fn an_application_counts_with_a_layer_outside_of_the_detection() {
+async fn an_application_counts_with_a_layer_outside_the_detection() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", directory.path().join("app.db").display());
     let builder = RobotDetection::builder().database_url(&url);
@@ -268,7 +268,7 @@ async fn an_application_counts_with_a_layer_outside_of_the_detection() {
             .await
             .unwrap();
         let outcome = response.extensions().get::<Outcome>();
-        assert!(outcome.is_none(), "it is for the layer alone");
+        assert!(outcome.is_none(), "the outcome must not leave the layer");
         to_bytes(Body::new(response.into_body()), 1_000)
             .await
             .unwrap();
@@ -301,7 +301,7 @@ async fn an_application_counts_with_a_layer_outside_of_the_detection() {
     assert_eq!(told, expected);
 }
 
-/// A log as nginx writes it, of so many requests, ten a minute.
+/// Returns an nginx log of a number of requests, ten a minute.
 fn nginx_log(requests: std::ops::Range<usize>) -> String {
     let agents = [
         GOOGLEBOT,
@@ -328,7 +328,7 @@ fn nginx_log(requests: std::ops::Range<usize>) -> String {
     requests.map(line).collect()
 }
 
-/// A command that follows a log; killed when it goes out of scope.
+/// A command that follows a log; killed when dropped.
 struct Following(Child);
 
 impl Drop for Following {
@@ -345,12 +345,12 @@ fn import(directory: &Path, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_log_is_counted_once_however_often_it_is_imported_and_where_it_has_grown() {
+fn a_log_is_counted_once_however_often_it_is_imported_and_however_it_grows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
     let (log, old) = (path.join("access.log"), nginx_log(0..20_000));
-    // What was written last has no end yet.
+    // The last line is not yet complete.
     std::fs::write(&log, format!("{old}192.0.2.1 - - [02/Mar/2026:09:")).unwrap();
     assert_eq!(import(path, &["access.log"])[0]["requests"], 20_000);
     let again = import(path, &["access.log"]);
@@ -358,7 +358,7 @@ fn a_log_is_counted_once_however_often_it_is_imported_and_where_it_has_grown() {
     let whole = nginx_log(0..30_000);
     std::fs::write(&log, &whole).unwrap();
     assert_eq!(import(path, &["access.log"])[0]["requests"], 10_000);
-    // Rotated and packed.
+    // Rotated and compressed.
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(whole.as_bytes()).unwrap();
     std::fs::write(path.join("access.log.1.gz"), packed.finish().unwrap()).unwrap();
@@ -375,7 +375,7 @@ fn a_log_is_counted_once_however_often_it_is_imported_and_where_it_has_grown() {
 }
 
 #[test]
-fn minutes_that_a_server_has_counted_are_left_out_of_its_log() {
+fn minutes_counted_by_a_server_are_skipped_in_its_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let upstream = TestServer::new(Reply::text("hello"));
@@ -394,7 +394,7 @@ fn minutes_that_a_server_has_counted_are_left_out_of_its_log() {
 }
 
 #[test]
-fn what_is_written_to_a_log_is_followed() {
+fn a_growing_log_is_followed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
@@ -402,17 +402,17 @@ fn what_is_written_to_a_log_is_followed() {
     let arguments = ["traffic", "import", "--follow", "access.log"];
     let following = Following(command(path).args(arguments).spawn().unwrap());
     let all = || report(path, &["--since", "2026-03-01"])["totals"]["all"]["hits"].clone();
-    eventually("what was there is counted", || all() == 10);
+    eventually("the existing lines are counted", || all() == 10);
     std::fs::write(path.join("access.log"), nginx_log(0..35)).unwrap();
-    eventually("what came is counted", || all() == 35);
-    // Rotated: another log of the same name.
+    eventually("the new lines are counted", || all() == 35);
+    // Rotated: another log with the same name.
     std::fs::write(path.join("access.log"), nginx_log(100..120)).unwrap();
     eventually("the next log is counted", || all() == 55);
     drop(following);
 }
 
 #[test]
-fn a_file_that_is_no_log_is_told_and_the_others_are_counted() {
+fn a_file_that_is_not_a_log_is_reported_and_the_others_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
@@ -440,7 +440,7 @@ fn a_file_that_is_no_log_is_told_and_the_others_are_counted() {
 }
 
 #[test]
-fn logs_that_are_not_understood_are_refused_and_imports_can_be_undone() {
+fn unknown_log_formats_are_rejected_and_imports_can_be_undone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();

@@ -1,4 +1,4 @@
-//! Which pages are asked for: of a server, an application, and old logs.
+//! Requested paths: on a server, in an application, and from old logs.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::support::{
     program::{FIREFOX, GOOGLEBOT, Server, request, run, succeed},
 };
 
-/// Segment that must never be kept of a person.
+/// Segment that must never be stored for a person.
 const SECRET: &str = "s3cr3t0f4p3rs0n9f86d081884c7d65";
 
 fn start(directory: &Path, upstream: &TestServer, more: &str) -> Server {
@@ -51,7 +51,7 @@ fn report(directory: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&succeed(directory, &all)).unwrap()
 }
 
-/// Names and numbers of a table: of robots, of people.
+/// Returns names and numbers of a table's rows, for robots or for people.
 fn rows(report: &Value, table: &str, name: &str) -> Vec<(String, u64, u64)> {
     let rows = report[table].as_array().unwrap().iter();
     let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
@@ -68,7 +68,7 @@ fn named(rows: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
         .collect()
 }
 
-/// Directory of a server that was asked by robots and people, and was started twice.
+/// Returns the directory of a server with visits of robots and people, started twice.
 fn asked() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello"));
@@ -86,7 +86,7 @@ fn asked() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_report_tells_which_pages_robots_read_and_of_people_only_patterns() {
+fn the_report_lists_the_pages_of_robots_and_only_patterns_of_people() {
     let directory = asked();
     let path = directory.path();
     let told = report(path, &["--by", "path,pattern,form"]);
@@ -117,7 +117,7 @@ fn the_report_tells_which_pages_robots_read_and_of_people_only_patterns() {
     let table = succeed(path, &["traffic", "report", "--by", "pattern"]);
     assert!(table.contains("about 16 requests"), "{table}");
     assert!(!table.contains('\u{1b}'));
-    // Nothing of the database knows the secret.
+    // No file of the database contains the secret.
     let kept = std::fs::read_dir(path).unwrap().flatten();
     for file in kept.filter(|file| file.file_name().to_string_lossy().contains(".db")) {
         let bytes = std::fs::read(file.path()).unwrap();
@@ -129,7 +129,7 @@ fn the_report_tells_which_pages_robots_read_and_of_people_only_patterns() {
 }
 
 #[test]
-fn an_imported_log_tells_the_same_as_the_server_that_wrote_it() {
+fn an_imported_log_gives_the_same_report_as_the_server_that_wrote_it() {
     let directory = asked();
     let other = tempfile::tempdir().unwrap();
     std::fs::write(
@@ -148,7 +148,7 @@ fn an_imported_log_tells_the_same_as_the_server_that_wrote_it() {
 }
 
 #[test]
-fn no_path_is_kept_where_nobody_wants_it() {
+fn no_path_is_stored_where_counting_is_off() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello"));
     let server = start(directory.path(), &upstream, "traffic.paths = false");
@@ -162,7 +162,7 @@ fn no_path_is_kept_where_nobody_wants_it() {
 }
 
 #[test]
-fn questions_that_no_path_answers_are_refused() {
+fn queries_that_paths_cannot_answer_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (&["--by", "path,robot"][..], "use two reports"),
@@ -186,7 +186,7 @@ fn questions_that_no_path_answers_are_refused() {
 }
 
 #[tokio::test]
-async fn an_application_keeps_paths_too() {
+async fn an_application_stores_paths_too() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", directory.path().join("app.db").display());
     let builder = RobotDetection::builder().database_url(&url);

@@ -1,4 +1,4 @@
-//! Traps, over HTTP: what closes them, what is served there, and what is told of who comes.
+//! Traps, over HTTP: their robots.txt rules, their pages, and the evidence about visitors.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use crate::support::{
     raw::RawServer,
 };
 
-/// A person whose browser says no language, which alone is nothing.
+/// A person's browser without a language, which alone is no reason for suspicion.
 const QUIET: [(&str, &str); 4] = [
     ("User-Agent", FIREFOX),
     (
@@ -31,7 +31,7 @@ const QUIET: [(&str, &str); 4] = [
     ("Upgrade-Insecure-Requests", "1"),
 ];
 
-/// The same with all that this browser sends.
+/// The same with all headers of this browser.
 const PERSON: [(&str, &str); 5] = [
     QUIET[0],
     QUIET[1],
@@ -81,7 +81,7 @@ impl House {
         traps(self.directory.path())
     }
 
-    /// Returns what is kept as evidence once there is so much of it, the last first.
+    /// Returns the stored evidence, newest first, once there are enough samples.
     fn evidence(&self, number: usize) -> Vec<Value> {
         let printed = succeed(self.directory.path(), &["admin", "token", "test"]);
         let token = printed.split_whitespace().last().unwrap().to_owned();
@@ -106,7 +106,7 @@ fn traps(directory: &Path) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn robots_txt_closes_them_in_each_group_and_they_stay_the_same() {
+async fn robots_txt_disallows_traps_in_each_group_and_they_stay_the_same() {
     let mut house = House::new(SETTINGS).await;
     let traps = house.traps();
     assert_eq!(traps.len(), 3);
@@ -136,7 +136,7 @@ async fn robots_txt_closes_them_in_each_group_and_they_stay_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_of_ones_own_closes_them_too() {
+async fn a_custom_robots_txt_disallows_them_too() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("own.txt"), THEIRS).unwrap();
     let settings = "web_robots_db = ''\n[traps]\nactive = true\n[robots_txt]\nserve = 'file'\nfile = 'own.txt'\n";
@@ -157,7 +157,7 @@ async fn a_file_of_ones_own_closes_them_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_gets_a_page_whatever_rules_say_and_is_marked() {
+async fn every_visitor_of_a_trap_gets_a_page_whatever_the_rules_and_is_marked() {
     let house = House::new(SETTINGS).await;
     let traps = house.traps();
     let status = |path: &str, headers: &[(&str, &str)]| house.ask(path, headers).status;
@@ -165,7 +165,7 @@ async fn whoever_comes_gets_a_page_whatever_rules_say_and_is_marked() {
     assert_eq!(
         status(&format!("/{directory}/other"), &PERSON),
         403,
-        "the rule"
+        "the rule applies to other paths"
     );
     assert_eq!(
         (status("/shut/1", &QUIET), status("/shut/1", &PERSON)),
@@ -185,16 +185,16 @@ async fn whoever_comes_gets_a_page_whatever_rules_say_and_is_marked() {
     }
     let head = request(house.server.addr, "HEAD", &traps[0], &[]);
     assert_eq!((head.status, head.text().as_str()), (200, ""));
-    assert_eq!(house.site.requests().len(), before, "the site is not asked");
+    assert_eq!(house.site.requests().len(), before, "no request forwarded");
     assert_eq!(
         (status("/shut/1", &QUIET), status("/shut/1", &PERSON)),
         (403, 200),
-        "two sorts of evidence make a suspect, and one does not"
+        "a suspect needs two kinds of evidence"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn evidence_tells_whether_robots_txt_had_been_asked_for_and_its_line() {
+async fn evidence_shows_whether_robots_txt_was_requested_and_its_line() {
     let house = House::new(SETTINGS).await;
     let traps = house.traps();
     let reader = [("User-Agent", CHROME)];
@@ -236,7 +236,7 @@ async fn evidence_tells_whether_robots_txt_had_been_asked_for_and_its_line() {
 }
 
 #[test]
-fn the_demonstration_carries_the_link_and_its_heaven_does_not() {
+fn the_demonstration_has_the_hidden_link_and_its_heaven_does_not() {
     let directory = tempfile::tempdir().unwrap();
     let settings = "traps.active = true\ndatabase.url = 'sqlite://demo.db'\n";
     fs::write(directory.path().join("robot-detection.toml"), settings).unwrap();
@@ -268,7 +268,7 @@ fn the_demonstration_carries_the_link_and_its_heaven_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn neither_keyboard_nor_assistive_technology_meets_one() {
+async fn keyboard_and_assistive_technology_never_reach_a_trap() {
     const PRESSES: usize = 40;
     let directory = tempfile::tempdir().unwrap();
     let settings = "web_robots_db = ''\ntraps.active = true\n";
@@ -301,7 +301,7 @@ async fn neither_keyboard_nor_assistive_technology_meets_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn doctor_warns_of_a_robots_txt_that_leaves_them_open() {
+async fn doctor_warns_of_a_robots_txt_that_allows_traps() {
     let house = House::new("traps.active = true\n").await;
     let told = |house: &House| {
         let output = run(house.directory.path(), &["doctor"]);
@@ -321,7 +321,7 @@ async fn doctor_warns_of_a_robots_txt_that_leaves_them_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_none_unless_they_are_wanted() {
+async fn there_are_no_traps_unless_enabled() {
     let house = House::new("robots_txt.serve = 'settings'\n").await;
     assert_eq!(
         house.ask("/robots.txt", &[]).text(),

@@ -12,13 +12,13 @@ fn nothing_listed() -> Detector {
     Detector::new([]).unwrap().recognise_unlisted(true)
 }
 
-/// Sign of an unlisted robot, and the text that is it.
+/// Returns the sign that reveals an unlisted robot, with its text in the User-Agent.
 fn sign(user_agent: &str) -> Option<(Sign, &str)> {
     match nothing_listed().identify(user_agent.as_bytes())? {
         Claim::Unlisted(unlisted) => Some((unlisted.sign, &user_agent[unlisted.range])),
         Claim::Signed(_) | Claim::Nameless | Claim::Shared(_) => None,
         Claim::Listed(listed) => panic!("{} is listed", listed.robot.id),
-        Claim::Person => panic!("a person is no robot"),
+        Claim::Person => panic!("the User-Agent is a person's"),
     }
 }
 
@@ -32,7 +32,7 @@ macro_rules! signs {
 }
 
 signs! {
-    robots_call_themselves_so: Word {
+    robots_are_recognised_by_words_for_robots: Word {
         "examplebot/1.0" => "bot";
         "Mozilla/5.0 (compatible; Example-Bot 2; +https://example.com/)" => "Bot";
         "ExampleBots" => "Bot";
@@ -41,41 +41,41 @@ signs! {
         "ExampleSpider" => "Spider";
         "Example Link Checker" => "Checker";
         "Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/60.0 PageMonitor/3" => "Monitor";
-        // What programs of browsers' engines say behind them.
+        // Additions of programs after the User-Agent of a browser's engine.
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 ExampleAgent/1.0" => "Agent";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 example-agent" => "agent";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 Example-Preview" => "Preview";
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64; contact: example) Gecko/20100101 Firefox/130.0" => "contact";
-        // In front of the second comment stands the device, behind it the robot.
+        // The second comment is preceded by the device and followed by the robot.
         "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Mobile Safari/537.36 (compatible; examplebot/1.0)" => "bot";
     }
-    a_url_says_whose_robot_it_is: Url {
+    a_contact_url_reveals_a_robot: Url {
         "Mozilla/5.0 (X11; Linux x86_64) Example (see https://example.com/about)" => "https://";
         "Example (www.example.com)" => "www.";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 Example/1.0; +example.com" => "+";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 example.ai" => ".ai";
     }
-    an_address_says_whose_robot_it_is: Address {
+    a_contact_address_reveals_a_robot: Address {
         "Example/2 (webmaster@example.com)" => "@";
         "Example/2 (webmaster at example.com)" => " at ";
         "Example/2 (webmaster(at)example.com)" => "(at)";
     }
-    compatible_with_nothing: Compatible {
+    compatible_without_a_browser_reveals_a_robot: Compatible {
         "Mozilla/5.0 (compatible; Example/2.1)" => "compatible;";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; Example) Chrome/130.0 Safari/537.36" => "compatible;";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; Example-Render) Chrome/130.0 Safari/537.36" => "like Gecko; ";
     }
-    attacks_are_made_by_programs: Attack {
+    attack_strings_reveal_a_program: Attack {
         "${jndi:ldap://192.0.2.1/a}" => "${";
         "() { :; }; echo vulnerable" => "() {";
         "<script>alert(1)</script>" => "<script";
     }
-    libraries_say_so_first: Library {
+    a_leading_library_name_reveals_a_program: Library {
         "python-example/3.1" => "python-example";
         "libcurl-agent/1.0" => "libcurl-agent";
         "PHP/8.3" => "PHP";
     }
-    programs_have_no_device: Program {
+    a_missing_device_reveals_a_program: Program {
         "Example Search 2" => "Search";
         "link-example" => "link";
         "example.com" => "example.com";
@@ -91,7 +91,7 @@ signs! {
         "Example of a name" => "Example";
         "Mozilla/5.0 Example/2.1" => "Example";
         "Mozilla/5.0 (Example; 2.1)" => "Example";
-        // Where nothing is said, or what no browser says.
+        // User-Agents that are too short, or that no browser sends.
         "Mozilla/5.0" => "Mozilla/5.0";
         "Mozilla/4.0 (compatible;)" => "Mozilla/4.0";
         "Mozilla/5.0example/2.1" => "Mozilla/5.0";
@@ -101,11 +101,11 @@ signs! {
 }
 
 #[test]
-fn people_are_no_robots() {
+fn people_are_not_robots() {
     for user_agent in [
         "",
         "-",
-        // Devices whose names sound like robots.
+        // Devices with names that resemble robots.
         "Mozilla/5.0 (Linux; Android 7.0; CUBOT_NOTE Build/NRD90M) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0 Mobile Safari/537.36",
         "Mozilla/5.0 (Linux; Android 7.0; M bot 60 Build/NRD90M) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/58.0 Mobile Safari/537.36",
         "Mozilla/5.0 (Linux; Android 6.0; IDbot553 Build/MRA58K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/54.0 Mobile Safari/537.36",
@@ -114,12 +114,12 @@ fn people_are_no_robots() {
         "Mozilla/5.0 (Linux; Android 5.1; WIKO FEVER 4G) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/60.0 Mobile Safari/537.36",
         "UCWEB/2.0 (MIDP-2.0; U; Adr 6.0; en; CUBOT_ECHO) U2/1.0.0 UCBrowser/9.9.0 Mobile",
         "Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/87.0 Safari/537.36 HbbTV/1.6.1 (+DRM; LGE/BOTECH; 58B; W22;)",
-        // Words alone, and words of browsers that hide themselves.
+        // Single words, and User-Agents of browsers that disguise themselves.
         "default",
         "Mozilla/5.0 (masking-agent; rv:23.0) Gecko/20100101 Firefox/23.0",
         "User-Agent: Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0",
         "Mozilla/5.0 (Linux; Android 12; MagentaTV Box Build/A) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/133.0 Mobile Safari/537.36",
-        // URLs and addresses that are not a robot's.
+        // URLs and e-mail addresses that do not belong to a robot.
         "Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 5.1; Embedded Web Browser from: http://bsalsa.com/; .NET CLR 2.0.50727)",
         "Mozilla/5.0 (Linux; U; Android 4.2; en-us; Y600 Build/A) AppleWebKit/534.30 (KHTML, like Gecko) Mobile Safari/534.30 x-wap-profile http://phones.example/y600.xml",
         "Mozilla/5.0 (Linux; U; Android 2.3; en-us; R800xhttp://phones.example/UAprof/R800.xml Build/3.0) AppleWebKit/533.1 (KHTML, like Gecko) Mobile Safari/533.1",
@@ -127,7 +127,7 @@ fn people_are_no_robots() {
         "Mozilla/5.0 (Linux; Android 4.0.3; Tab Build/ICS@ROM_04.06.2012) AppleWebKit/535.19 (KHTML, like Gecko) Chrome/18.0 Safari/535.19",
         "Example/3 Android/12 (www.example.com)",
         "(Android)(10)(somebody@example.com)(Phone)(com.example.app)",
-        // Browsers that call themselves compatible, or write their engine so.
+        // Browsers that call themselves compatible, or describe their engine in this way.
         "Mozilla/5.0 (compatible; Konqueror/4.4; Linux) KHTML/4.4.5 (like Gecko)",
         "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; Trident/6.0)",
         "Mozilla/5.0 (Macintosh; U; PPC Mac OS X; en) AppleWebKit/418.8 (KHTML, like Gecko, Safari) Cheshire/1.0",
@@ -145,7 +145,7 @@ fn people_are_no_robots() {
         "QuickTime/7.6.6 (cpu=IA32)",
         "foobar2000/1.6.1",
         "rhythmbox/3.4.6",
-        // What is no version, as telephones have it.
+        // Slashes without a version, as in telephones.
         "EXM910/EXM910-V10a",
     ] {
         assert_eq!(sign(user_agent), None, "{user_agent}");
@@ -161,7 +161,7 @@ fn no_browser_of_the_self_test_is_a_robot() {
 }
 
 #[test]
-fn a_hostile_text_is_given_up_after_sixteen_contacts() {
+fn the_search_in_a_hostile_text_stops_after_sixteen_contact_addresses() {
     let contacts = |count| {
         let device = "a@b.example ".repeat(count);
         format!("Mozilla/5.0 (Linux; Android 14; {device}) x@y.example")
@@ -171,7 +171,7 @@ fn a_hostile_text_is_given_up_after_sixteen_contacts() {
 }
 
 #[test]
-fn listed_robots_go_before_unlisted_ones() {
+fn listed_robots_take_precedence_over_unlisted_ones() {
     let mut robot = Robot::new("ex", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "Ex")];
     let detector = Detector::new([Arc::new(robot)])
@@ -191,7 +191,7 @@ fn listed_robots_go_before_unlisted_ones() {
 }
 
 #[test]
-fn unlisted_robots_are_recognised_only_where_wanted() {
+fn unlisted_robots_are_recognised_only_if_enabled() {
     let robots = || bundled().robots.into_iter().map(Arc::new);
     let text = b"Mozilla/5.0 (compatible; examplebot/1.0)";
     let detector = Detector::new(robots()).unwrap();
@@ -206,7 +206,7 @@ fn unlisted_robots_are_recognised_only_where_wanted() {
 }
 
 #[test]
-fn what_a_sign_tells_of_the_purpose_is_kept() {
+fn the_purpose_implied_by_a_sign_is_kept() {
     let detector = nothing_listed();
     let purpose = |user_agent: &[u8]| detector.identify(user_agent).map(|claim| claim.purpose());
     assert_eq!(purpose(b"python-example/3.1"), Some(Purpose::Library));
@@ -216,14 +216,14 @@ fn what_a_sign_tells_of_the_purpose_is_kept() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read(text in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_accepted(text in prop::collection::vec(any::<u8>(), 0..300)) {
         if let Some(claim) = nothing_listed().identify(&text) {
             prop_assert!(claim.range().end <= text.len());
         }
     }
 
     #[test]
-    fn any_words_are_read(words in prop::collection::vec(
+    fn any_words_are_accepted(words in prop::collection::vec(
         prop::sample::select(vec!["bot", "Mozilla/5.0", " (", "compatible;", ")", "like Gecko; ", "http://", "@", "+", "a.example", "Android", "cu", "s", "/1.0", " ", "${"]), 0..12,
     )) {
         let text = words.concat();
@@ -233,7 +233,7 @@ proptest! {
     }
 }
 
-/// Pieces of User-Agents, browsers' and robots', so that many are nearly a browser's.
+/// Parts of browsers' and robots' User-Agents; many combinations nearly are a browser's.
 const PIECES: [&str; 45] = [
     "Mozilla/5.0 (",
     "Windows NT 10.0; Win64; x64",
@@ -282,7 +282,7 @@ const PIECES: [&str; 45] = [
     "\u{e9}",
 ];
 
-/// Robots of which some names stand in browsers' User-Agents, or not.
+/// Returns a detector for robots, some with names that also occur in browsers' User-Agents.
 fn named(patterns: &[(PatternKind, &str)]) -> Detector {
     let mut robot = Robot::new("ex", Source::manual());
     let patterns = patterns.iter();
@@ -306,7 +306,7 @@ static DETECTORS: LazyLock<[Detector; 2]> = LazyLock::new(|| {
 });
 
 #[test]
-fn names_are_found_in_what_browsers_begin_and_end_with() {
+fn names_are_found_where_browsers_user_agents_begin_and_end() {
     let text = "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) \
         Chrome/143.0.0.0 Mobile Safari/537.36";
     for name in [
@@ -332,7 +332,7 @@ fn names_are_found_in_what_browsers_begin_and_end_with() {
 
 proptest! {
     #[test]
-    fn a_robot_is_told_exactly_where_one_is_named(
+    fn is_robot_agrees_with_identify(
         pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..16),
         unlisted in any::<bool>(),
         many in prop::sample::select(vec![1, 1, 1, 50]),
@@ -346,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn a_robot_is_told_in_any_bytes_exactly_where_one_is_named(
+    fn is_robot_agrees_with_identify_for_any_bytes(
         text in prop::collection::vec(any::<u8>(), 0..100),
     ) {
         let detector = DETECTORS[0].clone().recognise_unlisted(true);
@@ -355,7 +355,7 @@ proptest! {
 }
 
 #[test]
-fn a_robot_is_told_by_the_end_of_its_name_exactly_where_one_is_named() {
+fn is_robot_agrees_with_identify_for_suffixes_of_names() {
     let detector = named(&[]).recognise_unlisted(true);
     for name in [
         "bot",
@@ -380,7 +380,7 @@ fn a_robot_is_told_by_the_end_of_its_name_exactly_where_one_is_named() {
 }
 
 #[test]
-fn of_more_marks_than_are_kept_both_questions_keep_the_same() {
+fn is_robot_agrees_with_identify_beyond_the_limit_of_marks() {
     let detector = nothing_listed();
     for pieces in [
         "www.botlike Gecko; ",
@@ -398,7 +398,7 @@ fn of_more_marks_than_are_kept_both_questions_keep_the_same() {
 }
 
 #[test]
-fn a_robot_is_told_exactly_where_the_bundled_registry_names_one() {
+fn is_robot_agrees_with_identify_for_the_bundled_registry() {
     let robots = bundled().robots;
     let names: Vec<String> = robots
         .iter()

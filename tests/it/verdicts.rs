@@ -1,4 +1,4 @@
-//! What the verdict on a robot's claim does to its requests.
+//! Effects of the verdict on a robot's claim on its requests.
 
 #![expect(
     clippy::unwrap_used,

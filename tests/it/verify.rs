@@ -1,4 +1,4 @@
-//! Verdicts on robots' claims, from the library, a server and the command line.
+//! Verdicts on robots' claims: in the library, a server and the command line.
 
 mod commands;
 mod costing;

@@ -1,4 +1,4 @@
-//! Reverse DNS confirmed forward, against a DNS server on loopback.
+//! Forward-confirmed reverse DNS, against a DNS server on loopback.
 
 mod limits;
 mod times;
@@ -10,7 +10,7 @@ use robot_detection::verify::{DnsProof, DnsProver, DnsSettings, Finding};
 
 use crate::dns_server::DnsServer;
 
-/// Returns settings that ask the server and wait for it however slow the machine is.
+/// Returns settings that use the server, with timeouts for slow machines.
 fn settings(server: &DnsServer) -> DnsSettings {
     let mut settings = DnsSettings::default();
     settings.servers = vec![server.address()];
@@ -28,7 +28,7 @@ fn suffixes(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
 
-/// Proves that an address is Googlebot's; returns the finding in a word, and the evidence.
+/// Verifies that an address is Googlebot's; returns the finding in a word, and the evidence.
 async fn prove(prover: &DnsProver, address: &str) -> (&'static str, String) {
     let suffixes = suffixes(&["googlebot.com", "google.com"]);
     spelled(prover.prove(address.parse().unwrap(), &suffixes).await)

@@ -1,4 +1,4 @@
-//! Suspects get robot heaven's copy of a page, and people leave it with one click.
+//! Suspects get robot heaven's copy of a page; people end the suspicion with one click.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,14 +27,14 @@ use crate::support::{
 
 const SITE: &str = "http://www.example.com";
 
-/// What curl sends with the User-Agent of a browser.
+/// Headers of curl with a browser's User-Agent.
 const LIAR: [(&str, &str); 2] = [("User-Agent", CHROME), ("Accept", "*/*")];
 
-/// A version that no browser writes so.
+/// A version in a form that no browser uses.
 const IMPOSSIBLE: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) \
      Chrome/150.0.0.0 Safari/537.3";
 
-/// What a fleet calls itself: no browser to the letter, so that nothing but its number gives it away.
+/// A fleet's User-Agent: not exactly any browser's, so only the number of requests reveals it.
 const FLEET: &str =
     "Mozilla/5.0 (X11; Linux) AppleWebKit/537.36 Chrome/120.0.0.0 Safari/537.36 Example/1";
 
@@ -47,7 +47,7 @@ struct House {
 }
 
 impl House {
-    /// Starts a server before a site, with copies of two of its pages.
+    /// Starts a server in front of a site, with copies of two of its pages.
     async fn new(settings: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         describe(directory.path()).await.close().await;
@@ -73,8 +73,8 @@ impl House {
             server,
             _site: site,
         };
-        // Which pages there are is read after the server has begun.
-        eventually("robot heaven", || {
+        // The list of pages is loaded after startup.
+        eventually("robot heaven is loaded", || {
             let index = house.server.get("/robot-heaven/sitemap.xml", GOOGLEBOT);
             index.text().contains("articles/7") || house.ask("/articles/7", &LIAR).is_copy()
         });
@@ -85,12 +85,12 @@ impl House {
         request(self.server.addr, "GET", path, headers)
     }
 
-    /// Asks as somebody does whose address a trusted proxy tells.
+    /// Sends a request from an address named by a trusted proxy.
     fn ask_from(&self, address: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.ask(path, &[&[("X-Forwarded-For", address)], headers].concat())
     }
 
-    /// Gets a copy, presses its button, and asks again; returns the answer to that.
+    /// Gets a copy, presses its button, and requests the page again; returns the last response.
     fn click(&self, address: &str, headers: &[(&str, &str)]) -> Answer {
         let copy = self.ask_from(address, "/articles/7", headers);
         assert!(copy.is_copy(), "{address}: {}", copy.text());
@@ -122,7 +122,7 @@ impl House {
                 .filter_map(|line| serde_json::from_str(line).ok())
                 .collect()
         };
-        eventually("lines of the access log", || fits(&read()));
+        eventually("the lines are in the access log", || fits(&read()));
         read()
     }
 }
@@ -158,7 +158,7 @@ async fn describe(directory: &Path) -> Store {
     store
 }
 
-/// What a browser sends whose button is pressed.
+/// Returns the body that a browser sends when the button is pressed.
 fn filled(page: &str) -> String {
     let values = ["to", "at", "key"].map(|name| {
         let (_, rest) = page
@@ -176,7 +176,7 @@ fn cookie(answer: &Answer) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_suspect_gets_a_copy_in_place_and_leaves_it_with_one_click() {
+async fn a_suspect_gets_a_copy_directly_and_leaves_it_with_one_click() {
     let house = House::new(HEAVEN).await;
     let target = "/articles/8?a=1&b=2";
     let copy = house.ask(target, &LIAR);
@@ -204,10 +204,10 @@ async fn a_suspect_gets_a_copy_in_place_and_leaves_it_with_one_click() {
         house.ask(target, &headers).is_copy()
     };
     assert!(!with(CHROME));
-    assert!(with(IMPOSSIBLE), "it is one browser's");
+    assert!(with(IMPOSSIBLE), "the confirmation applies to one browser");
 
     let token = succeed(house.directory.path(), &["admin", "token", "test"]);
-    // Whoever asks for evidence has all written that came before.
+    // A query for evidence first writes all pending evidence.
     admin_json(house.server.addr, token.trim(), ("GET", "evidence"), "");
     let report = succeed(house.directory.path(), &["suspects", "report", "--json"]);
     let report: Value = serde_json::from_str(&report).unwrap();
@@ -217,13 +217,13 @@ async fn a_suspect_gets_a_copy_in_place_and_leaves_it_with_one_click() {
     let of = |cause: &str| lines.iter().filter(|line| line["cause"] == cause).count();
     assert!(of("suspects") >= 2);
     assert_eq!(of("way-out"), 1);
-    // Before heaven was read there was no copy, and the suspect passed.
+    // Before heaven was loaded there was no copy, and the suspect passed.
     let served = lines.iter().find(|line| line["decision"] == "serve");
     assert_eq!(served.unwrap()["status"], 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_a_copy_but_who_opens_a_page_that_everybody_may_see() {
+async fn only_page_requests_for_public_pages_get_a_copy() {
     let house = House::new(HEAVEN).await;
     let is_copy = |path: &str, headers: &[(&str, &str)]| {
         let answer = house.ask(path, headers);
@@ -234,7 +234,7 @@ async fn nobody_gets_a_copy_but_who_opens_a_page_that_everybody_may_see() {
     assert!(!is_copy("/articles/9", &LIAR), "heaven has no such page");
     assert!(
         !is_copy("/members-only-stuff/a", &LIAR),
-        "it is for members"
+        "the page is for members"
     );
     let json = [("User-Agent", CHROME), ("Accept", "application/json")];
     assert!(!is_copy("/articles/7", &json));
@@ -259,7 +259,7 @@ async fn nobody_gets_a_copy_but_who_opens_a_page_that_everybody_may_see() {
         assert_eq!((answer.status, &*answer.header("set-cookie")), (status, ""));
     }
     let asked = house.ask("/robot-heaven/person", &LIAR);
-    assert_eq!(asked.status, 404, "the button is for a form");
+    assert_eq!(asked.status, 404, "only a form can press the button");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -279,14 +279,14 @@ async fn a_program_that_presses_the_button_for_each_address_frees_no_fleet() {
     for number in 0..100 {
         let path = format!("/archive/of/{number}");
         let answer = house.ask_from(&address(number), &path, &program);
-        assert!(!answer.is_copy(), "one request tells nothing");
+        assert!(!answer.is_copy(), "one request raises no suspicion");
     }
     let token = succeed(house.directory.path(), &["admin", "token", "test"]);
     let told = admin_json(house.server.addr, token.trim(), ("GET", "suspects"), "");
     let told: Value = serde_json::from_str(&told.text()).unwrap();
     assert_eq!(told["fleets"][0]["user_agent"], FLEET, "{told:#}");
 
-    // Each from a network of its own, so that the pace of networks holds none of them up.
+    // Each from a separate network, so that the pace of networks delays none of them.
     let freed = |number| !house.click(&address(number), &program).is_copy();
     let freed: Vec<_> = (0..100).filter(|number| freed(*number)).collect();
     assert!(
@@ -297,12 +297,12 @@ async fn a_program_that_presses_the_button_for_each_address_frees_no_fleet() {
     let person = house.click("192.0.2.7", &[("User-Agent", IMPOSSIBLE)]);
     assert!(
         !person.is_copy(),
-        "who is taken for a program gets out as ever"
+        "a person mistaken for a program can still confirm"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn explain_says_what_comes_of_a_copy() {
+async fn explain_shows_the_result_of_a_copy() {
     let house = House::new(HEAVEN).await;
     let explained = |path: &str| {
         let head = format!(
@@ -323,7 +323,7 @@ async fn explain_says_what_comes_of_a_copy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_console_judges_headers_that_are_pasted_as_the_layer_does() {
+async fn the_console_evaluates_pasted_headers_as_the_layer_does() {
     let house = House::new(HEAVEN).await;
     let token = succeed(house.directory.path(), &["admin", "token", "test"]);
     let answer = |path: &str, headers: &str| {
@@ -378,8 +378,8 @@ async fn published_pages_are_copies_too() {
         pages.display()
     );
     let house = House::before(directory, &settings).await;
-    // Its sitemap is served as a file before it is known which pages there are.
-    eventually("the page of the original", || {
+    // The sitemap is served as a file before the list of pages is loaded.
+    eventually("the original has a copy", || {
         house.ask("/articles/7", &LIAR).is_copy()
     });
     let copy = house.ask("/articles/7", &LIAR);
@@ -392,7 +392,7 @@ async fn published_pages_are_copies_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nginx_serves_copies_and_proxies_that_only_redirect_let_suspects_pass() {
+async fn nginx_serves_copies_and_redirect_only_proxies_pass_suspects() {
     let settings = format!("[check]\nlisten = 'unix:check.sock'\n{HEAVEN}");
     let house = House::new(&settings).await;
     let question = |asks: &str, more: &str| {
@@ -423,7 +423,7 @@ async fn nginx_serves_copies_and_proxies_that_only_redirect_let_suspects_pass() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_without_scripts_gets_out_by_one_click() {
+async fn a_browser_without_scripts_confirms_with_one_click() {
     let house = House::new(HEAVEN).await;
     let browser = Browser::start().await;
     browser.turn_scripts_off().await;

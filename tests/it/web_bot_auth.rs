@@ -1,6 +1,6 @@
-//! Signed requests of robots, against real key directories over the loopback.
+//! Robots' signed requests, against real key directories over loopback.
 //!
-//! Signature bases are written out here by hand: nothing of the product signs.
+//! Signature bases are written out by hand here: no code of the product signs.
 
 mod directories;
 mod discovery;
@@ -40,13 +40,13 @@ struct Operator {
     server: TestServer,
 }
 
-/// Request that is signed, and what its signature says.
+/// Request to sign, and the parameters of its signature.
 #[derive(Clone)]
 struct Draft {
     agent: Option<String>,
-    /// Whether `Signature-Agent` is the older string.
+    /// Whether `Signature-Agent` is a string, as in older drafts.
     is_string: bool,
-    /// Its parameter `type`.
+    /// Value of the parameter `type`.
     kind: Option<String>,
     label: &'static str,
     covered: Vec<&'static str>,
@@ -88,7 +88,7 @@ impl Operator {
         thumbprint(&self.x())
     }
 
-    /// Returns the key set, with further members of the key.
+    /// Returns the key set, with additional members of the key.
     fn jwks(&self, more: &str) -> String {
         let x = self.x();
         format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"{more}}}]}}"#)
@@ -134,7 +134,7 @@ impl Operator {
         self.server.seen().len()
     }
 
-    /// Returns the fields of a signed request.
+    /// Returns the header fields of a signed request.
     fn sign(&self, draft: &Draft) -> HeaderMap {
         let input = draft.input();
         let lines = draft.covered.iter();
@@ -244,12 +244,12 @@ fn check(finding: &Finding, word: &str, text: &str) {
     let found = told(finding);
     assert!(
         found.0 == word && found.1.contains(text),
-        "{word} {text:?} was expected, and it is {found:?}"
+        "expected {word} {text:?}, got {found:?}"
     );
 }
 
 #[tokio::test]
-async fn a_signed_request_is_confirmed_and_the_next_at_once() {
+async fn a_signed_request_is_confirmed_and_the_next_immediately() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     let draft = operator.draft();
@@ -276,7 +276,7 @@ async fn a_signed_request_is_confirmed_and_the_next_at_once() {
 }
 
 #[tokio::test]
-async fn the_older_form_no_header_and_the_target_uri_are_accepted() {
+async fn older_string_agents_missing_agents_and_target_uri_are_accepted() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     let draft = operator.draft();
@@ -324,7 +324,7 @@ async fn the_older_form_no_header_and_the_target_uri_are_accepted() {
 }
 
 #[tokio::test]
-async fn what_was_signed_is_what_must_come() {
+async fn a_changed_request_is_contradicted() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     let draft = operator.draft();
@@ -350,18 +350,18 @@ async fn what_was_signed_is_what_must_come() {
         let finding = prover.prove(&altered.request(&headers), &robot).await;
         check(&finding, "contradicted", "does not match the request");
     }
-    // The same bytes with another agent of the robot's: it is covered.
+    // The same bytes with another agent of the robot, which the signature covers.
     let mut other = headers.clone();
     let agent = format!("sig1=\"{}\";type=directory", operator.agent());
     other.insert("signature-agent", HeaderValue::try_from(agent).unwrap());
     let finding = prover.prove(&draft.request(&other), &robot).await;
     check(&finding, "contradicted", "does not match the request");
-    // And none of that used the nonce up.
+    // None of these attempts has used up the nonce.
     let finding = prover.prove(&draft.request(&headers), &robot).await;
     check(&finding, "confirmed", "signed with the key");
 }
 
-/// Changes a draft; the check contradicts what comes of it.
+/// A change of a draft, and the expected reason for its contradiction.
 type Fault = (fn(&mut Draft), &'static str);
 
 const AGENT: &str = "\"signature-agent\";key=\"sig1\"";
@@ -412,7 +412,7 @@ const FAULTS: &[Fault] = &[
 ];
 
 #[tokio::test]
-async fn each_fault_is_refused_with_its_own_reason() {
+async fn each_fault_is_rejected_with_its_own_reason() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     for (change, text) in FAULTS {
@@ -422,7 +422,7 @@ async fn each_fault_is_refused_with_its_own_reason() {
         let finding = prover.prove(&draft.request(&headers), &robot).await;
         check(&finding, "contradicted", text);
     }
-    // Within the skew of clocks it is no fault.
+    // A small clock difference is accepted.
     let draft = Draft {
         created: Some(NOW_S - 60),
         expires: Some(NOW_S - 30),
@@ -434,7 +434,7 @@ async fn each_fault_is_refused_with_its_own_reason() {
 }
 
 #[tokio::test]
-async fn no_nonce_is_used_twice() {
+async fn no_nonce_is_accepted_twice() {
     let operator = Operator::new();
     let robot = operator.robot();
     let clock = clock();
@@ -443,7 +443,7 @@ async fn no_nonce_is_used_twice() {
     let headers = operator.sign(&draft);
     let finding = prover.prove(&draft.request(&headers), &robot).await;
     check(&finding, "confirmed", "signed with the key");
-    // Another request, the same nonce.
+    // Another request with the same nonce.
     let other = Draft {
         target: "/elsewhere",
         ..draft.clone()
@@ -459,7 +459,7 @@ async fn no_nonce_is_used_twice() {
 }
 
 #[tokio::test]
-async fn a_full_memory_confirms_nobody() {
+async fn a_full_nonce_cache_confirms_no_request() {
     let operator = Operator::new();
     let settings = SignatureSettings {
         max_remembered: 16,
@@ -488,13 +488,13 @@ async fn a_full_memory_confirms_nobody() {
 }
 
 #[tokio::test]
-async fn only_agents_of_the_robot_are_asked() {
+async fn only_the_robots_own_agents_are_requested() {
     let operator = Operator::new();
     let prover = prover();
     let draft = operator.draft();
     let mut stranger = Robot::new("stranger", Source::manual());
     stranger.signature_agents = vec!["keys.example".to_owned()];
-    // A suffix of its hosts is no agent.
+    // A host suffix of the robot is not an agent.
     stranger.host_suffixes = vec!["0.0.1".to_owned()];
     let headers = operator.sign(&draft);
     let finding = prover.prove(&draft.request(&headers), &stranger).await;
@@ -529,7 +529,7 @@ async fn only_agents_of_the_robot_are_asked() {
 }
 
 #[tokio::test]
-async fn a_directory_that_cannot_be_had_says_nothing() {
+async fn an_unavailable_directory_proves_nothing() {
     let operator = Operator::new();
     let robot = operator.robot();
     let draft = operator.draft();
@@ -575,14 +575,14 @@ async fn a_directory_that_cannot_be_had_says_nothing() {
 }
 
 #[tokio::test]
-async fn directories_of_private_networks_are_not_asked() {
+async fn directories_in_private_networks_are_not_requested() {
     let operator = Operator::new();
     let settings = SignatureSettings {
         allow_private_networks: false,
         ..settings()
     };
     let port = operator.agent().rsplit(':').next().unwrap().to_owned();
-    // An address, and a name that is one only after it is resolved.
+    // Addresses, and a name that resolves to a private address.
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         let mut robot = operator.robot();
         let authority = url::Url::parse(&format!("http://{host}:{port}")).unwrap();
@@ -611,7 +611,7 @@ async fn directories_of_private_networks_are_not_asked() {
 }
 
 #[tokio::test]
-async fn keys_come_and_go_with_their_directory() {
+async fn keys_are_added_and_removed_with_their_directory() {
     let operator = Operator::new();
     let robot = operator.robot();
     let clock = clock();
@@ -634,7 +634,7 @@ async fn keys_come_and_go_with_their_directory() {
         .replace(&operator.x(), &Operator::new().x());
     operator.server.set(Reply::typed(MEDIA_TYPE, other));
     check(&ask().await, "nothing", "has no key");
-    // It has now, and is not asked again within the minute.
+    // The directory has the key now, but is not requested again within the minute.
     let reply = Reply::typed(MEDIA_TYPE, operator.jwks(""));
     operator
         .server
@@ -645,18 +645,18 @@ async fn keys_come_and_go_with_their_directory() {
     check(&ask().await, "confirmed", "signed with the key");
     check(&ask().await, "confirmed", "signed with the key");
     assert_eq!(operator.times_asked(), 2);
-    // Beyond its freshness a directory that is down changes nothing,
+    // After the directory has expired, an outage changes nothing,
     operator.server.set(Reply::status(503));
     clock.advance(Duration::from_mins(10));
     check(&ask().await, "confirmed", "signed with the key");
     assert_eq!(operator.times_asked(), 3);
-    // and one without the key does.
+    // but a response without the key does.
     operator
         .server
         .set(Reply::typed(MEDIA_TYPE, r#"{"keys":[]}"#));
     clock.advance(Duration::from_mins(1));
     check(&ask().await, "nothing", "has no key");
-    // A key may have a time of its own.
+    // A key may have its own expiry time.
     let more = format!(r#","exp":{}"#, clock.now_ms() / 1_000);
     operator
         .server
@@ -692,12 +692,12 @@ async fn many_requests_fetch_a_directory_once() {
 }
 
 #[tokio::test]
-async fn of_several_signatures_one_that_holds_is_enough() {
+async fn of_several_signatures_one_valid_is_enough() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     let good = operator.draft();
     let mut headers = operator.sign(&good);
-    // Of a proxy on the way, and one for another purpose: nothing of the robot's.
+    // Signatures of a proxy, and for another purpose, are not the robot's.
     for (name, line) in [
         (
             "signature-input",
@@ -727,7 +727,7 @@ async fn of_several_signatures_one_that_holds_is_enough() {
 }
 
 #[tokio::test]
-async fn fields_that_cannot_be_read_are_told_apart() {
+async fn unreadable_fields_are_distinguished() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     let draft = operator.draft();

@@ -1,4 +1,4 @@
-//! Web sockets: every case ends the same way through the proxy as without it.
+//! WebSockets: every case ends the same way with and without the proxy.
 
 mod closing;
 mod echo;

@@ -1,4 +1,4 @@
-"""The corpora: User-Agents that others have collected, as robots or as people's.
+"""The corpora: User-Agents collected by third parties, as robots or as people's.
 
 A line is one User-Agent: trimmed, not empty, distinct within its corpus.
 """
@@ -23,7 +23,7 @@ TOOLS = {"library", "feed reader"}
 
 @dataclass
 class Corpus:
-    """Distinct User-Agents of one origin, with the robot's name where it is given."""
+    """Distinct User-Agents of one origin, with the robot's name if given."""
 
     name: str
     kind: str  # robots, browsers or tools
@@ -47,7 +47,7 @@ class Corpus:
 
 
 def load(cache):
-    """Returns all corpora, read from the packages only when they or this file changed."""
+    """Returns all corpora, parsed from the packages only if they or this file have changed."""
     pins = json.dumps([NPM, PYPI, PYYAML]) + (cache.root / MANIFEST).read_text() + Path(__file__).read_text()
     kept = cache.folder / f"corpora-{hashlib.sha256(pins.encode()).hexdigest()[:16]}.json"
     if kept.exists():

@@ -1,6 +1,6 @@
-"""Asks detectors about User-Agents: ours, and its peers.
+"""Runs detectors on User-Agents: ours, and others.
 
-An answer is None for no robot, or a User-Agent that many people share, else the robot's id or, of peers, `robot`.
+A result is None for no robot or a User-Agent shared by many people, else the robot's id or, for others, `robot`.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ RIVALS = "benches/rivals/Cargo.toml"
 
 
 def ours(binary, user_agents):
-    """Asks the program, with its bundled registry."""
-    # Neither a configuration file nor a setting of who runs this takes part.
+    """Runs the program with its bundled registry."""
+    # The caller's configuration file and settings are ignored.
     settings = {key: value for key, value in os.environ.items() if not key.startswith("ROBOT_DETECTION_")}
     with tempfile.TemporaryDirectory() as elsewhere:
         command = [str(Path(binary).resolve()), "identify", "--bundled"]
@@ -28,7 +28,7 @@ def ours(binary, user_agents):
 
 
 def built(root):
-    """Returns the program: the newest there is, else a debug build."""
+    """Returns the newest existing program, or a debug build."""
     target = target_folder(root)
     programs = [target / profile / "robot-detection" for profile in ("debug", "release")]
     there = [program for program in programs if program.exists()]
@@ -43,7 +43,7 @@ def target_folder(root):
 
 
 def peers(cache, user_agents):
-    """Returns the answers of each peer, by its name; they are kept, as they take minutes."""
+    """Returns the results of each other detector by name; cached, because they take minutes."""
     asked = json.dumps(user_agents) + Path(__file__).read_text() + (cache.root / RIVALS).read_text()
     kept = cache.folder / f"peers-{hashlib.sha256(asked.encode('utf8', 'replace')).hexdigest()[:16]}.json"
     if not kept.exists():
@@ -85,7 +85,7 @@ def crawlerdetect(cache, user_agents):
 
 
 def crates(cache, user_agents):
-    """Asks the crates through our program beside the bench, all in one pass."""
+    """Runs the crates with our program in the bench, all in one pass."""
     target = target_folder(cache.root) / "rivals"
     command = ["cargo", "build", "--release", "--manifest-path", str(cache.root / RIVALS), "--target-dir", str(target)]
     subprocess.run(command, check=True)
@@ -97,7 +97,7 @@ def crates(cache, user_agents):
 
 
 def filtered(command, user_agents, **how):
-    """Sends one User-Agent a line, returns the lines of the answer."""
+    """Sends one User-Agent per line, returns the lines of the output."""
     text = "".join(f"{agent}\n" for agent in user_agents)
     done = subprocess.run(command, input=text.encode("utf8", "replace"), stdout=subprocess.PIPE, check=True, **how)
     return done.stdout.decode("utf8").splitlines()

@@ -1,4 +1,4 @@
-"""Counts what a detector finds: recall by list, by robot and by half, and false alarms."""
+"""Counts a detector's results: recall by list, by robot and by half, and false alarms."""
 
 import re
 
@@ -7,12 +7,12 @@ import reviewed
 
 SIDES = ("both", "tuned", "held out")
 
-# User-Agents that lists of robots have, and that stand for many people: neither robots nor one browser.
+# User-Agents in lists of robots that stand for many people: neither robots nor one browser.
 FRONTS = ("Amazon CloudFront", "Chrome Privacy Preserving Prefetch Proxy")
 
 
 class Groups:
-    """The User-Agents of all corpora, sorted into those that count as robots' and as people's."""
+    """The User-Agents of all corpora, sorted into robots' and people's."""
 
     def __init__(self, corpora):
         self.corpora = corpora
@@ -35,11 +35,11 @@ class Groups:
                     self._names.setdefault(agent, names[0])
 
     def half(self, agent):
-        """Returns the half of the robot that a User-Agent is of; people's are halved likewise."""
+        """Returns the half to which a User-Agent's robot belongs; people's are split likewise."""
         return halves.half(self.name(agent))
 
     def name(self, agent):
-        """Returns the name of the robot as a list gives it, else the User-Agent's first product."""
+        """Returns the name of the robot as given in a list, else the User-Agent's first product."""
         return self._names.get(agent) or halves.product(agent)
 
 
@@ -52,7 +52,7 @@ def without(agents, others):
 
 
 def numbers_aside(agents):
-    """Keeps one of all that differ in numbers only: versions, dates, serial numbers."""
+    """Keeps one of all User-Agents that differ only in numbers: versions, dates, serial numbers."""
     kept = {}
     for agent in agents:
         kept.setdefault(re.sub(r"[0-9][0-9._]*", "0", agent), agent)
@@ -60,7 +60,7 @@ def numbers_aside(agents):
 
 
 def count(groups, answers):
-    """Returns all figures of one detector's answers."""
+    """Returns all figures of one detector's results."""
     return {
         "robots": {
             **{c.name: found(groups, answers, without(c, groups.disputed)) for c in groups.robot_lists},
@@ -83,7 +83,7 @@ def count(groups, answers):
 
 
 def found(groups, answers, agents):
-    """Counts lines, those found and those found by name: of both halves and of each."""
+    """Counts lines, those found, and those found by name: in total and for each half."""
     figures = {side: {"lines": 0, "found": 0, "named": 0} for side in SIDES}
     for agent in agents:
         answer = answers[agent]
@@ -95,7 +95,7 @@ def found(groups, answers, agents):
 
 
 def families(groups, answers):
-    """Counts robots of which any User-Agent is found, and those of which every one is."""
+    """Counts robots with any, and robots with every User-Agent found."""
     by_list = {}
     for corpus in groups.robot_lists:
         robots = {}
@@ -127,7 +127,7 @@ def shares(robots):
 
 
 def wrong(groups, answers, half):
-    """Yields missed robots and false alarms of one half, or of both: what, list, answer, User-Agent."""
+    """Yields missed robots and false alarms of one half, or of both: kind, list, answer, User-Agent."""
     told = set(groups.disputed)
     lists = [("missed", c) for c in groups.robot_lists] + [("false alarm", c) for c in groups.browser_lists]
     for what, corpus in lists:
@@ -139,7 +139,7 @@ def wrong(groups, answers, half):
 
 
 def summary(figures):
-    """Returns the figures that have floors or ceilings, in percent."""
+    """Returns the figures with floors or ceilings, in percent."""
     robots, browsers = figures["robots"]["all robots"], figures["browsers"]
     every = figures["families"]["all families"]
     return {

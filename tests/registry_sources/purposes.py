@@ -1,14 +1,13 @@
-"""Which purposes of ours fit the words of the lists.
+"""Maps the words of the lists to our purposes.
 
-A word that is not here says nothing that could be compared: `seo` of
-crawler-user-agents stands on whatever the list could not place, `Crawler` of
-Matomo and `unknown` of Arcjet likewise.
+A word that is missing here specifies nothing comparable: crawler-user-agents uses `seo` for everything that the list
+could not classify, and Matomo `Crawler` and Arcjet `unknown` likewise.
 """
 
 AI = {"ai-training", "ai-search", "ai-user"}
 TAGS = {
     "search-engine": {"search", "ai-search"},
-    # Of sites, of brands and media, of who is open to attack.
+    # Of sites, of brands and media, of vulnerabilities.
     "monitoring": {"monitoring", "seo", "scanner"},
     "scanner": {"scanner", "monitoring", "academic"},
     "advertising": {"advertising"},
@@ -21,7 +20,7 @@ TAGS = {
     "browser-automation": {"automation", "ai-user"},
 }
 CATEGORIES = {
-    # Whatever gathers pages for an index, that of links too.
+    # Everything that gathers pages for an index, including indexes of links.
     "Search bot": {"search", "ai-search", "seo"},
     "Site Monitor": {"monitoring", "seo", "scanner"},
     "Security Checker": {"scanner", "monitoring", "academic"},
@@ -60,7 +59,7 @@ FUNCTIONS = {
 
 
 def allowed(name, words):
-    """Returns the purposes that any of a list's words allows, none where they say nothing."""
+    """Returns the purposes allowed by any of a list's words, none if the words specify nothing."""
     if name == "ai-robots-txt":
         return set().union(*(FUNCTIONS.get(word, AI) for word in words))
     table = {"crawler-user-agents": TAGS, "matomo": CATEGORIES, "arcjet": ARCJET}.get(name, {})

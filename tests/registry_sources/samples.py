@@ -1,4 +1,4 @@
-"""User-Agents made from a list's regular expression, where it has no example."""
+"""User-Agents generated from a list's regular expression, if it has no example."""
 
 import re
 
@@ -11,13 +11,13 @@ MAX_REPEATS = 3
 
 
 def agents(pattern):
-    """Returns User-Agents that an expression fits: the name alone, with a version, and in a comment."""
+    """Returns User-Agents that match an expression: the name alone, with a version, and in a comment."""
     text = shortest(pattern)
     return forms(text.strip()) if text and text.strip() else []
 
 
 def forms(name):
-    """Returns the ways in which most robots write a name."""
+    """Returns the usual spellings of a robot's name."""
     if name.startswith("Mozilla/"):
         return [name]
     version = "" if re.search(r"/[\d.x]*$", name) else "/1.0"
@@ -26,13 +26,13 @@ def forms(name):
 
 
 def name(pattern):
-    """Returns what an expression looks for, for people to read."""
+    """Returns the literal text of an expression, for readers."""
     text = shortest(pattern) or pattern
     return re.sub(r"/[\d.]*$", "", text.strip()).strip(" /(;:+") or text
 
 
 def shortest(pattern):
-    """Returns a text that an expression fits, or None where it is no expression of Python."""
+    """Returns a text that matches an expression, or None if Python cannot parse the expression."""
     try:
         return walk(parser.parse(pattern))
     except (re.error, OverflowError, RecursionError):
@@ -58,11 +58,11 @@ def text(kind, value):
         return walk(repeated) * min(least, MAX_REPEATS)
     if kind in ("ANY", "NOT_LITERAL"):
         return " "
-    return ""  # anchors and what looks around
+    return ""  # anchors and look-around
 
 
 def chosen(members):
-    """Returns a character of a set; of one that excludes, a blank."""
+    """Returns a character of a set; for a negated set, a blank."""
     for kind, value in members:
         kind = str(kind)
         if kind == "NEGATE":

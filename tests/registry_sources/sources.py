@@ -1,8 +1,7 @@
-"""The public lists: where each is, at which version, and how it is brought here.
+"""The public lists: their locations, versions, and ways of fetching them.
 
-Of what a registry of packages carries the package is taken; of the others a
-file of their repository, at one commit: from a clone in --from, else by git.
-Nothing of them is ever committed.
+Lists in a package registry are fetched as packages; the others as a file of their repository, at one commit: from a
+clone in --from, else with git. No list is ever committed.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ PYYAML = "6.0.3"
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository of GitHub at one commit."""
+    """A GitHub repository at one commit."""
 
     owner: str
     name: str
@@ -34,7 +33,7 @@ BROWSERDETECT = Repository("oalders", "http-browserdetect", "5452caa110c38306963
 
 
 class Shelf:
-    """Hands out files of the lists, brought on first use."""
+    """Provides files of the lists, fetched on first use."""
 
     def __init__(self, cache, clones=None):
         self.cache = cache
@@ -51,7 +50,7 @@ class Shelf:
         return lambda text: yaml.load(text, Loader=loader)
 
     def file(self, repository, path):
-        """Returns the text of a file of a repository."""
+        """Returns the text of a file in a repository."""
         kept = self.cache.folder / "git" / f"{repository.owner}+{repository.name}-{repository.commit[:12]}" / path
         if not kept.exists():
             text = self._from_clone(repository, path)
@@ -78,7 +77,7 @@ class Shelf:
         return None
 
     def _from_github(self, repository, path):
-        """Brings one commit without its history, then the file of it."""
+        """Fetches one commit without its history, then reads the file."""
         clone = self.cache.folder / "git" / f"{repository.owner}+{repository.name}.git"
 
         git = ["git", "-C", str(clone)]

@@ -1,4 +1,4 @@
-//! The detectors: each says whether a User-Agent is a robot's, as its docs tell to ask.
+//! Detectors that decide whether a User-Agent is a robot's, used as their documentation shows.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -11,17 +11,17 @@ use robot_detection::{
 
 use crate::{Result, invent};
 
-/// What all ratios are against.
+/// The contender to which all ratios refer.
 pub const OURS: &str = "ours, bundled + 3,000 imported";
 
-/// Bytes that a compiled regular expression may take: speed is measured, not thrift.
+/// Size limit of a compiled regular expression; generous, because only speed is measured.
 const SIZE_LIMIT: usize = 1 << 30;
 
-/// Detector that takes part.
+/// A detector in the comparison.
 pub struct Contender {
-    /// Its name.
+    /// Displayed name.
     pub name: &'static str,
-    /// Whether a User-Agent is a robot's.
+    /// Function that returns `true` if a User-Agent is a robot's.
     pub is_robot: Box<dyn Fn(&str) -> bool>,
 }
 
@@ -34,7 +34,7 @@ impl Contender {
     }
 }
 
-/// Returns every contender, or why it cannot take part.
+/// Returns every contender, or the reason why it cannot take part.
 pub fn all(corpora: &Path) -> Vec<(&'static str, Result<Contender>)> {
     let listing = corpora.join("lists/crawler-user-agents.json");
     let module = corpora.join("lists/isbot.mjs");
@@ -53,7 +53,7 @@ pub fn all(corpora: &Path) -> Vec<(&'static str, Result<Contender>)> {
     all
 }
 
-/// Returns the crates for the job.
+/// Returns the contenders from crates.io.
 pub fn crates() -> Vec<Contender> {
     let bots = isbot::Bots::default();
     let parser = woothee::parser::Parser::new();
@@ -68,7 +68,7 @@ pub fn crates() -> Vec<Contender> {
     ]
 }
 
-/// Returns the question that the crate woothee has for robots alone, without the rest of its answer.
+/// Returns the crate woothee with its cheaper check for robots only.
 fn woothee_try_crawler() -> Contender {
     let parser = woothee::parser::Parser::new();
     Contender::new("crate woothee, try_crawler", move |user_agent| {
@@ -92,8 +92,8 @@ pub fn crawler_user_agents(listing: &Path) -> Result<Contender> {
     ))
 }
 
-/// Returns npm isbot's patterns as kindly as Rust can run them: all without
-/// look-around in one expression of ASCII bytes, the few others beside it.
+/// Returns npm isbot's patterns in the fastest form for Rust: all without look-around in one
+/// expression on ASCII bytes, and the few others separately.
 fn isbot_parts(module: &Path) -> Result<Contender> {
     let (fancy, plain): (Vec<String>, Vec<String>) =
         isbot_patterns(module)?.into_iter().partition(|pattern| {
@@ -120,7 +120,7 @@ fn isbot_parts(module: &Path) -> Result<Contender> {
     ))
 }
 
-/// Reads the list of patterns in npm isbot's module.
+/// Parses the list of patterns in npm isbot's module.
 fn isbot_patterns(module: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(module)?;
     let (_, after) = text
@@ -130,7 +130,7 @@ fn isbot_patterns(module: &Path) -> Result<Vec<String>> {
         .split_once("];")
         .ok_or("its list of patterns does not end")?;
     let patterns: Vec<String> = serde_json::from_str(&format!("{list}]"))?;
-    // JavaScript takes a `-` after `\d` for itself.
+    // JavaScript treats a `-` after `\d` as a literal.
     Ok(patterns
         .iter()
         .map(|pattern| pattern.replace(r"\d-.", r"\d\-."))
@@ -141,7 +141,7 @@ fn imported(count: usize) -> Result<Contender> {
     ours(OURS, invent::robots(count, &Source::web_robots_db()))
 }
 
-/// Returns ours with a real list imported, without the patterns that hit browsers.
+/// Returns our detector with a real list imported, without the patterns that match browsers.
 fn real_import(listing: &Path) -> Result<Contender> {
     let source = Source::web_robots_db();
     let mut robots = parse(Format::CrawlerUserAgents, &fs::read(listing)?, &source)?.robots;
@@ -149,7 +149,7 @@ fn real_import(listing: &Path) -> Result<Contender> {
     ours("ours, bundled + crawler-user-agents", robots)
 }
 
-/// Returns ours: the bundled registry, and robots beside it.
+/// Returns our detector with the bundled registry and additional robots.
 fn ours(name: &'static str, more: Vec<Robot>) -> Result<Contender> {
     let robots = bundled().robots.into_iter().chain(more).map(Arc::new);
     let detector = Detector::new(robots)?.recognise_unlisted(true);

@@ -1,9 +1,8 @@
-//! Asks other detectors what ours is asked, for their answers or for their speed.
+//! Compares other detectors with ours, by results or by speed.
 //!
-//! `rivals classify LISTING` reads one User-Agent a line and tells which of the
-//! detectors take it for a robot's; `rivals bench CORPORA` measures them all in
-//! one run, `rivals robots-txt` the libraries that parse robots.txt.
-//! `benches/rivals/run` brings what they need.
+//! `rivals classify LISTING` reads one User-Agent per line and prints the detectors that classify
+//! it as a robot; `rivals bench CORPORA` measures all of them in one run, `rivals robots-txt` the
+//! libraries that parse robots.txt. `benches/rivals/run` provides the files.
 
 mod contenders;
 #[path = "../../support/invent.rs"]
@@ -38,7 +37,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Answers a header of names, then each line with `1` for a robot or `-` a detector.
+/// Prints a header of names, then for each line `1` (robot) or `-` per detector.
 fn classify(listing: &Path) -> Result<()> {
     let mut contenders = contenders::crates();
     contenders.push(contenders::crawler_user_agents(listing)?);
@@ -60,7 +59,7 @@ fn classify(listing: &Path) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Measures all detectors on all mixes, writes the mixes for Node.js, prints ratios.
+/// Measures all detectors on all mixes, writes the mixes for Node.js, and prints ratios.
 fn bench(corpora: &Path) -> Result<()> {
     let mixes = mixes::all(&corpora.join("lists"));
     let mut rows = Vec::new();
@@ -96,7 +95,7 @@ fn bench(corpora: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the contenders that can take part, tells why the others cannot.
+/// Returns the contenders that can take part, and prints the reasons for the others.
 fn present(all: Vec<(&'static str, Result<Contender>)>) -> Vec<Contender> {
     let mut present = Vec::new();
     for (name, contender) in all {

@@ -1,4 +1,4 @@
-//! The User-Agents that all detectors are asked: half people's, half robots'.
+//! User-Agents for all detectors: half of them people's, half robots'.
 
 use std::{fs, path::Path};
 
@@ -9,16 +9,16 @@ use robot_detection::{
 
 use crate::Result;
 
-/// User-Agents of one half of the large mixes.
+/// Number of User-Agents in one half of the large mixes.
 const HALF_OF_MANY: usize = 10_000;
 
 /// List of User-Agents, people's and robots' in turn.
 pub struct Mix {
-    /// Its name, and its file's.
+    /// Name of the mix and its file.
     pub name: &'static str,
-    /// What it is made of.
+    /// Description of the contents.
     pub what: &'static str,
-    /// The User-Agents, none with a line break.
+    /// User-Agents without line breaks.
     pub user_agents: Vec<String>,
 }
 
@@ -37,9 +37,8 @@ impl Mix {
         }
     }
 
-    /// Returns how many of a hundred a detector takes for what they are not.
-    ///
-    /// It is asked as in a server: each User-Agent stands where the one before stood.
+    /// Returns the percentage of User-Agents that a detector misclassifies. Each User-Agent is
+    /// copied to the same buffer, as in a server.
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
     pub fn mistakes(&self, is_robot: &dyn Fn(&str) -> bool) -> f64 {
         let mut buffer = String::with_capacity(1 << 16);
@@ -55,7 +54,7 @@ impl Mix {
         100.0 * wrong.count() as f64 / self.user_agents.len() as f64
     }
 
-    /// Writes one User-Agent a line.
+    /// Writes one User-Agent per line.
     pub fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;
         Ok(fs::write(
@@ -64,13 +63,13 @@ impl Mix {
         )?)
     }
 
-    /// Returns the file of this mix.
+    /// Returns the path of this mix.
     pub fn path(&self, folder: &Path) -> std::path::PathBuf {
         folder.join(self.name).with_extension("mix.txt")
     }
 }
 
-/// Returns the mixes; the collected one only where tests/recall has written its lists.
+/// Returns the mixes; the collected one only if tests/recall has written its lists.
 pub fn all(lists: &Path) -> Vec<Mix> {
     let mut mixes = vec![half(), diverse()];
     match collected(lists) {
@@ -80,7 +79,7 @@ pub fn all(lists: &Path) -> Vec<Mix> {
     mixes
 }
 
-/// Each bundled browser once, between robots by their bundled patterns.
+/// Returns each bundled browser once, alternating with robots from their bundled patterns.
 fn half() -> Mix {
     let people: Vec<String> = browsers().map(str::to_owned).collect();
     let robots = robots(people.len());
@@ -92,7 +91,7 @@ fn half() -> Mix {
     )
 }
 
-/// Thousands that differ in versions and shapes, in no order, so that nothing is learnt by heart.
+/// Returns thousands that differ in version and shape, shuffled to defeat branch prediction.
 fn diverse() -> Mix {
     let known: Vec<&str> = browsers().collect();
     let mut random = Random(1);
@@ -109,7 +108,7 @@ fn diverse() -> Mix {
     )
 }
 
-/// User-Agents that others collected.
+/// Returns User-Agents collected by third parties.
 fn collected(lists: &Path) -> Result<Mix> {
     let mut random = Random(2);
     let mut sample = |file: &str| -> Result<Vec<String>> {
@@ -129,7 +128,7 @@ fn collected(lists: &Path) -> Result<Mix> {
     ))
 }
 
-/// Returns User-Agents of bundled robots, each with a version of its own.
+/// Returns User-Agents of bundled robots, each with a different version.
 fn robots(count: usize) -> Vec<String> {
     let robots = bundled().robots;
     let patterns: Vec<(&str, &Pattern)> = robots
@@ -150,7 +149,7 @@ fn robots(count: usize) -> Vec<String> {
         .collect()
 }
 
-/// Returns a User-Agent that the robot may send, of one of four shapes.
+/// Returns a User-Agent that the robot may send, in one of four shapes.
 fn user_agent(id: &str, pattern: &Pattern, number: usize) -> String {
     let name = pattern.text.trim_end_matches('/');
     let version = format!("{}.{}", number % 7, number % 100);
@@ -186,7 +185,7 @@ fn shuffle(lines: &mut [String], random: &mut Random) {
     }
 }
 
-/// Same numbers in every run (xorshift).
+/// Generator of the same numbers in every run (xorshift).
 struct Random(u64);
 
 impl Random {

@@ -1,10 +1,10 @@
-//! Lets Node.js time npm isbot on the same lists.
+//! Measures npm isbot in Node.js on the same lists.
 
 use std::{env, path::Path, process::Command};
 
 use crate::{Result, mixes::Mix, timing::Row};
 
-/// Returns what npm isbot takes in Node.js (`NODE`, else `node`).
+/// Returns the times of npm isbot in Node.js (`NODE`, or `node` by default).
 pub fn isbot(corpora: &Path, mixes: &[Mix]) -> Result<Row> {
     let module = corpora.join("lists/isbot.mjs").canonicalize()?;
     let node = env::var("NODE").unwrap_or_else(|_| "node".to_owned());

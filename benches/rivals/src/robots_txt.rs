@@ -1,4 +1,4 @@
-//! Libraries that parse robots.txt, side by side: parse, and ask often.
+//! Compares libraries that parse robots.txt: parsing, and repeated queries.
 
 use std::{
     hint::black_box,
@@ -21,10 +21,10 @@ const NAMES: [&str; 4] = [
     "texting_robots",
 ];
 
-/// Work of one contender; what it returns keeps it from being left out.
+/// Work of one contender; the result prevents its removal by the optimiser.
 type Work<'s> = Box<dyn FnMut() -> usize + 's>;
 
-/// Prints microseconds a file, and a question, and how many times ours they are.
+/// Prints the microseconds of parsing and of a query, with the ratios to ours.
 pub fn bench() {
     println!(
         "{:<34}{}",
@@ -92,13 +92,13 @@ fn questions(sample: &Sample) -> [Work<'_>; 4] {
     ]
 }
 
-/// Parses as fast-robots is meant to be used on octets from outside, without its limit.
+/// Parses as fast-robots is intended for untrusted bytes, without its size limit.
 fn fast(text: &[u8]) -> fast_robots::RobotsTxt<'_> {
     let options = fast_robots::ParseOptions { max_bytes: None };
     fast_robots::RobotsTxt::parse_bytes_with_options(text, options).expect("UTF-8")
 }
 
-/// Measures in turns, keeps the fastest of each, prints a row.
+/// Measures in turns, keeps the fastest time of each contender, and prints a row.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
 fn row(name: &str, mut works: [Work<'_>; 4], questions: usize) {
     let mut fastest = [f64::INFINITY; 4];

@@ -1,4 +1,4 @@
-//! Measures in turns and keeps the fastest, so that what else the machine does counts little.
+//! Measures in turns and keeps the fastest time, to reduce the influence of other load.
 
 use std::{
     fmt::Write,
@@ -12,18 +12,18 @@ use crate::{
 };
 
 const ROUNDS: usize = 9;
-/// A turn ends with the pass over the mix in which this time is over.
+/// Minimum time of a turn, which always ends with a complete pass over the mix.
 const TURN: Duration = Duration::from_millis(50);
-/// Who has taken so long over a mix has no more turns.
+/// Total time on a mix after which a contender gets no more turns.
 const ENOUGH: Duration = Duration::from_secs(3);
 
 /// Figures of one contender.
 pub struct Row {
-    /// Its name.
+    /// Displayed name.
     pub name: String,
-    /// Nanoseconds a User-Agent, by mix: the fastest of all turns.
+    /// Nanoseconds per User-Agent, by mix: the fastest of all turns.
     pub nanoseconds: Vec<f64>,
-    /// How many of a hundred it takes for what they are not, by mix, where it was asked.
+    /// Percentage of misclassified User-Agents, by mix, where measured.
     pub mistakes: Vec<f64>,
 }
 
@@ -38,11 +38,11 @@ impl Row {
     }
 }
 
-/// Returns each contender's nanoseconds a User-Agent.
+/// Returns each contender's nanoseconds per User-Agent.
 pub fn measure(contenders: &[Contender], mix: &Mix) -> Vec<f64> {
     let mut fastest = vec![f64::INFINITY; contenders.len()];
     for contender in contenders {
-        pass(contender, mix); // warms up what is compiled or cached on first use
+        pass(contender, mix); // Warms up code that is compiled or cached on first use.
     }
     let mut taken = vec![Duration::ZERO; contenders.len()];
     for _ in 0..ROUNDS {
@@ -74,7 +74,7 @@ fn pass(contender: &Contender, mix: &Mix) {
     }
 }
 
-/// Returns a table of nanoseconds a User-Agent and of ratios to ours.
+/// Returns a table of nanoseconds per User-Agent and ratios to ours.
 pub fn table(rows: &[Row], mixes: &[Mix]) -> String {
     let ours = rows.iter().find(|row| row.name == OURS);
     let mut table = format!("{:<38}", "ns a User-Agent (times ours, mistakes)");

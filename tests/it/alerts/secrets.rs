@@ -37,9 +37,7 @@ async fn no_page_log_error_or_json_reveals_them() {
         request(server.addr, "GET", &path, &headers).text()
     };
     // The refresh at the start fails and raises an alert, which the receiver refuses.
-    eventually("the receiver gets a message", || {
-        !receiver.told().is_empty()
-    });
+    eventually("the message is received", || !receiver.told().is_empty());
     eventually("the attempt is recorded", || {
         ask("api/v1/alerts").contains("answered 500")
     });

@@ -14,10 +14,7 @@ fn commands_of_line(line: &str) -> Vec<Vec<String>> {
         match word.as_str() {
             "|" | "&&" if !is_quoted => commands.push(Vec::new()),
             "<" | ">" if !is_quoted => drop(words.next()),
-            _ => commands
-                .last_mut()
-                .expect("commands is not empty")
-                .push(word),
+            _ => commands.last_mut().expect("a command").push(word),
         }
     }
     commands.retain(|command| !command.is_empty());

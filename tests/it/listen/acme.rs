@@ -193,10 +193,7 @@ async fn a_failed_order_is_retried() {
     authority.refuse_nonces(1);
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
-    eventually_async("some orders fail", async || {
-        state(&tls, "a.example").failures >= 2
-    })
-    .await;
+    eventually_async("some fail", async || state(&tls, "a.example").failures >= 2).await;
     assert!(authority.issued().is_empty());
     authority.leads_to(front.addr);
     first_served(&front, &authority, "a.example").await;

@@ -60,17 +60,11 @@ async fn connections_are_counted_while_open_and_by_their_outcome() {
     second.response().await;
     let third = TcpStream::connect(front.addr).await.unwrap();
     assert_eq!(ask(third, GET).await, "");
-    eventually_async("too many connections", async || {
-        unserved(&counts, "address_limit") == 1
-    })
-    .await;
+    eventually_async("too many", async || unserved(&counts, "address_limit") == 1).await;
     drop((kept, second));
     eventually_async("no connection is left", async || counts.open() == 0).await;
     drop(TcpStream::connect(front.addr).await.unwrap());
-    eventually_async("one client left", async || {
-        unserved(&counts, "client_left") == 1
-    })
-    .await;
+    eventually_async("one left", async || unserved(&counts, "client_left") == 1).await;
     assert_eq!(counts.accepted(), 6);
     assert_eq!(unserved(&counts, "timeout"), 0);
 }

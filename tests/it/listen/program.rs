@@ -43,10 +43,7 @@ impl Program {
         let mut lines = BufReader::new(program.child.stdout.take().unwrap()).lines();
         let mut found = Vec::new();
         while found.len() < urls {
-            let line = lines
-                .next()
-                .expect("the program ended before serving")
-                .unwrap();
+            let line = lines.next().expect("no further output").unwrap();
             if let Some((_, url)) = line.split_once(" on ") {
                 found.push(url.to_owned());
             }

@@ -356,9 +356,7 @@ fn connections_stay_on_their_thread() {
                 turn.store(mine + 1, Ordering::SeqCst);
             }
             // Its connection lives as long as its runtime.
-            eventually("all threads have sent their requests", || {
-                turn.load(Ordering::SeqCst) == 6
-            });
+            eventually("all threads have run", || turn.load(Ordering::SeqCst) == 6);
         });
     };
     std::thread::scope(|scope| {

@@ -36,11 +36,11 @@ groups! {
     chunks: "chunks.txt";
     line_ends_and_odd_bytes: "lines.txt";
     targets_hosts_and_versions: "targets.txt";
-    headers_for_one_hop: "hops.txt";
+    hop_by_hop_headers: "hops.txt";
     forged_forwarding_headers: "forwarding.txt";
     misspelt_headers: "names.txt";
     several_requests_on_a_connection: "pipelines.txt";
-    protocols_to_switch_to: "upgrades.txt";
+    protocol_switches: "upgrades.txt";
     limits: "limits.txt";
     responses: "responses.txt";
 }

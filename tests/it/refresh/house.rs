@@ -140,12 +140,7 @@ impl House {
 
     /// Returns the sorted ids of a source's stored robots.
     pub(super) async fn ids(&self, source: &Source) -> Vec<String> {
-        let rows = self
-            .store
-            .robots()
-            .list()
-            .await
-            .expect("failed to read from SQLite");
+        let rows = self.store.robots().list().await.expect("readable rows");
         let mut ids: Vec<String> = rows
             .into_iter()
             .filter(|row| row.robot.source == *source)

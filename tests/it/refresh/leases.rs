@@ -69,10 +69,7 @@ fn arguments<'a>(database: &'a str, from: &'a str) -> [&'a str; 6] {
 }
 
 async fn in_the_middle(server: &TestServer) {
-    eventually_async("the server is requested", async || {
-        !server.seen().is_empty()
-    })
-    .await;
+    eventually_async("a request has arrived", async || !server.seen().is_empty()).await;
 }
 
 async fn killed_in_the_middle(database: &str, directory: &Path) {
@@ -200,7 +197,7 @@ async fn frozen_in_the_middle(database: &str, directory: &Path) {
     let url = server.url("/all.txt");
     let frozen = Refreshing::start(directory, database, &url);
     let has_asked = async || gate.asked.load(Ordering::SeqCst) > 0;
-    eventually_async("the server is requested", has_asked).await;
+    eventually_async("a request has arrived", has_asked).await;
     frozen.signal("STOP");
     let_leases_end(database).await;
     program::succeed(directory, &arguments(database, &url));

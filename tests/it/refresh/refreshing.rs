@@ -282,10 +282,7 @@ async fn a_refresh_continues_without_its_caller() {
         // One poll starts the refresh; then the caller is dropped.
         assert!(futures_util::poll!(refresh).is_pending());
     }
-    eventually_async("the robots are stored", async || {
-        house.knows("Alphafetcher")
-    })
-    .await;
+    eventually_async("the robot is known", async || house.knows("Alphafetcher")).await;
 }
 
 #[tokio::test]

@@ -53,10 +53,7 @@ async fn a_start_refreshes_due_sources() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually_async("the robots are stored", async || {
-        house.knows("Alphafetcher")
-    })
-    .await;
+    eventually_async("the robot is known", async || house.knows("Alphafetcher")).await;
     running.end().await;
     let record = house
         .store
@@ -81,20 +78,14 @@ async fn a_refresh_by_another_instance_is_loaded() {
 
     server.set(Reply::text(flat_file(&DOZEN[1..])));
     house.replace().await;
-    eventually_async("both have removed the robot", async || {
-        !knows(&detector, "Alphafetcher")
-    })
-    .await;
+    eventually_async("it is removed", async || !knows(&detector, "Alphafetcher")).await;
     assert!(knows(&detector, "Bravofetcher"));
 
     // As the command line does, without a refresher.
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
     house.store.robots().add(&robot, START_MS).await.unwrap();
-    eventually_async("both detect the robot", async || {
-        knows(&detector, "ownfetcher")
-    })
-    .await;
+    eventually_async("both detect it", async || knows(&detector, "ownfetcher")).await;
     running.end().await;
     assert_eq!(server.seen().len(), 2);
 }
@@ -104,10 +95,7 @@ async fn shutdown_cancels_a_download_and_releases_the_lease() {
     let server = TestServer::new(Reply::Hang);
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually_async("the server is requested", async || {
-        !server.seen().is_empty()
-    })
-    .await;
+    eventually_async("a request has arrived", async || !server.seen().is_empty()).await;
     running.end().await;
     assert!(house.store.refreshes().list(9).await.unwrap().is_empty());
 
@@ -130,10 +118,7 @@ async fn a_closed_database_does_not_delay_shutdown() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let running = Running::start(&house.refresher);
-    eventually_async("the robots are stored", async || {
-        house.knows("Alphafetcher")
-    })
-    .await;
+    eventually_async("the robot is known", async || house.knows("Alphafetcher")).await;
     house.store.close().await;
     running.end().await;
     assert!(house.knows("Alphafetcher"));

@@ -169,10 +169,7 @@ async fn a_refresh_is_busy_while_another_runs() {
     let first = house.refresh();
     tokio::pin!(first);
     assert!(futures_util::poll!(&mut first).is_pending());
-    eventually_async("the server is requested", async || {
-        !server.seen().is_empty()
-    })
-    .await;
+    eventually_async("a request has arrived", async || !server.seen().is_empty()).await;
 
     let wrd = Source::web_robots_db();
     for refresher in [&house.refresher, &neighbour] {

@@ -31,33 +31,33 @@ macro_rules! rules {
 
 rules! {
     without_rules_the_purpose_decides: [], MEMBERS => "abg";
-    robot_by_its_id: [pass().robots(["alpha", "gamma"])], MEMBERS => "b";
-    id_between_blanks: [pass().robots([" alpha "])], MEMBERS => "bg";
-    id_in_another_case_is_another: [pass().robots(["Alpha"])], MEMBERS => "abg";
-    robot_by_its_purpose: [pass().purposes([Purpose::Search])], MEMBERS => "bg";
-    tool_that_passes_by_default_is_redirected: [redirect().purposes([Purpose::Library])], MEMBERS => "abgd";
-    operator_in_any_case: [pass().operators(["acme"])], MEMBERS => "g";
-    operator_in_any_script: [pass().operators(["ØTHER"])], MEMBERS => "ab";
-    robot_without_operator_has_none_of_any_name: [redirect().operators([" x", "-"])], MEMBERS => "abg";
-    source_of_the_robot: [pass().sources([Source::manual(), Source::bundled()])], MEMBERS => "g";
-    source_by_name: [redirect().sources(["list".parse().unwrap()])], MEMBERS => "abgd";
-    listed_robots: [redirect().visitors([Kind::Listed])], MEMBERS => "abgd";
-    no_condition_is_every_robot: [pass()], MEMBERS => "";
-    conditions_all_have_to_hold: [pass().operators(["Acme"]).purposes([Purpose::Search])], MEMBERS => "bg";
-    conditions_that_do_not_meet: [pass().robots(["alpha"]).purposes([Purpose::Seo])], MEMBERS => "abg";
+    a_rule_selects_a_robot_by_id: [pass().robots(["alpha", "gamma"])], MEMBERS => "b";
+    blanks_around_an_id_are_ignored: [pass().robots([" alpha "])], MEMBERS => "bg";
+    ids_are_case_sensitive: [pass().robots(["Alpha"])], MEMBERS => "abg";
+    a_rule_selects_robots_by_purpose: [pass().purposes([Purpose::Search])], MEMBERS => "bg";
+    a_tool_that_passes_by_default_can_be_redirected: [redirect().purposes([Purpose::Library])], MEMBERS => "abgd";
+    operators_are_case_insensitive: [pass().operators(["acme"])], MEMBERS => "g";
+    operators_are_case_insensitive_in_any_script: [pass().operators(["ØTHER"])], MEMBERS => "ab";
+    a_robot_without_operator_matches_no_operator: [redirect().operators([" x", "-"])], MEMBERS => "abg";
+    a_rule_selects_robots_by_source: [pass().sources([Source::manual(), Source::bundled()])], MEMBERS => "g";
+    a_rule_selects_a_source_by_name: [redirect().sources(["list".parse().unwrap()])], MEMBERS => "abgd";
+    a_rule_selects_listed_robots: [redirect().visitors([Kind::Listed])], MEMBERS => "abgd";
+    a_rule_without_conditions_matches_every_robot: [pass()], MEMBERS => "";
+    all_conditions_must_match: [pass().operators(["Acme"]).purposes([Purpose::Search])], MEMBERS => "bg";
+    contradictory_conditions_match_no_robot: [pass().robots(["alpha"]).purposes([Purpose::Seo])], MEMBERS => "abg";
     first_rule_that_matches_decides: [pass().robots(["alpha"]), redirect().operators(["Acme"]), pass()], MEMBERS => "b";
     order_matters: [redirect().operators(["Acme"]), pass().robots(["alpha"]), pass()], MEMBERS => "ab";
-    own_path_is_filtered: [redirect().paths(["/prices/*"])], "/prices/1" => "abgd";
-    own_path_leaves_the_patterns: [redirect().paths(["/prices/*"])], MEMBERS => "abg";
-    own_path_of_some: [redirect().paths(["/prices/*"]).robots(["gamma"])], "/prices/1" => "g";
-    own_path_is_read_like_others: [redirect().paths(["/prices/*"])], "/x/..//pr%69ces/1?a" => "abgd";
-    own_paths_in_a_list: [redirect().paths(["/x, /prices/*"])], "/prices/1" => "abgd";
-    default_path_is_that_of_the_patterns: [redirect()], "/prices/1" => "";
+    a_rules_own_path_is_filtered: [redirect().paths(["/prices/*"])], "/prices/1" => "abgd";
+    a_rules_own_path_does_not_affect_the_patterns: [redirect().paths(["/prices/*"])], MEMBERS => "abg";
+    a_rules_own_path_applies_only_to_its_robots: [redirect().paths(["/prices/*"]).robots(["gamma"])], "/prices/1" => "g";
+    a_rules_own_path_is_decoded_like_others: [redirect().paths(["/prices/*"])], "/x/..//pr%69ces/1?a" => "abgd";
+    a_rule_may_list_several_paths: [redirect().paths(["/x, /prices/*"])], "/prices/1" => "abgd";
+    the_default_path_is_the_filter_patterns: [redirect()], "/prices/1" => "";
     part_of_a_filtered_path_is_exempt: [pass().paths(["/members-only-stuff/public/*"])], "/members-only-stuff/public/a" => "";
-    the_rest_stays_filtered: [pass().paths(["/members-only-stuff/public/*"])], MEMBERS => "abg";
-    never_stays_never: [redirect().paths(["*"])], "/robots.txt" => "";
-    heaven_stays_heaven: [redirect().paths(["*"])], "/robot-heaven/a" => "";
-    other_heaven_is_heaven_for_all_rules:
+    the_rest_of_the_path_stays_filtered: [pass().paths(["/members-only-stuff/public/*"])], MEMBERS => "abg";
+    exempt_paths_stay_exempt: [redirect().paths(["*"])], "/robots.txt" => "";
+    heaven_stays_open: [redirect().paths(["*"])], "/robot-heaven/a" => "";
+    a_rules_own_heaven_is_open_to_all_rules:
         [redirect().paths(["/a*"]).redirect_url("/b/"), redirect().paths(["/*"]).redirect_url("/c/")], "/b/x" => "";
 }
 

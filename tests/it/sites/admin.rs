@@ -34,7 +34,7 @@ impl House {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
+async fn a_person_sees_the_sites_adds_one_and_reloads() {
     let (shop, news) = (upstream("shop").await, upstream("news").await);
     let more = "filter_pattern = '/cart/*'\nrobots_txt.serve = 'settings'\n[[site.rule]]\nname = 'seo'\npurposes = ['seo']\naction = 'redirect'";
     let one = site("shop", "shop.example.org", &shop, more);
@@ -69,7 +69,7 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
         assert!(row.contains(words), "{words}: {row}");
     }
 
-    // By the keyboard alone.
+    // Using only the keyboard.
     let two = one.clone() + &site("news", "news.example", &news, "");
     house.write(&two);
     let button = browser.find("#reload-now").await;
@@ -123,7 +123,7 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_json_tells_sites_with_counters_that_outlive_a_reload() {
+async fn the_json_lists_sites_with_counters_that_survive_a_reload() {
     let (shop, news) = (upstream("shop").await, upstream("news").await);
     let both = site(
         "shop",
@@ -183,7 +183,7 @@ async fn the_json_tells_sites_with_counters_that_outlive_a_reload() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_needs_a_token_and_tells_a_program_what_is_wrong() {
+async fn a_reload_needs_a_token_and_reports_errors_as_json() {
     let one = upstream("one").await;
     let good = site("one", "one.example", &one, "");
     let house = House::new(&good);

@@ -1,4 +1,4 @@
-//! The end of a server under load.
+//! Shutdown of a server under load.
 
 use std::sync::{
     Arc,
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_request_in_flight_fails_at_the_end() {
+async fn shutdown_fails_no_request_in_flight() {
     let (arrived, go_on) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
     let (count, gate) = (Arc::clone(&arrived), Arc::clone(&go_on));
     let slow = RawServer::start(move |mut connection| {
@@ -31,7 +31,7 @@ async fn no_request_in_flight_fails_at_the_end() {
         }
     })
     .await;
-    // Its robots.txt is ours, so that nobody but the clients asks it.
+    // With our own robots.txt, the upstream gets requests only from clients.
     let ours = "robots_txt.serve = 'settings'";
     let house = House::new(&site("a", "a.example", &slow, ours));
     let addr = house.server.addr;
@@ -51,7 +51,7 @@ async fn no_request_in_flight_fails_at_the_end() {
     }
     eventually("all are in flight", || arrived.load(Ordering::SeqCst) == 40);
     house.server.signal("TERM");
-    eventually("the end has begun", || house.log().contains("stopping: "));
+    eventually("shutdown has begun", || house.log().contains("stopping: "));
     go_on.add_permits(1_000);
     clients.close();
     clients.wait().await;
@@ -60,7 +60,7 @@ async fn no_request_in_flight_fails_at_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn with_a_delay_kept_connections_are_ended_by_their_answers_and_nothing_fails() {
+async fn with_a_delay_kept_connections_are_closed_by_their_responses_and_no_request_fails() {
     let quick = upstream("quick").await;
     let sites = site("a", "a.example", &quick, "");
     let house = House::new(&format!("server.drain_delay_seconds = 3\n{sites}"));
@@ -97,7 +97,7 @@ async fn with_a_delay_kept_connections_are_ended_by_their_answers_and_nothing_fa
     house.server.signal("TERM");
     clients.close();
     clients.wait().await;
-    // The listener is open still, and says to those who ask that it will not be.
+    // The listener is still open, and the readiness check announces the shutdown.
     let ready = house.server.operation("/readyz");
     assert_eq!(ready.status, 503, "{}", ready.text());
     assert!(TcpStream::connect(addr).await.is_ok());

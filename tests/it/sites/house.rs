@@ -1,4 +1,4 @@
-//! A server with a configuration that changes, and upstreams that say who they are.
+//! A server with a changing configuration, and upstreams that identify themselves.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::support::{
     raw::{self, RawServer},
 };
 
-/// A program with sites; it ends with the test.
+/// A program with sites; stops when dropped.
 pub(super) struct House {
     pub(super) directory: tempfile::TempDir,
     pub(super) server: Server,
@@ -23,18 +23,18 @@ impl House {
         Self { directory, server }
     }
 
-    /// Writes another configuration, which nobody has been told of.
+    /// Writes another configuration without reloading.
     pub(super) fn write(&self, configuration: &str) {
         write(&self.directory, configuration);
     }
 
-    /// Has it reloaded, whatever it removes.
+    /// Reloads, whatever the new configuration removes.
     pub(super) fn reload(&self, configuration: &str) {
         let (code, text) = self.reload_by(configuration, &["--accept"]);
         assert_eq!(code, Some(0), "{text}");
     }
 
-    /// Has it reloaded by the command; returns the exit code and what the command printed.
+    /// Reloads by the command; returns its exit code and output.
     pub(super) fn reload_by(
         &self,
         configuration: &str,
@@ -47,7 +47,7 @@ impl House {
         (output.status.code(), String::from_utf8(text).unwrap())
     }
 
-    /// Has it reloaded by a signal, and waits until it is in force or refused.
+    /// Reloads by a signal, and waits until the configuration is applied or rejected.
     pub(super) fn signal(&self, configuration: &str) {
         self.write(configuration);
         let before = self.reloads();
@@ -64,7 +64,7 @@ impl House {
         log.matches("reloaded sites").count() + log.matches("configuration not reloaded").count()
     }
 
-    /// Asks as a visitor of a host does.
+    /// Requests a path as a visitor of a host.
     pub(super) async fn ask(&self, host: &str, path: &str, user_agent: &str) -> String {
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {user_agent}\r\n\r\n");
@@ -77,13 +77,13 @@ fn write(directory: &tempfile::TempDir, configuration: &str) {
     fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
 }
 
-/// Returns a `[[site]]` with a name, a host and an upstream, and whatever else.
+/// Returns a `[[site]]` with a name, a host, an upstream and more settings.
 pub(super) fn site(name: &str, host: &str, upstream: &RawServer, more: &str) -> String {
     let addr = upstream.addr;
     format!("[[site]]\nname = '{name}'\nhosts = ['{host}']\nupstream = 'http://{addr}'\n{more}\n")
 }
 
-/// Returns an upstream that answers everything with one text.
+/// Starts an upstream that responds to every request with one text.
 pub(super) async fn upstream(text: &str) -> RawServer {
     let length = text.len();
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{text}");

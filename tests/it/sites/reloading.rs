@@ -1,4 +1,4 @@
-//! Reloads lose nothing; a bad configuration changes nothing.
+//! Reloads lose no request; an invalid configuration changes nothing.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn under_load_a_reload_fails_no_request_and_loses_no_connection() {
+async fn a_reload_under_load_fails_no_request_and_closes_no_connection() {
     let (old, new, kept) = (
         upstream("old").await,
         upstream("new").await,
@@ -42,7 +42,7 @@ async fn under_load_a_reload_fails_no_request_and_loses_no_connection() {
             let host = if number % 3 == 0 { "kept" } else { "first" };
             let request = format!("GET /a HTTP/1.1\r\nHost: {host}.example\r\n\r\n");
             while !is_over.load(Ordering::Relaxed) {
-                // The one connection has to last through all reloads.
+                // The single connection has to last through all reloads.
                 client.send(&request).await;
                 let answer = client.response().await;
                 assert_eq!(status(&answer), 200, "{answer}");
@@ -56,7 +56,7 @@ async fn under_load_a_reload_fails_no_request_and_loses_no_connection() {
     }
     for round in 0..6 {
         let seen = answered.load(Ordering::Relaxed);
-        eventually("requests are answered", || {
+        eventually("requests get responses", || {
             answered.load(Ordering::Relaxed) > seen + 100
         });
         if round % 2 == 0 {
@@ -69,7 +69,7 @@ async fn under_load_a_reload_fails_no_request_and_loses_no_connection() {
     clients.close();
     clients.wait().await;
     assert!(answered.load(Ordering::Relaxed) > 600);
-    assert!(new.requests().len() > 100, "the reload was in force");
+    assert!(new.requests().len() > 100, "the reload took effect");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,16 +96,16 @@ async fn a_thousand_sites_are_served_and_reloaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_whose_settings_stay_keeps_its_connections() {
+async fn an_upstream_with_unchanged_settings_keeps_its_connections() {
     let (kept, first, second) = (
         upstream("kept").await,
         upstream("first").await,
         upstream("second").await,
     );
     let with = |other: &RawServer, more: &str| {
-        // Its robots.txt is ours, so that nobody but visitors asks it.
+        // With our own robots.txt, the upstream gets requests only from visitors.
         let more = format!("robots_txt.serve = 'settings'\n{more}");
-        // Each thread has connections of its own.
+        // Each thread has its own connections.
         "server.workers = 1\n".to_owned()
             + &site("kept", "kept.example", &kept, &more)
             + &site("other", "other.example", other, "")
@@ -122,12 +122,12 @@ async fn an_upstream_whose_settings_stay_keeps_its_connections() {
     assert_eq!(
         kept.connections(),
         2,
-        "another proxy has connections of its own"
+        "another proxy has its own connections"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_under_way_and_a_tunnel_end_with_the_site_that_is_gone() {
+async fn a_running_request_and_a_tunnel_survive_until_their_removed_site_ends() {
     let held = Arc::new(tokio::sync::Notify::new());
     let release = Arc::clone(&held);
     let old = RawServer::start(move |mut connection| {
@@ -147,7 +147,7 @@ async fn a_request_under_way_and_a_tunnel_end_with_the_site_that_is_gone() {
                     return;
                 }
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\no").await;
-                // The server asks for robots.txt whenever it likes, maybe first.
+                // The server may request robots.txt at any time, possibly first.
                 if !request.starts_with("GET /robots.txt ") {
                     held.notified().await;
                 }
@@ -178,7 +178,7 @@ async fn a_request_under_way_and_a_tunnel_end_with_the_site_that_is_gone() {
     tunnel.until("after").await;
     release.notify_one();
     under_way.until("ld").await;
-    // The same connection goes on, to the site as it is now.
+    // The same connection continues with the current version of the site.
     under_way
         .send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n")
         .await;
@@ -186,7 +186,7 @@ async fn a_request_under_way_and_a_tunnel_end_with_the_site_that_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_configuration_changes_nothing_and_says_why() {
+async fn an_invalid_configuration_changes_nothing_and_is_reported() {
     let one = upstream("one").await;
     let good = site("one", "one.example", &one, "filter_pattern = '/a/*'");
     let house = House::new(&good);
@@ -234,7 +234,7 @@ async fn a_bad_configuration_changes_nothing_and_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
+async fn settings_that_need_a_restart_are_named_and_stay_unchanged() {
     let one = upstream("one").await;
     let sites = site("one", "one.example", &one, "");
     let house = House::new(&sites);
@@ -242,7 +242,7 @@ async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
         "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
     ));
     let named = "changed settings that need a restart: database.url, admin.path, [[source]]";
-    eventually("it is named", || house.log().contains(named));
+    eventually("the setting is named", || house.log().contains(named));
     let page = house
         .ask("one.example", "/robot-detection/admin/login", FIREFOX)
         .await;
@@ -254,7 +254,7 @@ async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_file_is_reloaded_where_that_is_wanted() {
+async fn a_changed_file_is_reloaded_if_watching_is_enabled() {
     let one = upstream("one").await;
     let site = |pattern: &str| {
         let more = format!("filter_pattern = '{pattern}'");
@@ -265,18 +265,18 @@ async fn a_changed_file_is_reloaded_where_that_is_wanted() {
     };
     let house = House::new(&site("/a/*"));
     house.write(&site("/longer/*"));
-    eventually("the change is seen", || {
+    eventually("the change is noticed", || {
         house.log().contains("by=\"a change of the file\"")
     });
     assert_eq!(
         status(&house.ask("one.example", "/longer/1", GOOGLEBOT).await),
         302
     );
-    // A file that is gone, as between two steps of an editor, is none to reload.
+    // A missing file, as between two steps of an editor, is not reloaded.
     let path = house.directory.path().join("robot-detection.toml");
     fs::rename(&path, path.with_extension("old")).unwrap();
     house.write(&site("/longest/*"));
-    eventually("the change is seen", || {
+    eventually("the change is noticed", || {
         house.log().matches("by=\"a change of the file\"").count() == 2
     });
     assert_eq!(
@@ -286,7 +286,7 @@ async fn a_changed_file_is_reloaded_where_that_is_wanted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn included_files_are_watched_and_reloaded_with_the_others() {
+async fn included_files_are_watched_and_reloaded_too() {
     let one = upstream("one").await;
     let main = site("one", "one.example", &one, "");
     let house = House::new(&format!(
@@ -294,7 +294,7 @@ async fn included_files_are_watched_and_reloaded_with_the_others() {
     ));
     let write = |text: &str| fs::write(house.directory.path().join("sites-b.toml"), text).unwrap();
     let changes = |number| {
-        eventually("the change is seen", || {
+        eventually("the change is noticed", || {
             house.log().matches("by=\"a change of the file\"").count() == number
         });
     };
@@ -302,7 +302,7 @@ async fn included_files_are_watched_and_reloaded_with_the_others() {
     changes(1);
     let asked = async |host| status(&house.ask(host, "/a/1", GOOGLEBOT).await);
     assert_eq!(asked("two.example").await, 302);
-    // A site of an included file is as safe as any.
+    // A site of an included file has the same protection.
     write("");
     changes(2);
     assert!(house.log().contains("site two would be removed"));
@@ -358,18 +358,18 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
         assert!(text.contains("reload --accept"), "{text}");
         assert_eq!(body(&answered("shop.example").await), "up");
     }
-    // The watch sees it too, and continues.
+    // The file watcher sees the change too, and continues.
     fs::write(house.directory.path().join("robot-detection.toml"), "").unwrap();
-    eventually("the empty file is held back", || {
+    eventually("the empty file is rejected", || {
         house
             .log()
             .contains("the configuration file contains no site")
     });
     assert_eq!(body(&answered("shop.example").await), "up");
     house.write(&(whole.clone() + &site("new", "new.example", &other, "")));
-    eventually("the watch goes on", || house.log().contains("added new"));
+    eventually("watching continues", || house.log().contains("added new"));
     assert_eq!(body(&answered("new.example").await), "other");
-    // Two rules of ten may go.
+    // Two rules of ten may be removed.
     let (code, text) = house.reload_by(
         &(start.clone()
             + &rules[..8].concat()
@@ -381,14 +381,14 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
     let (code, text) = house.reload_by(&start, &["--accept"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("removed new, shop"), "{text}");
-    // Nobody else has a token.
+    // Without a token, the request is refused.
     let request = "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
     let refused = raw::exchange(house.server.operation.unwrap(), request).await;
     assert_eq!(status(&refused), 403, "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_names_no_site_is_no_demonstration() {
+async fn a_file_without_a_site_does_not_start_the_demonstration() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robot-detection.toml");
     for (text, expected) in [
@@ -401,7 +401,7 @@ async fn a_file_that_names_no_site_is_no_demonstration() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(told.contains(expected), "{told}");
     }
-    // The decision endpoint alone serves a site of another proxy's, and nothing here.
+    // With only the decision endpoint, the server has no site of its own.
     let house = House::new("[check]\nlisten = 'unix:check.sock'\n");
     for path in ["/", "/members-only-stuff/", "/login"] {
         let answer = house.ask("www.example", path, FIREFOX).await;

@@ -1,4 +1,4 @@
-//! Which site a request reaches, and what it finds there.
+//! The site that receives a request, and the site's settings.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_sites_have_upstreams_rules_and_heavens_of_their_own_and_a_third_comes_by_reload() {
+async fn two_sites_have_their_own_upstreams_rules_and_heavens_and_a_third_is_added_by_reload() {
     let (shop, news, third) = (
         upstream("shop").await,
         upstream("news").await,
@@ -92,12 +92,12 @@ async fn two_sites_have_upstreams_rules_and_heavens_of_their_own_and_a_third_com
     assert_eq!(at(shop_host, "/", FIREFOX).await, "shop");
     house.reload(&both);
     assert_eq!(at("third.example", "/", FIREFOX).await, "421");
-    // Ours asked for the robots.txt of the news alone, besides the visitors.
+    // Apart from visitors, only our robots.txt fetch reached the news site.
     assert!(shop.requests().iter().all(|seen| !seen.contains("clouds")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_are_judged_as_the_server_of_the_site_reads_them() {
+async fn paths_are_interpreted_as_by_the_sites_server() {
     let (tomcat, iis, plain) = (
         upstream("tomcat").await,
         upstream("iis").await,
@@ -149,7 +149,7 @@ async fn paths_are_judged_as_the_server_of_the_site_reads_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_authority_selects_the_site_and_no_other_header_does() {
+async fn only_the_authority_selects_the_site() {
     let (one, two, other) = (
         upstream("one").await,
         upstream("two").await,
@@ -216,7 +216,7 @@ async fn over_http2_the_authority_selects_the_site() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_of_the_process_answers_on_every_host_as_before() {
+async fn process_wide_endpoints_respond_on_every_host() {
     let one = upstream("one").await;
     let house = House::new(&site("one", "one.example", &one, "path = '/only'"));
     for host in ["one.example", "unknown.example", "localhost"] {
@@ -233,7 +233,7 @@ async fn what_is_of_the_process_answers_on_every_host_as_before() {
 }
 
 #[test]
-fn two_sites_at_one_place_are_refused_with_the_place_in_the_file() {
+fn two_sites_at_one_place_are_rejected_with_the_line_in_the_file() {
     let directory = tempfile::tempdir().unwrap();
     for (text, expected) in [
         (
@@ -273,7 +273,7 @@ fn two_sites_at_one_place_are_refused_with_the_place_in_the_file() {
 }
 
 #[test]
-fn explain_asks_the_site_of_the_host_and_path() {
+fn explain_uses_the_site_of_the_host_and_path() {
     let directory = tempfile::tempdir().unwrap();
     let text = "filter_pattern = '/all/*'\n[[site]]\nhosts = '*.example.org'\npath = '/shop'\n\
         upstream = 'http://127.0.0.1:1'\nfilter_pattern = '/shop/cart/*'";

@@ -5,16 +5,16 @@ use robot_detection::store::StoredRanges;
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    a_list_comes_back_as_it_was_saved,
-    what_is_saved_without_prefixes_keeps_those_before,
-    states_come_by_url_without_prefixes,
+    a_list_is_loaded_as_it_was_saved,
+    saving_without_prefixes_keeps_the_earlier_ones,
+    states_are_sorted_by_url_and_have_no_prefixes,
     a_list_can_be_forgotten,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        a_list_is_there_after_a_restart,
+        a_list_survives_a_restart,
     }
 }
 
@@ -35,7 +35,7 @@ fn list(url: &str) -> StoredRanges {
     }
 }
 
-async fn a_list_comes_back_as_it_was_saved(database: TestDatabase) {
+async fn a_list_is_loaded_as_it_was_saved(database: TestDatabase) {
     let store = database.store().await;
     let full = list("https://robots.example/ips.json#hooks");
     let empty = StoredRanges {
@@ -58,7 +58,7 @@ async fn a_list_comes_back_as_it_was_saved(database: TestDatabase) {
     assert_eq!(read, Some(other));
 }
 
-async fn what_is_saved_without_prefixes_keeps_those_before(database: TestDatabase) {
+async fn saving_without_prefixes_keeps_the_earlier_ones(database: TestDatabase) {
     let store = database.store().await;
     let first = list("https://robots.example/ips.json");
     store.ranges().save(&first).await.unwrap();
@@ -78,7 +78,7 @@ async fn what_is_saved_without_prefixes_keeps_those_before(database: TestDatabas
     assert_eq!(read, Some(expected));
 }
 
-async fn states_come_by_url_without_prefixes(database: TestDatabase) {
+async fn states_are_sorted_by_url_and_have_no_prefixes(database: TestDatabase) {
     let store = database.store().await;
     assert_eq!(store.ranges().states().await.unwrap(), []);
     for url in ["https://b.example/", "https://a.example/"] {
@@ -105,7 +105,7 @@ async fn a_list_can_be_forgotten(database: TestDatabase) {
     assert_eq!(store.ranges().load(url).await.unwrap(), None);
 }
 
-async fn a_list_is_there_after_a_restart(database: TestDatabase) {
+async fn a_list_survives_a_restart(database: TestDatabase) {
     let saved = list("https://robots.example/ips.json");
     let store = database.store().await;
     store.ranges().save(&saved).await.unwrap();

@@ -10,8 +10,8 @@ const HOUR_MS: i64 = 3_600_000;
 on_each_engine! {
     a_first_password_is_set_once,
     a_new_password_ends_all_sessions,
-    a_token_is_known_by_its_hash,
-    a_token_has_a_scope_an_end_and_an_hour_of_use,
+    a_token_is_found_by_its_hash,
+    a_token_has_a_scope_an_expiry_and_an_hour_of_last_use,
     sessions_are_listed_and_ended_by_their_keys,
     a_session_lasts_until_it_ends,
 }
@@ -19,9 +19,9 @@ on_each_engine! {
 mod shared {
     use super::*;
     on_shared_engines! {
-        of_sixteen_first_passwords_one_is_kept,
+        only_one_of_sixteen_first_passwords_is_stored,
         the_id_of_a_session_is_not_stored,
-        a_token_that_was_there_before_scopes_may_still_do_everything,
+        a_token_older_than_scopes_has_full_access,
     }
 }
 
@@ -54,7 +54,7 @@ async fn a_new_password_ends_all_sessions(database: TestDatabase) {
     assert_eq!(store.access().load_session("id", 1).await.unwrap(), None);
 }
 
-async fn a_token_is_known_by_its_hash(database: TestDatabase) {
+async fn a_token_is_found_by_its_hash(database: TestDatabase) {
     let store = database.store().await;
     let token = AdminToken::new("deploy", 1);
     store.access().add_token(&token, "aa").await.unwrap();
@@ -74,7 +74,7 @@ async fn a_token_is_known_by_its_hash(database: TestDatabase) {
     assert_eq!(error.kind(), StoreErrorKind::NotFound);
 }
 
-async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
+async fn a_token_has_a_scope_an_expiry_and_an_hour_of_last_use(database: TestDatabase) {
     let store = database.store().await;
     let token = AdminToken::new("b", 1)
         .scope(TokenScope::Read)
@@ -89,7 +89,7 @@ async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
     assert_eq!(used(HOUR_MS + 5).await, Some(token.clone()));
     assert_eq!(used(HOUR_MS + 9).await.unwrap().used_ms, Some(HOUR_MS));
     used(2 * HOUR_MS + 5).await;
-    assert_eq!(used(3 * HOUR_MS).await, None, "it has ended");
+    assert_eq!(used(3 * HOUR_MS).await, None, "the token has expired");
     let listed = store.access().tokens().await.unwrap();
     assert_eq!(listed[0].name, "a");
     assert_eq!(listed[0].used_ms, None);
@@ -97,7 +97,7 @@ async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
     assert_eq!(listed[1].ends_ms, Some(3 * HOUR_MS));
 }
 
-async fn a_token_that_was_there_before_scopes_may_still_do_everything(database: TestDatabase) {
+async fn a_token_older_than_scopes_has_full_access(database: TestDatabase) {
     let store = database.store().await;
     let mut raw = database.raw().await;
     raw.execute("INSERT INTO admin_tokens (name, sha256, created_ms) VALUES ('old', 'aa', 1)")
@@ -192,7 +192,7 @@ async fn a_session_lasts_until_it_ends(database: TestDatabase) {
     assert_eq!(store.access().load_session("long", 0).await.unwrap(), None);
 }
 
-async fn of_sixteen_first_passwords_one_is_kept(database: TestDatabase) {
+async fn only_one_of_sixteen_first_passwords_is_stored(database: TestDatabase) {
     let mut race = JoinSet::new();
     for racer in 0..16 {
         let store = database.store().await;

@@ -1,16 +1,16 @@
-//! Who changed what.
+//! The audit log.
 
 use robot_detection::store::{AuditEntry, LastChanges};
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    changes_are_told_by_time_the_newest_first,
-    changes_that_traffic_may_show_are_told_and_counted,
-    what_is_written_is_kept_as_text_of_bounded_length,
+    changes_are_listed_newest_first,
+    changes_that_affect_traffic_are_listed_and_counted,
+    entries_are_stored_as_text_of_limited_length,
 }
 
-async fn changes_are_told_by_time_the_newest_first(database: TestDatabase) {
+async fn changes_are_listed_newest_first(database: TestDatabase) {
     let store = database.store().await;
     for at_ms in 1..=5 {
         store
@@ -26,7 +26,7 @@ async fn changes_are_told_by_time_the_newest_first(database: TestDatabase) {
     assert_eq!(store.audit().list(6..9, 10).await.unwrap(), []);
 }
 
-async fn changes_that_traffic_may_show_are_told_and_counted(database: TestDatabase) {
+async fn changes_that_affect_traffic_are_listed_and_counted(database: TestDatabase) {
     let store = database.store().await;
     for (at_ms, event) in [
         (1, "reloaded"),
@@ -47,7 +47,7 @@ async fn changes_that_traffic_may_show_are_told_and_counted(database: TestDataba
     );
 }
 
-async fn what_is_written_is_kept_as_text_of_bounded_length(database: TestDatabase) {
+async fn entries_are_stored_as_text_of_limited_length(database: TestDatabase) {
     let store = database.store().await;
     let long = AuditEntry {
         subject: format!(
@@ -58,7 +58,7 @@ async fn what_is_written_is_kept_as_text_of_bounded_length(database: TestDatabas
     };
     store.audit().record(&long).await.unwrap();
     let told = store.audit().list(0..9, 10).await.unwrap();
-    // A NUL is left out: PostgreSQL has no text with one.
+    // A NUL is dropped, because PostgreSQL cannot store it in text.
     assert_eq!(told[0].subject.chars().count(), 499);
     assert!(told[0].subject.starts_with("<b>'; DROP TABLE audit_log;--"));
 }

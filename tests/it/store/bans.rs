@@ -1,11 +1,11 @@
-//! Bans, on either engine.
+//! Bans, on both engines.
 
 use robot_detection::store::Ban;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    a_ban_lasts_until_the_later_of_its_ends_and_is_forgotten_then,
+    a_ban_lasts_until_its_later_end_and_is_then_deleted,
 }
 
 fn ban(network: &str, cause: &str, until_ms: i64) -> Ban {
@@ -17,7 +17,7 @@ fn ban(network: &str, cause: &str, until_ms: i64) -> Ban {
     }
 }
 
-async fn a_ban_lasts_until_the_later_of_its_ends_and_is_forgotten_then(database: TestDatabase) {
+async fn a_ban_lasts_until_its_later_end_and_is_then_deleted(database: TestDatabase) {
     let store = database.store().await;
     for added in [
         ban("203.0.113.5", "rule 1", 2_000),

@@ -1,11 +1,11 @@
-//! Canonical URLs, on either engine.
+//! Canonical URLs, on both engines.
 
 use robot_detection::store::LearntCanonical;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhere,
+    canonical_urls_expire_and_are_deleted_if_their_target_is_gone,
 }
 
 fn learnt(url: &str, canonical: Option<&str>) -> LearntCanonical {
@@ -15,9 +15,7 @@ fn learnt(url: &str, canonical: Option<&str>) -> LearntCanonical {
     }
 }
 
-async fn canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhere(
-    database: TestDatabase,
-) {
+async fn canonical_urls_expire_and_are_deleted_if_their_target_is_gone(database: TestDatabase) {
     let store = database.store().await;
     let first = [learnt("h/a", Some("h/b")), learnt("h/c", Some("h/d"))];
     store
@@ -43,7 +41,7 @@ async fn canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhe
         store.canonicals().learnt("s", 1_000).await.unwrap(),
         all[..2]
     );
-    // What is older goes with the next writing, and all that leads to a URL at once.
+    // Old entries are deleted by the next write, and all entries of a target together.
     let gone = [learnt("h/d", None)];
     store
         .canonicals()

@@ -1,4 +1,4 @@
-//! A change is heard by whoever else uses the database.
+//! A change notifies all other users of the database.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tokio::{task::JoinSet, time::timeout};
 use super::{TestDatabase, on_each_engine, on_shared_engines, robot};
 use crate::support::postgres::Cluster;
 
-/// Far below the slow poll of PostgreSQL, far above what a notice needs.
+/// Far below the slow poll of PostgreSQL, far above the time of a notification.
 const SOON: Duration = Duration::from_secs(15);
 
 on_each_engine! {
-    a_change_in_the_past_is_heard_at_once,
+    an_earlier_change_is_reported_immediately,
     a_closed_store_does_not_wait,
 }
 
@@ -20,7 +20,7 @@ mod shared {
     use super::*;
     on_shared_engines! {
         a_change_reaches_every_other_handle,
-        waiting_can_be_given_up_and_begun_again,
+        waiting_can_be_cancelled_and_restarted,
     }
 }
 
@@ -32,10 +32,10 @@ fn wait_for_change(store: Store, seen: i64) -> JoinSet<i64> {
 
 async fn heard(mut waiting: JoinSet<i64>) -> i64 {
     let heard = timeout(SOON, waiting.join_next()).await;
-    heard.expect("a notice").expect("a task").expect("no panic")
+    heard.expect("in time").expect("a task").expect("no panic")
 }
 
-async fn a_change_in_the_past_is_heard_at_once(database: TestDatabase) {
+async fn an_earlier_change_is_reported_immediately(database: TestDatabase) {
     let store = database.store().await;
     let before = store.registry_version().await.unwrap();
     store.robots().add(&robot("a"), 1).await.unwrap();
@@ -73,11 +73,11 @@ async fn a_change_reaches_every_other_handle(database: TestDatabase) {
     assert!(heard(next).await > version);
 }
 
-async fn waiting_can_be_given_up_and_begun_again(database: TestDatabase) {
+async fn waiting_can_be_cancelled_and_restarted(database: TestDatabase) {
     let writer = database.store().await;
     let reader = database.store().await;
     let seen = reader.registry_version().await.unwrap();
-    // Given up at every stage: connecting, listening, waiting.
+    // Cancelled at every stage: connecting, listening, waiting.
     for millis in 0..40 {
         let patience = Duration::from_millis(millis);
         let given_up = timeout(patience, reader.registry_changed(seen)).await;

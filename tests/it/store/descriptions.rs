@@ -1,4 +1,4 @@
-//! Resource descriptions go in, come out in order, and are withdrawn.
+//! Resource descriptions are stored, listed in order, and withdrawn.
 
 use robot_detection::{
     description::{ResourceDescription, name},
@@ -8,13 +8,13 @@ use robot_detection::{
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    a_description_comes_back_as_it_was,
-    the_modified_time_moves_with_what_is_said_only,
+    a_description_is_loaded_as_it_was_stored,
+    the_modified_time_changes_only_with_the_contents,
     pages_neither_overlap_nor_skip_descriptions,
-    odd_keys_are_cut_and_sorted_by_bytes,
-    sites_are_kept_apart,
-    texts_come_back_in_their_places_and_are_left_out_of_lists,
-    a_row_that_cannot_be_read_is_named,
+    odd_keys_are_truncated_and_sorted_by_bytes,
+    sites_are_kept_separate,
+    texts_are_loaded_in_order_and_omitted_from_lists,
+    an_unreadable_row_is_named,
 }
 
 const SITE: &str = "docs";
@@ -36,7 +36,7 @@ async fn save(
     saved.await.unwrap()
 }
 
-/// Returns the last part of each URL in an order, read in pieces of so many.
+/// Returns the last part of each URL in an order, read in pieces of a given size.
 async fn in_order(store: &Store, order: DescriptionOrder, key: Option<&str>, piece: u32) -> String {
     let mut query = DescriptionQuery::new(SITE).order(order).limit(piece);
     if let Some(key) = key {
@@ -62,7 +62,7 @@ async fn in_order(store: &Store, order: DescriptionOrder, key: Option<&str>, pie
     }
 }
 
-async fn a_description_comes_back_as_it_was(database: TestDatabase) {
+async fn a_description_is_loaded_as_it_was_stored(database: TestDatabase) {
     let store = database.store().await;
     let odd = described(
         "a",
@@ -95,7 +95,7 @@ async fn a_description_comes_back_as_it_was(database: TestDatabase) {
     assert_eq!(store.descriptions().count(SITE).await.unwrap(), 0);
 }
 
-async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) {
+async fn the_modified_time_changes_only_with_the_contents(database: TestDatabase) {
     let store = database.store().await;
     let mut page = described("a", &[("title", "A"), (name::MD5, "1"), (name::DEPTH, "3")]);
     let times = async |store: &Store| {
@@ -112,7 +112,7 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     page.set(name::DEPTH, "2");
     assert_eq!(save(&store, &[page.clone()], 20).await, [SaveOutcome::Same]);
     assert_eq!(times(&store).await, (10, 10, "2".to_owned()));
-    // Dates alone change nothing: not a byte of what is published differs.
+    // New dates alone change nothing in the published bytes.
     let mut later = page.clone();
     later.set(name::RD_LAST_MODIFIED, "later");
     later.set(name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT");
@@ -171,7 +171,7 @@ async fn pages_neither_overlap_nor_skip_descriptions(database: TestDatabase) {
     assert_eq!(third.len(), 4 * 20);
 }
 
-async fn odd_keys_are_cut_and_sorted_by_bytes(database: TestDatabase) {
+async fn odd_keys_are_truncated_and_sorted_by_bytes(database: TestDatabase) {
     let store = database.store().await;
     let long = "ä".repeat(5_000);
     let url = format!("{}3", "u".repeat(1_900));
@@ -195,7 +195,7 @@ async fn odd_keys_are_cut_and_sorted_by_bytes(database: TestDatabase) {
     assert_eq!(titles, ['_', 'Z', 'ä']);
 }
 
-async fn sites_are_kept_apart(database: TestDatabase) {
+async fn sites_are_kept_separate(database: TestDatabase) {
     let store = database.store().await;
     save(&store, &[described("a", &[])], 10).await;
     let other = [described("a", &[("title", "Another")]), described("b", &[])];
@@ -230,7 +230,7 @@ async fn sites_are_kept_apart(database: TestDatabase) {
     );
 }
 
-async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: TestDatabase) {
+async fn texts_are_loaded_in_order_and_omitted_from_lists(database: TestDatabase) {
     let store = database.store().await;
     let texts = [
         ("title", "A"),
@@ -276,7 +276,7 @@ async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: Tes
     assert_eq!((rest.len(), rest[0].description.url()), (1, pages[2].url()));
 }
 
-async fn a_row_that_cannot_be_read_is_named(database: TestDatabase) {
+async fn an_unreadable_row_is_named(database: TestDatabase) {
     if database.url.contains(":memory:") {
         return;
     }

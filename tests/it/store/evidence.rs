@@ -1,4 +1,4 @@
-//! What is kept request by request: once, bounded, and forgotten on demand.
+//! Evidence of single requests is stored once, limited, and deleted on demand.
 
 use robot_detection::store::{
     AuditEntry, BrokenRule, Evidence, EvidenceBatch, EvidenceQuery, Forgetting, Store,
@@ -7,12 +7,12 @@ use robot_detection::store::{
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    what_is_added_is_found_by_what_it_is,
+    evidence_is_found_by_its_properties,
     a_batch_of_evidence_is_added_once,
-    who_is_noisy_pushes_out_nobody_else,
-    violations_are_put_together_by_rule,
-    an_address_is_forgotten_with_its_network_and_nothing_else,
-    hostile_text_is_kept_as_text,
+    a_noisy_visitor_displaces_only_its_own_evidence,
+    violations_are_grouped_by_rule,
+    an_address_is_deleted_with_its_network_and_nothing_else,
+    hostile_text_is_stored_as_text,
 }
 
 fn evidence(event: &str, robot: &str, at_ms: i64) -> Evidence {
@@ -49,8 +49,8 @@ async fn times(store: &Store, query: &EvidenceQuery) -> Vec<i64> {
     found.map(|found| found.evidence.at_ms).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of what is asked for")]
-async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
+#[expect(clippy::too_many_lines, reason = "a table of queries")]
+async fn evidence_is_found_by_its_properties(database: TestDatabase) {
     let store = database.store().await;
     let impostor = Evidence {
         event: "violation".to_owned(),
@@ -190,7 +190,7 @@ async fn a_batch_of_evidence_is_added_once(database: TestDatabase) {
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [1, 1]);
 }
 
-async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
+async fn a_noisy_visitor_displaces_only_its_own_evidence(database: TestDatabase) {
     let store = database.store().await;
     let mut noted = vec![evidence("refuse", "quiet", 1), evidence("slow", "noisy", 2)];
     noted.extend((10..4_010).map(|at_ms| evidence("refuse", "noisy", at_ms)));
@@ -222,7 +222,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     assert_eq!((found.len(), found[500]), (501, 5_000));
 }
 
-async fn violations_are_put_together_by_rule(database: TestDatabase) {
+async fn violations_are_grouped_by_rule(database: TestDatabase) {
     let store = database.store().await;
     let broke = |line: u64, at_ms, decision: &str, cause: &str| Evidence {
         event: "violation".to_owned(),
@@ -283,7 +283,7 @@ async fn violations_are_put_together_by_rule(database: TestDatabase) {
     );
 }
 
-async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: TestDatabase) {
+async fn an_address_is_deleted_with_its_network_and_nothing_else(database: TestDatabase) {
     let store = database.store().await;
     let kept = store.evidence();
     let at = |address: &str, at_ms| Evidence {
@@ -338,11 +338,11 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
     );
     assert!(
         !format!("{log:?}").contains("203.0.113.7"),
-        "what is forgotten is in no log"
+        "the audit log contains no deleted address"
     );
 }
 
-async fn hostile_text_is_kept_as_text(database: TestDatabase) {
+async fn hostile_text_is_stored_as_text(database: TestDatabase) {
     let store = database.store().await;
     let hostile = "'; DROP TABLE evidence;-- <b>\u{202e}%_$1";
     let noted = Evidence {

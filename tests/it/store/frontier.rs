@@ -16,23 +16,23 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     a_run_is_resumed_until_it_ends,
-    other_settings_begin_another_run,
-    urls_are_taken_nearest_first_and_once,
+    changed_settings_start_a_new_run,
+    urls_are_claimed_nearest_first_and_once,
     a_url_found_nearer_is_followed_again,
     hosts_with_waiting_urls_are_listed,
-    what_failed_waits_until_it_is_due,
-    a_run_that_ends_withdraws_what_it_has_not_described,
-    the_next_run_knows_the_last_visit,
-    thousands_of_descriptions_are_withdrawn_in_pieces,
-    a_site_is_forgotten_whole,
-    a_robots_txt_is_kept_replaced_and_forgotten,
+    a_failed_url_waits_until_it_is_due,
+    a_finished_run_withdraws_pages_that_it_has_not_described,
+    the_next_run_gets_the_state_of_the_last_visit,
+    thousands_of_descriptions_are_withdrawn_in_batches,
+    a_site_is_deleted_completely,
+    a_robots_txt_is_stored_replaced_and_deleted,
     duplicates_are_found_and_withdrawn,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        those_who_are_gone_lose_what_they_took,
+        missing_holders_lose_their_claimed_urls,
         two_instances_visit_each_url_once,
     }
 }
@@ -108,7 +108,7 @@ fn paths(claimed: &[ClaimedUrl]) -> String {
     paths.collect::<Vec<_>>().join(" ")
 }
 
-/// Puts what a run has staged in force, and ends it.
+/// Publishes a run's staged results, and ends the run.
 async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
     let published = store
         .publications()
@@ -168,7 +168,7 @@ async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
     assert_eq!(none.kind(), StoreErrorKind::NotFound);
 }
 
-async fn other_settings_begin_another_run(database: TestDatabase) {
+async fn changed_settings_start_a_new_run(database: TestDatabase) {
     let store = database.store().await;
     let (run, _) = store.frontier().begin_run(SITE, "a", 1).await.unwrap();
     let (other, is_resumed) = store.frontier().begin_run(SITE, "b", 2).await.unwrap();
@@ -183,7 +183,7 @@ async fn other_settings_begin_another_run(database: TestDatabase) {
     assert!(!store.frontier().abandon_run(SITE, 3).await.unwrap());
 }
 
-async fn urls_are_taken_nearest_first_and_once(database: TestDatabase) {
+async fn urls_are_claimed_nearest_first_and_once(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     let entered = enter(&store, &run, &[("b", 2), ("a", 1), ("b", 1), ("c", 0)]);
@@ -293,7 +293,7 @@ async fn hosts_with_waiting_urls_are_listed(database: TestDatabase) {
     assert_eq!(hosts[..2], ["host000.example:80", "host002.example:80"]);
 }
 
-async fn what_failed_waits_until_it_is_due(database: TestDatabase) {
+async fn a_failed_url_waits_until_it_is_due(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     enter(&store, &run, &[("a", 0)]).await;
@@ -318,7 +318,7 @@ async fn what_failed_waits_until_it_is_due(database: TestDatabase) {
     assert_eq!(again[0].attempts, 1);
 }
 
-async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatabase) {
+async fn a_finished_run_withdraws_pages_that_it_has_not_described(database: TestDatabase) {
     let store = database.store().await;
     let frontier = store.frontier();
     let publications = store.publications();
@@ -379,7 +379,7 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
     assert!(is_known("noindex").await);
 }
 
-async fn the_next_run_knows_the_last_visit(database: TestDatabase) {
+async fn the_next_run_gets_the_state_of_the_last_visit(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     enter(&store, &run, &[("a", 3)]).await;
@@ -408,7 +408,7 @@ async fn the_next_run_knows_the_last_visit(database: TestDatabase) {
     assert_eq!(links, [url("b"), url("c")]);
 }
 
-async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabase) {
+async fn thousands_of_descriptions_are_withdrawn_in_batches(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     let all: Vec<_> = (0..2_500)
@@ -450,7 +450,7 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     );
 }
 
-async fn a_site_is_forgotten_whole(database: TestDatabase) {
+async fn a_site_is_deleted_completely(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     enter(&store, &run, &[("a", 0)]).await;
@@ -470,7 +470,7 @@ async fn a_site_is_forgotten_whole(database: TestDatabase) {
     assert_eq!(store.descriptions().count(SITE).await.unwrap(), 0);
 }
 
-async fn a_robots_txt_is_kept_replaced_and_forgotten(database: TestDatabase) {
+async fn a_robots_txt_is_stored_replaced_and_deleted(database: TestDatabase) {
     let store = database.store().await;
     let file = url("robots.txt");
     let known = async |site: &str| store.frontier().robots_txt_copy(site, &file).await.unwrap();
@@ -503,12 +503,12 @@ async fn a_robots_txt_is_kept_replaced_and_forgotten(database: TestDatabase) {
     assert_eq!(known("other").await, None);
 }
 
-async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
+async fn missing_holders_lose_their_claimed_urls(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     enter(&store, &run, &[("a", 0), ("b", 0)]).await;
     let heartbeat = async |holder| {
-        // Whatever this instance takes for the time: the database's counts.
+        // The database's clock counts, whatever this instance's clock shows.
         let year_2100 = 4_102_444_800_000;
         let shown = store
             .frontier()
@@ -528,7 +528,7 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
     heartbeat("me").await;
     assert!(
         claim(&store, &run, "me", 9).await.is_empty(),
-        "they are alive"
+        "the other holders are alive"
     );
 }
 
@@ -630,7 +630,7 @@ async fn two_instances_visit_each_url_once(database: TestDatabase) {
     );
 }
 
-/// Visits pages, each of which links to others, until none are left for anybody.
+/// Visits pages with links to others, until no page is left for any holder.
 async fn visit_all(store: &Store, run: &StoredRun, holder: &str) -> Vec<String> {
     let mut visited = Vec::new();
     store

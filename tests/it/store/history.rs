@@ -13,22 +13,22 @@ use crate::support::eventually::eventually_async;
 use super::{TestDatabase, on_each_engine, on_shared_engines, robot, state, web_robots};
 
 on_each_engine! {
-    a_refresh_comes_back_as_it_was_recorded,
+    a_refresh_is_loaded_as_it_was_recorded,
     the_newest_refresh_comes_first,
     the_history_of_a_source_is_bounded,
-    what_is_known_of_a_source_comes_back,
-    a_lease_has_one_holder_until_it_is_given_back,
-    a_lease_ends_with_its_time_and_is_not_its_holders_any_more,
-    of_sixteen_who_want_a_lease_one_gets_it,
+    the_state_of_a_source_is_loaded_as_it_was_stored,
+    a_lease_has_one_holder_until_it_is_released,
+    an_expired_lease_is_lost_by_its_holder,
+    only_one_of_sixteen_tasks_gets_the_lease,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        of_sixteen_instances_one_gets_the_lease,
-        a_lease_that_is_dropped_is_free_at_once,
-        a_holder_of_which_nothing_is_known_keeps_its_lease,
-        what_was_stored_is_there_after_a_restart,
+        only_one_of_sixteen_instances_gets_the_lease,
+        a_dropped_lease_is_free_immediately,
+        an_unknown_holder_keeps_its_lease,
+        stored_data_survives_a_restart,
     }
 }
 
@@ -54,7 +54,7 @@ fn record(source: Source, started_ms: i64) -> RefreshRecord {
     }
 }
 
-async fn a_refresh_comes_back_as_it_was_recorded(database: TestDatabase) {
+async fn a_refresh_is_loaded_as_it_was_recorded(database: TestDatabase) {
     let store = database.store().await;
     assert_eq!(store.refreshes().last(&web_robots()).await.unwrap(), None);
     for outcome in [
@@ -118,7 +118,7 @@ async fn the_history_of_a_source_is_bounded(database: TestDatabase) {
     assert_eq!(refreshes[200].source, Source::bundled());
 }
 
-async fn what_is_known_of_a_source_comes_back(database: TestDatabase) {
+async fn the_state_of_a_source_is_loaded_as_it_was_stored(database: TestDatabase) {
     let store = database.store().await;
     assert_eq!(
         store.refreshes().source_state(&web_robots()).await.unwrap(),
@@ -152,7 +152,7 @@ async fn what_is_known_of_a_source_comes_back(database: TestDatabase) {
 
 const LIFE: Duration = Duration::from_hours(1);
 
-async fn a_lease_has_one_holder_until_it_is_given_back(database: TestDatabase) {
+async fn a_lease_has_one_holder_until_it_is_released(database: TestDatabase) {
     let store = database.store().await;
     let one = store.leases().acquire("refresh", LIFE).await.unwrap();
     let other = store
@@ -171,7 +171,7 @@ async fn a_lease_has_one_holder_until_it_is_given_back(database: TestDatabase) {
     assert!(two.renew().await.unwrap() && other.renew().await.unwrap());
 }
 
-async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: TestDatabase) {
+async fn an_expired_lease_is_lost_by_its_holder(database: TestDatabase) {
     let store = database.store().await;
     let one = store
         .leases()
@@ -193,7 +193,7 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
         None
     );
 
-    // What is not one's is not given back.
+    // Only the holder can release a lease.
     one.release().await;
     assert!(two.renew().await.unwrap());
     let changes = two
@@ -201,7 +201,7 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
         .await;
     assert_eq!(changes.unwrap().added, ["a"]);
     two.release().await;
-    // A lease that was over and that nobody took is still its holder's.
+    // An expired lease stays with its holder until another takes it.
     let late = store
         .leases()
         .acquire("refresh", Duration::ZERO)
@@ -210,13 +210,13 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
     late.touch_source(&web_robots(), &state()).await.unwrap();
 }
 
-async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
+async fn a_dropped_lease_is_free_immediately(database: TestDatabase) {
     let (store, other) = (database.store().await, database.store().await);
     for _ in 0..3 {
         let dropped = store.leases().acquire("refresh", LIFE).await.unwrap();
         assert!(other.leases().acquire("refresh", LIFE).await.is_err());
         drop(dropped);
-        // PostgreSQL hears of the end of a session a moment later.
+        // PostgreSQL notices the end of a session a moment later.
         let taken = eventually_async("the lease is free", async || {
             other.leases().acquire("refresh", LIFE).await.ok()
         });
@@ -224,7 +224,7 @@ async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
     }
 }
 
-async fn a_holder_of_which_nothing_is_known_keeps_its_lease(database: TestDatabase) {
+async fn an_unknown_holder_keeps_its_lease(database: TestDatabase) {
     let store = database.store().await;
     let mut raw = database.raw().await;
     let insert = "INSERT INTO leases (name, holder, until_ms) VALUES \
@@ -238,13 +238,13 @@ async fn a_holder_of_which_nothing_is_known_keeps_its_lease(database: TestDataba
     raw.close().await;
 }
 
-async fn of_sixteen_who_want_a_lease_one_gets_it(database: TestDatabase) {
+async fn only_one_of_sixteen_tasks_gets_the_lease(database: TestDatabase) {
     let store = database.store().await;
     let racers = (0..16).map(|_| store.clone()).collect();
     assert_eq!(race(racers).await.len(), 1);
 }
 
-async fn of_sixteen_instances_one_gets_the_lease(database: TestDatabase) {
+async fn only_one_of_sixteen_instances_gets_the_lease(database: TestDatabase) {
     let mut racers = Vec::new();
     for _ in 0..16 {
         racers.push(database.store().await);
@@ -272,7 +272,7 @@ async fn race(racers: Vec<Store>) -> Vec<Lease> {
     results.filter_map(winner).collect()
 }
 
-async fn what_was_stored_is_there_after_a_restart(database: TestDatabase) {
+async fn stored_data_survives_a_restart(database: TestDatabase) {
     let store = database.store().await;
     store
         .refreshes()

@@ -1,4 +1,4 @@
-//! What `IndexNow` is to be told, on either engine.
+//! Pending notifications of `IndexNow`, on both engines.
 
 use robot_detection::store::{IndexNowState, StagedChange};
 
@@ -8,10 +8,10 @@ use super::{
 };
 
 on_each_engine! {
-    what_a_publication_changes_waits_to_be_told,
+    changes_of_a_publication_are_queued_for_notification,
 }
 
-async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
+async fn changes_of_a_publication_are_queued_for_notification(database: TestDatabase) {
     let store = database.store().await;
     let all = |_: &str| true;
     let waiting = async || {
@@ -26,7 +26,7 @@ async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
     let open = |it: &str| !it.ends_with("/m");
     let noted = store.index_now().note(SITE, first.run_id, open, 12).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (3, "abc"));
-    // Once: another run without a publication changes nothing.
+    // Only once: another run without a publication changes nothing.
     let noted = store.index_now().note(SITE, first.run_id, all, 13).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (1, "abcm"));
     let other = store

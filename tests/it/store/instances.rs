@@ -1,23 +1,23 @@
-//! Which processes serve from a database.
+//! Processes that serve from a database.
 
 use std::time::Duration;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    an_instance_is_listed_with_what_it_leads_until_it_takes_leave,
+    an_instance_is_listed_with_its_leases_until_it_stops,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        who_is_silent_for_two_minutes_is_forgotten,
+        an_instance_silent_for_two_minutes_is_forgotten,
     }
 }
 
 const LIFE: Duration = Duration::from_hours(1);
 
-async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database: TestDatabase) {
+async fn an_instance_is_listed_with_its_leases_until_it_stops(database: TestDatabase) {
     let store = database.store().await;
     assert!(store.instances().list().await.unwrap().is_empty());
     let uptime = Duration::from_secs(50);
@@ -44,7 +44,7 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     assert_eq!(listed[0].version, "1.2.3");
     assert_eq!(listed[0].address, "192.0.2.1:9180");
     assert_eq!(listed[0].ahead_ms, 7_200_000);
-    // It started before it said so first, whatever its clock says.
+    // The start time precedes the first report, whatever the instance's clock shows.
     assert!(listed[0].seen_ms - listed[0].since_ms >= 50_000);
     assert!(listed[0].seen_ms - listed[0].since_ms < 3_600_000);
     assert!(listed[0].now_ms >= listed[0].seen_ms);
@@ -57,7 +57,7 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     over.release().await;
 }
 
-async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
+async fn an_instance_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     let store = database.store().await;
     store.instances().beat("1.2.3", "", LIFE, 0).await.unwrap();
     let mut raw = database.raw().await;
@@ -73,7 +73,7 @@ async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
         let names = listed.into_iter().map(|instance| instance.instance);
         names.collect::<Vec<_>>()
     };
-    // Who has served longest comes first.
+    // The instance that has served longest comes first.
     let both = names().await;
     assert_eq!((both.len(), &*both[0]), (2, "other"));
     raw.execute("UPDATE instances SET seen_ms = seen_ms - 60000 WHERE instance = 'other'")

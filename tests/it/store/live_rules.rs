@@ -1,23 +1,23 @@
-//! Rules that are made while servers run are kept, told and logged as one.
+//! Live rules are stored, announced and logged in one transaction.
 
 use robot_detection::store::{AddedLiveRule, LiveRuleChange, NewLiveRule, Store, StoredLiveRule};
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    a_rule_is_in_force_until_it_is_removed_or_over,
-    there_are_never_more_than_may_be,
-    a_rule_that_was_removed_can_be_brought_back,
-    a_name_is_of_one_rule_in_force,
-    a_pause_has_an_end_and_may_be_cut_short,
-    each_change_is_logged_with_it,
+    a_rule_is_active_until_it_is_removed_or_expires,
+    the_number_of_rules_is_limited,
+    a_removed_rule_can_be_restored,
+    a_name_belongs_to_one_active_rule,
+    a_pause_expires_and_can_be_shortened,
+    each_change_is_logged_in_its_transaction,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        another_instance_hears_of_a_change,
-        those_who_add_at_once_keep_the_limit,
+        another_instance_is_notified_of_a_change,
+        concurrent_additions_respect_the_limit,
     }
 }
 
@@ -50,7 +50,7 @@ async fn in_force(store: &Store, now_ms: i64) -> Vec<i64> {
     stored.rules.iter().map(|rule| rule.id).collect()
 }
 
-async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) {
+async fn a_rule_is_active_until_it_is_removed_or_expires(database: TestDatabase) {
     let store = database.store().await;
     let short = add(&store, Some(100), 1).await.unwrap();
     let lasting = add(&store, None, 2).await.unwrap();
@@ -68,17 +68,17 @@ async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) 
     assert_eq!(in_force(&store, 100).await, [lasting]);
     let text = |definition: &str| definition.to_owned();
     let over = store.live_rules().remove(short, change(100), text).await;
-    assert_eq!(over.unwrap(), None, "what is over cannot be removed");
+    assert_eq!(over.unwrap(), None, "an expired rule cannot be removed");
     let removed = store.live_rules().remove(lasting, change(100), text).await;
     assert_eq!(removed.unwrap().as_deref(), Some("{}"));
     assert_eq!(in_force(&store, 100).await, [0_i64; 0]);
-    // What is over for long is gone, and its number is not given again.
+    // A rule that expired long ago is deleted, and its number is not reused.
     let next = add(&store, None, 40 * DAY_MS).await.unwrap();
     assert!(next > lasting);
     assert_eq!(store.live_rules().removed(0).await.unwrap().len(), 0);
 }
 
-async fn there_are_never_more_than_may_be(database: TestDatabase) {
+async fn the_number_of_rules_is_limited(database: TestDatabase) {
     let store = database.store().await;
     for _ in 0..3 {
         assert!(add(&store, Some(100), 1).await.is_some());
@@ -89,11 +89,11 @@ async fn there_are_never_more_than_may_be(database: TestDatabase) {
     assert_eq!(stored.version, version, "nothing has changed");
     assert!(
         add(&store, None, 100).await.is_some(),
-        "the others are over"
+        "the other rules have expired"
     );
 }
 
-async fn a_name_is_of_one_rule_in_force(database: TestDatabase) {
+async fn a_name_belongs_to_one_active_rule(database: TestDatabase) {
     let store = database.store().await;
     let named = async |definition: &str, replaces, now_ms| {
         let rule = NewLiveRule {
@@ -106,7 +106,7 @@ async fn a_name_is_of_one_rule_in_force(database: TestDatabase) {
         added.unwrap()
     };
     let AddedLiveRule::Added(first) = named("{}", false, 1).await else {
-        panic!("it is the first of its name");
+        panic!("the name is not in use");
     };
     assert_eq!(named("{}", false, 2).await, AddedLiveRule::Taken(first));
     let version = store.live_rules().list(2).await.unwrap().version;
@@ -114,20 +114,20 @@ async fn a_name_is_of_one_rule_in_force(database: TestDatabase) {
     let stored = store.live_rules().list(3).await.unwrap();
     assert_eq!(stored.version, version, "nothing has changed");
     let AddedLiveRule::Replaced(second) = named("[]", true, 4).await else {
-        panic!("it says something else");
+        panic!("the definition differs");
     };
     assert_eq!(in_force(&store, 5).await, [second]);
     let text = |definition: &str| definition.to_owned();
     let restored = store.live_rules().restore(first, 3, change(6), text).await;
-    assert_eq!(restored.unwrap(), None, "its name is taken");
+    assert_eq!(restored.unwrap(), None, "the name is in use");
     let after = named("{}", false, 100).await;
     assert!(
         matches!(after, AddedLiveRule::Added(_)),
-        "the other has ended"
+        "the other rule has expired"
     );
 }
 
-async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
+async fn a_removed_rule_can_be_restored(database: TestDatabase) {
     let store = database.store().await;
     let id = add(&store, Some(100), 1).await.unwrap();
     let text = |definition: &str| definition.to_owned();
@@ -138,7 +138,7 @@ async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
             .await;
         restored.unwrap().is_some()
     };
-    assert!(!restore(2).await, "it is in force");
+    assert!(!restore(2).await, "the rule is active");
     store
         .live_rules()
         .remove(id, change(3), text)
@@ -153,11 +153,11 @@ async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
         .remove(id, change(6), text)
         .await
         .unwrap();
-    assert!(!restore(100).await, "it would be over");
+    assert!(!restore(100).await, "the rule would have expired");
     assert!(store.live_rules().removed(100).await.unwrap().is_empty());
 }
 
-async fn a_pause_has_an_end_and_may_be_cut_short(database: TestDatabase) {
+async fn a_pause_expires_and_can_be_shortened(database: TestDatabase) {
     let store = database.store().await;
     assert!(!store.live_rules().resume(change(1)).await.unwrap());
     store.live_rules().pause(100, change(1)).await.unwrap();
@@ -170,7 +170,7 @@ async fn a_pause_has_an_end_and_may_be_cut_short(database: TestDatabase) {
     assert!(!store.live_rules().resume(change(52)).await.unwrap());
 }
 
-async fn each_change_is_logged_with_it(database: TestDatabase) {
+async fn each_change_is_logged_in_its_transaction(database: TestDatabase) {
     let store = database.store().await;
     let id = add(&store, None, 1).await.unwrap();
     let told = |definition: &str| format!("was {definition}");
@@ -202,7 +202,7 @@ async fn each_change_is_logged_with_it(database: TestDatabase) {
     assert_eq!(told, expected);
 }
 
-async fn another_instance_hears_of_a_change(database: TestDatabase) {
+async fn another_instance_is_notified_of_a_change(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
     let seen = other.live_rules().list(1).await.unwrap().version;
     let waiting = other.live_rules().changed(seen);
@@ -214,7 +214,7 @@ async fn another_instance_hears_of_a_change(database: TestDatabase) {
     assert_eq!(in_force(&other, 2).await.len(), 1);
 }
 
-async fn those_who_add_at_once_keep_the_limit(database: TestDatabase) {
+async fn concurrent_additions_respect_the_limit(database: TestDatabase) {
     let stores = [database.store().await, database.store().await];
     let adding = stores
         .iter()

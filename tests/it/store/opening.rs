@@ -1,4 +1,4 @@
-//! A database is opened, or the reason why not is told in one line.
+//! A database is opened, or the reason for the failure is reported in one line.
 
 use std::{
     collections::BTreeMap,
@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 use super::{Raw, TestDatabase, on_shared_engines, robot};
 
 on_shared_engines! {
-    sixty_first_connects_at_once_all_succeed,
-    tables_newer_than_the_program_are_refused,
-    a_migration_that_was_edited_is_refused,
+    sixty_concurrent_first_connections_succeed,
+    tables_newer_than_the_program_are_rejected,
+    an_edited_migration_is_rejected,
 }
 
 async fn refused(url: &str) -> StoreError {
@@ -26,7 +26,7 @@ async fn refused(url: &str) -> StoreError {
     }
 }
 
-async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
+async fn sixty_concurrent_first_connections_succeed(database: TestDatabase) {
     let mut starts = JoinSet::new();
     for start in 0..60 {
         let url = database.url.clone();
@@ -44,7 +44,7 @@ async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
     );
 }
 
-async fn tables_newer_than_the_program_are_refused(database: TestDatabase) {
+async fn tables_newer_than_the_program_are_rejected(database: TestDatabase) {
     database.store().await.close().await;
     let mut raw = database.raw().await;
     let checksum = match raw {
@@ -63,7 +63,7 @@ async fn tables_newer_than_the_program_are_refused(database: TestDatabase) {
     assert!(error.to_string().contains("upgrade the program"), "{error}");
 }
 
-async fn a_migration_that_was_edited_is_refused(database: TestDatabase) {
+async fn an_edited_migration_is_rejected(database: TestDatabase) {
     database.store().await.close().await;
     let mut raw = database.raw().await;
     let checksum = match raw {
@@ -104,7 +104,7 @@ fn both_engines_have_the_same_migrations() {
     }
 }
 
-/// First word of each line: tables, columns and indexes, without their types.
+/// Returns the first word of each line: tables, columns and indexes, without their types.
 fn columns(sql: &str) -> Vec<String> {
     sql.lines()
         .map(str::trim)
@@ -116,7 +116,7 @@ fn columns(sql: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_url_of_no_known_database_is_refused() {
+async fn a_url_of_an_unknown_database_is_rejected() {
     for url in [
         "",
         "robot-detection.db",
@@ -163,7 +163,7 @@ async fn a_file_that_cannot_be_opened_is_named() {
 }
 
 #[tokio::test]
-async fn a_file_that_another_program_holds_says_so() {
+async fn a_file_locked_by_another_program_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", directory.path().join("held.db").display());
     let options = SqliteConnectOptions::from_str(&url).unwrap();
@@ -175,7 +175,7 @@ async fn a_file_that_another_program_holds_says_so() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_read_only_is_refused() {
+async fn a_read_only_file_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", directory.path().join("new.db").display());
     let store = Store::connect(&url).await.unwrap();
@@ -198,12 +198,12 @@ async fn the_file_has_a_write_ahead_log() {
 }
 
 #[tokio::test]
-async fn what_was_written_stands_in_the_file_alone_after_a_checkpoint() {
+async fn after_a_checkpoint_all_rows_are_in_the_file() {
     let database = TestDatabase::on_a_file();
     let store = database.store().await;
     store.robots().add(&robot("late"), 1).await.unwrap();
     let file = store.file().unwrap();
-    // What stands in the log is not copied.
+    // Only the file is copied, without the write-ahead log.
     let copy = file.with_file_name("copy.db");
     let url = format!("sqlite://{}", copy.display());
     fs::copy(&file, &copy).unwrap();
@@ -217,7 +217,7 @@ async fn what_was_written_stands_in_the_file_alone_after_a_checkpoint() {
 }
 
 #[tokio::test]
-async fn each_database_in_memory_is_another() {
+async fn each_database_in_memory_is_separate() {
     let first = Store::connect("sqlite::memory:").await.unwrap();
     let second = Store::connect("sqlite::memory:").await.unwrap();
     first.robots().add(&robot("a"), 1).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_password_is_never_shown() {
 }
 
 #[tokio::test]
-async fn what_postgres_refuses_is_explained() {
+async fn postgres_errors_are_explained() {
     let database = TestDatabase::on_postgres().await;
     let missing = database.url.replace("/test_", "/no_such_");
     let error = refused(&missing).await;
@@ -283,7 +283,7 @@ async fn the_url_may_name_another_schema_of_postgres() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_new_file_is_for_its_owner_only() {
+async fn only_the_owner_can_access_a_new_file() {
     use std::os::unix::fs::PermissionsExt;
 
     let directory = tempfile::tempdir().unwrap();
@@ -299,5 +299,5 @@ async fn a_new_file_is_for_its_owner_only() {
 
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     Store::connect(&url).await.unwrap().close().await;
-    assert_eq!(mode(), 0o640, "who widened it had a reason");
+    assert_eq!(mode(), 0o640, "wider permissions are kept");
 }

@@ -1,4 +1,4 @@
-//! Runs that are handed over, who takes them, and the key of our own robot.
+//! Runs that are handed over, the instances that accept them, and the site robot's key.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 const MINUTE_MS: i64 = 60_000;
 
 on_each_engine! {
-    an_order_is_taken_shown_stopped_and_ended,
-    an_order_that_nobody_took_is_withdrawn_or_grows_old,
-    a_server_is_known_for_a_minute,
+    an_order_is_accepted_shown_stopped_and_finished,
+    an_unaccepted_order_is_withdrawn_or_expires,
+    a_server_counts_as_available_for_a_minute,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        of_eight_servers_one_takes_an_order,
-        of_eight_first_keys_all_get_the_same,
-        other_instances_hear_of_orders_and_heavens,
+        only_one_of_eight_servers_accepts_an_order,
+        eight_concurrent_first_requests_get_the_same_key,
+        other_instances_are_notified_of_orders_and_heavens,
     }
 }
 
-async fn an_order_is_taken_shown_stopped_and_ended(database: TestDatabase) {
+async fn an_order_is_accepted_shown_stopped_and_finished(database: TestDatabase) {
     let store = database.store().await;
     store.orders().place("a", "shop", "work", 1).await.unwrap();
     let taken = store.orders().take("server", 2).await.unwrap().unwrap();
@@ -53,7 +53,7 @@ async fn an_order_is_taken_shown_stopped_and_ended(database: TestDatabase) {
     assert_eq!(store.orders().find("a").await.unwrap(), None);
 }
 
-async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatabase) {
+async fn an_unaccepted_order_is_withdrawn_or_expires(database: TestDatabase) {
     let store = database.store().await;
     store.orders().place("a", "s", "", 1).await.unwrap();
     assert!(store.orders().withdraw("a").await.unwrap());
@@ -78,7 +78,7 @@ async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatab
     assert_eq!(store.orders().find("b").await.unwrap(), None);
 }
 
-async fn a_server_is_known_for_a_minute(database: TestDatabase) {
+async fn a_server_counts_as_available_for_a_minute(database: TestDatabase) {
     let store = database.store().await;
     store.orders().server_heartbeat("a", 1).await.unwrap();
     store.orders().server_heartbeat("b", 2).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_server_is_known_for_a_minute(database: TestDatabase) {
     assert_eq!(store.orders().servers(1 + MINUTE_MS).await.unwrap(), ["a"]);
 }
 
-async fn of_eight_servers_one_takes_an_order(database: TestDatabase) {
+async fn only_one_of_eight_servers_accepts_an_order(database: TestDatabase) {
     let store = database.store().await;
     store.orders().place("a", "s", "", 1).await.unwrap();
     let mut servers = JoinSet::new();
@@ -105,7 +105,7 @@ async fn of_eight_servers_one_takes_an_order(database: TestDatabase) {
     assert_eq!(taken.into_iter().flatten().count(), 1);
 }
 
-async fn of_eight_first_keys_all_get_the_same(database: TestDatabase) {
+async fn eight_concurrent_first_requests_get_the_same_key(database: TestDatabase) {
     let mut instances = JoinSet::new();
     for number in 0..8 {
         let store = database.store().await;
@@ -120,7 +120,7 @@ async fn of_eight_first_keys_all_get_the_same(database: TestDatabase) {
     assert_eq!(store.own_robot_key("another", 2).await.unwrap(), keys[0]);
 }
 
-async fn other_instances_hear_of_orders_and_heavens(database: TestDatabase) {
+async fn other_instances_are_notified_of_orders_and_heavens(database: TestDatabase) {
     let (ours, other) = (database.store().await, database.store().await);
     let mut seen = SiteRobotVersions::default();
     let hear = async |seen| {

@@ -1,4 +1,4 @@
-//! What the instances of a fleet have served adds up, by the clock of the database.
+//! The counts of a fleet's instances add up, by the database's clock.
 
 use robot_detection::store::{PaceDebt, Store};
 
@@ -7,14 +7,14 @@ use crate::support::eventually::eventually_async;
 use super::{TestDatabase, on_shared_engines};
 
 on_shared_engines! {
-    what_each_instance_has_served_adds_up_for_all,
-    instances_that_tell_at_once_do_not_wait_for_each_other,
-    a_fleet_has_one_seed_and_knows_how_many_it_is,
+    the_counts_of_all_instances_add_up,
+    concurrent_reports_do_not_wait_for_each_other,
+    a_fleet_shares_a_seed_and_the_number_of_instances,
 }
 
 const HOUR_US: i64 = 3_600_000_000;
 
-/// What passes between two statements at most, on a busy machine.
+/// Longest time between two statements on a busy machine.
 const MINUTE_US: i64 = 60_000_000;
 
 fn debt(rule: i64, bucket: i64, debt_us: i64) -> PaceDebt {
@@ -32,17 +32,17 @@ async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
     found.map(|debt| debt.debt_us)
 }
 
-/// Waits until the clock of the database has gone on.
+/// Waits until the database's clock has advanced.
 async fn let_a_millisecond_pass(store: &Store) {
     let read_ms = async || store.pace().since(0).await.unwrap().read_ms;
     let before_ms = read_ms().await;
-    eventually_async("the clock goes on", async || {
+    eventually_async("the clock advances", async || {
         read_ms().await > before_ms + 1
     })
     .await;
 }
 
-async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
+async fn the_counts_of_all_instances_add_up(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
     one.pace()
         .add(&[debt(1, -7, HOUR_US), debt(2, i64::MIN, HOUR_US)])
@@ -62,7 +62,7 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
         let alone = debt_of(store, 2, i64::MIN).await.unwrap();
         assert!((HOUR_US - MINUTE_US..=HOUR_US).contains(&alone), "{alone}");
     }
-    // Who has long been full does not begin with what he never used.
+    // A full pace does not accumulate unused requests beyond its limit.
     let_a_millisecond_pass(&one).await;
     other
         .pace()
@@ -83,7 +83,7 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
     assert!(debt_of(&other, 1, -7).await.is_some());
 }
 
-async fn instances_that_tell_at_once_do_not_wait_for_each_other(database: TestDatabase) {
+async fn concurrent_reports_do_not_wait_for_each_other(database: TestDatabase) {
     let store = database.store().await;
     let forwards: Vec<_> = (0..300).map(|bucket| debt(1, bucket, HOUR_US)).collect();
     let backwards: Vec<_> = forwards.iter().rev().copied().collect();
@@ -97,7 +97,7 @@ async fn instances_that_tell_at_once_do_not_wait_for_each_other(database: TestDa
     assert!(all.iter().all(is_whole));
 }
 
-async fn a_fleet_has_one_seed_and_knows_how_many_it_is(database: TestDatabase) {
+async fn a_fleet_shares_a_seed_and_the_number_of_instances(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
     let seed = one.pace().seed([1, u64::MAX]).await.unwrap();
     assert_eq!(seed, [1, u64::MAX]);

@@ -1,4 +1,4 @@
-//! Pages of heaven that say more than their originals, on either engine.
+//! Heaven pages with more text than their originals, on both engines.
 
 use robot_detection::{
     description::ResourceDescription,
@@ -8,8 +8,8 @@ use robot_detection::{
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    pages_that_say_more_are_withdrawn_until_they_agree,
-    the_pages_that_were_compared_longest_ago_come_first,
+    pages_with_extra_text_are_withdrawn_until_they_agree,
+    the_least_recently_compared_pages_come_first,
 }
 
 const SITE: &str = "docs";
@@ -43,7 +43,7 @@ async fn shown(store: &Store) -> String {
     paths.join("")
 }
 
-/// Records that some pages agree, and that some say more; returns how many went and came back.
+/// Records that some pages agree and others do not; returns how many were withdrawn and restored.
 async fn record(
     store: &Store,
     (agree, more): (&str, &str),
@@ -65,7 +65,7 @@ async fn record(
         .unwrap()
 }
 
-async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDatabase) {
+async fn pages_with_extra_text_are_withdrawn_until_they_agree(database: TestDatabase) {
     use ParityTerms::{Report, Withdraw, WithdrawNoMore};
     let store = database.store().await;
     let publications = store.publications();
@@ -85,10 +85,10 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     assert_eq!((&differing[0].url, differing[0].since_ms), (&url("b"), 10));
     assert!(differing[0].is_withdrawn && differing[0].sentence == "Said.");
 
-    // What a run describes anew stays out: nobody has compared it.
+    // A page with a new description stays withdrawn until it is compared.
     save(&store, &[("b", "B anew")], 20).await;
     assert_eq!(shown(&store).await, "ac");
-    // Where too many say more, those that are out stay out, and no other goes.
+    // If too many pages differ, withdrawn pages stay so, and no other is withdrawn.
     assert_eq!(record(&store, ("", "ac"), WithdrawNoMore, 21).await, (0, 0));
     assert_eq!(shown(&store).await, "ac");
     let state = publications.parity_state(SITE).await.unwrap();
@@ -106,12 +106,12 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
         .unwrap()
         .unwrap();
     assert_eq!(b.description.title(), "B anew");
-    // Who only reports shows what was withdrawn before.
+    // Report mode restores pages that were withdrawn before.
     assert_eq!(record(&store, ("", "bc"), Withdraw, 40).await, (2, 0));
     assert_eq!(record(&store, ("", ""), Report, 41).await, (0, 2));
     assert_eq!(shown(&store).await, "abc");
 
-    // What an administrator took out does not come back by that.
+    // A page withdrawn by an administrator is not restored.
     record(&store, ("", "a"), Withdraw, 50).await;
     publications
         .withdraw_url(SITE, &url("a"), true, 51)
@@ -122,7 +122,7 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     assert_eq!(publications.parity_state(SITE).await.unwrap().compared, 0);
 }
 
-async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatabase) {
+async fn the_least_recently_compared_pages_come_first(database: TestDatabase) {
     let store = database.store().await;
     let all = ["a", "b", "c", "d", "e", "f"].map(|path| (path, path));
     save(&store, &all, 1).await;
@@ -142,7 +142,7 @@ async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatab
     record(&store, ("abc", ""), ParityTerms::Withdraw, 10).await;
     assert_eq!(next(4).await, "defa");
     record(&store, ("bd", "ef"), ParityTerms::Withdraw, 20).await;
-    // Half of them at most say more already, so that the others have their turn.
+    // At most half are pages that already differ, so that the others are compared too.
     assert_eq!(next(4).await, "EFac");
     assert_eq!(next(2).await, "Ea");
     let unknown = [(url("a"), ParityResult::Unknown)];
@@ -152,7 +152,7 @@ async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatab
         .await
         .unwrap();
     assert_eq!(next(4).await, "EFcb");
-    // What is gone is forgotten.
+    // Removed pages are forgotten.
     store
         .descriptions()
         .delete(SITE, &[&url("e")])

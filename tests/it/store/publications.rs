@@ -1,4 +1,4 @@
-//! What is in force of a site's descriptions: staged, published, put back, withdrawn.
+//! A site's published descriptions: staged, published, restored, withdrawn.
 
 use robot_detection::{
     description::ResourceDescription,
@@ -11,16 +11,16 @@ use robot_detection::{
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    what_a_run_stages_is_in_force_when_it_is_published,
-    results_that_are_held_back_are_given_up_by_the_next_run,
-    a_publication_is_put_back_and_forth,
-    a_first_publication_is_not_put_back,
-    a_page_is_withdrawn_everywhere_and_let_in_again,
-    a_page_that_is_kept_out_stays_out,
-    pages_that_do_not_answer_are_counted_until_they_do,
-    one_page_in_place_of_many_is_told,
+    staged_results_take_effect_when_published,
+    quarantined_results_are_discarded_by_the_next_run,
+    a_publication_can_be_undone_and_redone,
+    a_first_publication_cannot_be_undone,
+    a_page_is_withdrawn_everywhere_and_admitted_again,
+    a_permanently_withdrawn_page_stays_out,
+    unresponsive_pages_are_counted_until_they_respond,
+    identical_contents_at_many_urls_are_reported,
     a_heaven_has_a_version,
-    pages_move_with_the_address_of_their_site,
+    pages_move_with_their_sites_address,
 }
 
 pub(super) const SITE: &str = "docs";
@@ -38,7 +38,7 @@ pub(super) async fn begin(store: &Store, now_ms: i64) -> StoredRun {
         .0
 }
 
-/// Visits pages, each with a title; returns what was counted.
+/// Visits pages, each with a title; returns the counts.
 pub(super) async fn visit(
     store: &Store,
     run: &StoredRun,
@@ -111,7 +111,7 @@ pub(super) async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
     assert_eq!(ended.unwrap().state, RunState::Finished);
 }
 
-/// Returns path, title, first and last date of what is in force.
+/// Returns path, title, first and last date of the published descriptions.
 async fn in_force(store: &Store) -> Vec<String> {
     let all = DescriptionQuery::new(SITE);
     let stored = store.descriptions().list(&all).await.unwrap();
@@ -123,7 +123,7 @@ async fn in_force(store: &Store) -> Vec<String> {
     stored.iter().map(line).collect()
 }
 
-async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDatabase) {
+async fn staged_results_take_effect_when_published(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     let counts = visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
@@ -170,7 +170,7 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
         1
     );
 
-    // A hidden page that answers again is shown as it was.
+    // A hidden page that responds again is restored unchanged.
     let third = begin(&store, 30).await;
     let counts = visit(&store, &third, &[("a", "A")], 30).await;
     assert_eq!(counts.added, 1);
@@ -178,7 +178,7 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     assert_eq!(in_force(&store).await[0], "a A 10 10");
 }
 
-async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestDatabase) {
+async fn quarantined_results_are_discarded_by_the_next_run(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A")], 10).await;
@@ -216,7 +216,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     };
     assert!(described("a").await && !described("b").await);
     let found = visit_as(&store, &third, &[("a", "A"), ("b", "B")], 30, |page| {
-        assert_eq!(page.claimed.etag, None, "it is asked for as a whole");
+        assert_eq!(page.claimed.etag, None, "it is fetched unconditionally");
     });
     assert_eq!(found.await.added, 1);
 
@@ -238,7 +238,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 30 30"]);
 }
 
-async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
+async fn a_publication_can_be_undone_and_redone(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B"), ("c", "C")], 10).await;
@@ -275,7 +275,7 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     let counts = visit_as(&store, &third, &[("a", "A2")], 40, |page| {
         assert_eq!(
             page.claimed.etag, None,
-            "what was put back is asked for as a whole"
+            "restored pages are fetched without a condition"
         );
     });
     assert_eq!(counts.await.changed, 1);
@@ -286,7 +286,7 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     assert_eq!(in_force(&store).await, before);
 }
 
-async fn a_first_publication_is_not_put_back(database: TestDatabase) {
+async fn a_first_publication_cannot_be_undone(database: TestDatabase) {
     let store = database.store().await;
     assert!(store.publications().undo(SITE, 1).await.unwrap().is_none());
     let first = begin(&store, 1).await;
@@ -294,7 +294,7 @@ async fn a_first_publication_is_not_put_back(database: TestDatabase) {
     publish(&store, &first, 11).await;
     assert!(store.publications().undo(SITE, 12).await.unwrap().is_none());
     assert_eq!(in_force(&store).await.len(), 1);
-    // A run that changes nothing is no publication.
+    // A run without changes creates no publication.
     let second = begin(&store, 20).await;
     visit(&store, &second, &[("a", "A")], 20).await;
     publish(&store, &second, 21).await;
@@ -307,7 +307,7 @@ async fn a_first_publication_is_not_put_back(database: TestDatabase) {
     assert_eq!(publication.run_id, first.run_id);
 }
 
-async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase) {
+async fn a_page_is_withdrawn_everywhere_and_admitted_again(database: TestDatabase) {
     let store = database.store().await;
     let publications = store.publications();
     let first = begin(&store, 1).await;
@@ -326,7 +326,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     let reason = publications.hidden_reason(SITE, &url("a")).await.unwrap();
     assert_eq!(reason.as_deref(), Some(WITHDRAWN));
     publications.undo(SITE, 31).await.unwrap().unwrap();
-    assert_eq!(in_force(&store).await, ["b B 10 10"], "nor is it put back");
+    assert_eq!(in_force(&store).await, ["b B 10 10"], "it stays withdrawn");
 
     assert!(
         !publications
@@ -337,7 +337,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     assert!(publications.admit_url(SITE, &url("a")).await.unwrap());
     assert!(!publications.admit_url(SITE, &url("a")).await.unwrap());
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
-    // What says so of itself stays hidden.
+    // A page that forbids indexing stays hidden.
     publications
         .withdraw_url(SITE, &url("b"), false, 33)
         .await
@@ -351,7 +351,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     assert_eq!(in_force(&store).await, ["a A 10 10"]);
 }
 
-async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
+async fn a_permanently_withdrawn_page_stays_out(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
@@ -391,7 +391,7 @@ async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
     assert_eq!(in_force(&store).await, ["b B 10 10", "c C 20 20"]);
 }
 
-async fn pages_that_do_not_answer_are_counted_until_they_do(database: TestDatabase) {
+async fn unresponsive_pages_are_counted_until_they_respond(database: TestDatabase) {
     let store = database.store().await;
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
@@ -429,7 +429,7 @@ async fn pages_that_do_not_answer_are_counted_until_they_do(database: TestDataba
     );
 }
 
-async fn one_page_in_place_of_many_is_told(database: TestDatabase) {
+async fn identical_contents_at_many_urls_are_reported(database: TestDatabase) {
     let store = database.store().await;
     let paths = ["a", "b", "c", "d"];
     let own = paths.map(|path| (path, path));
@@ -499,7 +499,7 @@ async fn a_heaven_has_a_version(database: TestDatabase) {
     assert_ne!(store.heaven_version(SITE).await.unwrap(), published);
 }
 
-async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
+async fn pages_move_with_their_sites_address(database: TestDatabase) {
     let store = database.store().await;
     let descriptions = store.descriptions();
     let publications = store.publications();
@@ -512,7 +512,7 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
         .unwrap();
     let (old, new) = ("http://www.example.com", "https://www.example.org");
     let others = [old.to_owned()];
-    // The second is hidden, and moves too.
+    // The second page is hidden, and moves too.
     assert_eq!(publications.move_site(SITE, new, &others).await.unwrap(), 2);
     assert_eq!(publications.move_site(SITE, new, &others).await.unwrap(), 0);
     let there = descriptions.find(SITE, &format!("{new}/a")).await.unwrap();
@@ -522,7 +522,7 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
         [format!("{new}/b")]
     );
     assert_eq!(publications.site_addresses(SITE).await.unwrap(), [new, old]);
-    // And back, as nobody says where it was.
+    // Back again, without a list of earlier addresses.
     assert_eq!(publications.move_site(SITE, old, &[]).await.unwrap(), 2);
     let back = descriptions.find(SITE, &url("a")).await.unwrap();
     assert!(back.is_some());

@@ -1,4 +1,4 @@
-//! Robots go in and come out; a source is replaced as a whole.
+//! Robots are stored and listed; a source is replaced as a whole.
 
 use robot_detection::{
     registry::{Exclusion, Pattern, PatternKind, Purpose, Robot, Source, Status},
@@ -14,16 +14,16 @@ on_each_engine! {
     a_source_is_synchronised_exactly,
     the_same_content_changes_nothing,
     robots_added_by_hand_survive_a_refresh,
-    a_robot_that_fails_leaves_everything_as_it_was,
-    every_fact_of_a_robot_comes_back,
-    odd_texts_come_back_whole,
-    nul_bytes_are_left_out,
-    ids_may_differ_by_case_or_a_blank_only,
-    the_source_of_the_call_counts,
-    an_id_is_taken_once_by_hand,
-    only_robots_added_by_hand_are_removed,
-    a_dropped_source_leaves_the_others,
-    robots_of_an_id_come_in_order_of_precedence,
+    a_failing_robot_changes_nothing,
+    every_fact_of_a_robot_is_stored,
+    odd_texts_are_stored_completely,
+    nul_bytes_are_dropped,
+    ids_may_differ_only_by_case_or_a_blank,
+    the_source_given_in_the_call_counts,
+    an_id_can_be_added_by_hand_only_once,
+    only_robots_added_by_hand_can_be_removed,
+    a_dropped_source_does_not_affect_the_others,
+    robots_with_one_id_are_listed_in_order_of_precedence,
     robots_are_counted_by_source_and_status,
     ten_thousand_robots_fit,
     every_statement_prepares,
@@ -32,8 +32,8 @@ on_each_engine! {
 mod shared {
     use super::*;
     on_shared_engines! {
-        readers_see_the_old_set_or_the_new_one,
-        replacements_at_once_do_not_mix,
+        readers_see_either_the_old_or_the_new_set,
+        concurrent_replacements_do_not_mix,
     }
 }
 
@@ -125,7 +125,7 @@ async fn robots_added_by_hand_survive_a_refresh(database: TestDatabase) {
     assert_eq!(robots[0].insertion_ms, 1_000);
 }
 
-async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) {
+async fn a_failing_robot_changes_nothing(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("old")], 1_000).await;
     let before = store.robots().list().await.unwrap();
@@ -144,7 +144,7 @@ async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) 
 
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert!(error.to_string().contains("\"new7\""), "{error}");
-    // Also where each of them is stored already as it is.
+    // Also if each of them is already stored unchanged.
     let twice = [robot("old"), robot("old")];
     let error = store
         .robots()
@@ -164,7 +164,7 @@ async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) 
     assert_eq!(changes.added, ["new"]);
 }
 
-async fn every_fact_of_a_robot_comes_back(database: TestDatabase) {
+async fn every_fact_of_a_robot_is_stored(database: TestDatabase) {
     let store = database.store().await;
     let mut full = Robot::new("full", web_robots());
     full.name = "A \"Full\" Robot".into();
@@ -199,7 +199,7 @@ async fn every_fact_of_a_robot_comes_back(database: TestDatabase) {
     assert_eq!(stored, robots);
 }
 
-async fn odd_texts_come_back_whole(database: TestDatabase) {
+async fn odd_texts_are_stored_completely(database: TestDatabase) {
     let store = database.store().await;
     let mut useragent_of_107 = robot("a");
     useragent_of_107.useragent = "x".repeat(107);
@@ -218,7 +218,7 @@ async fn odd_texts_come_back_whole(database: TestDatabase) {
     assert_eq!(replace(&store, &robots, 2_000).await.unchanged, 4);
 }
 
-async fn nul_bytes_are_left_out(database: TestDatabase) {
+async fn nul_bytes_are_dropped(database: TestDatabase) {
     let store = database.store().await;
     let mut nul = named("a\0b", "\0");
     nul.operator = Some("x\0".to_owned());
@@ -230,7 +230,7 @@ async fn nul_bytes_are_left_out(database: TestDatabase) {
     assert_eq!(replace(&store, &[nul], 2_000).await.unchanged, 1);
 }
 
-async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
+async fn ids_may_differ_only_by_case_or_a_blank(database: TestDatabase) {
     let store = database.store().await;
     let robots = ["bot", "BOT", "bot ", " bot", "bo t"].map(robot);
     replace(&store, &robots, 1_000).await;
@@ -241,7 +241,7 @@ async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
     assert!(!store.robots().exists("Bot").await.unwrap());
 }
 
-async fn the_source_of_the_call_counts(database: TestDatabase) {
+async fn the_source_given_in_the_call_counts(database: TestDatabase) {
     let store = database.store().await;
     let source: Source = "other-list".parse().unwrap();
     let robots = [robot("a")];
@@ -253,7 +253,7 @@ async fn the_source_of_the_call_counts(database: TestDatabase) {
     assert_eq!(store.robots().list().await.unwrap()[0].robot.source, source);
 }
 
-async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
+async fn an_id_can_be_added_by_hand_only_once(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a")], 1_000).await;
     store.robots().add(&robot("a"), 1_000).await.unwrap();
@@ -265,7 +265,7 @@ async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
     assert_eq!(store.registry_version().await.unwrap(), version);
 }
 
-async fn only_robots_added_by_hand_are_removed(database: TestDatabase) {
+async fn only_robots_added_by_hand_can_be_removed(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a"), robot("b")], 1_000).await;
     store.robots().add(&robot("a"), 1_000).await.unwrap();
@@ -280,7 +280,7 @@ async fn only_robots_added_by_hand_are_removed(database: TestDatabase) {
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
-async fn a_dropped_source_leaves_the_others(database: TestDatabase) {
+async fn a_dropped_source_does_not_affect_the_others(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a"), robot("b")], 1_000).await;
     let bundled = [robot("c")];
@@ -301,7 +301,7 @@ async fn a_dropped_source_leaves_the_others(database: TestDatabase) {
     assert_eq!(store.robots().drop_source(&web_robots()).await.unwrap(), 0);
 }
 
-async fn robots_of_an_id_come_in_order_of_precedence(database: TestDatabase) {
+async fn robots_with_one_id_are_listed_in_order_of_precedence(database: TestDatabase) {
     let store = database.store().await;
     let robots = [robot("a")];
     for source in ["a-list", "web-robots-db", "bundled", "manual"] {
@@ -364,7 +364,7 @@ async fn every_statement_prepares(database: TestDatabase) {
     store.ping().await.unwrap();
 }
 
-async fn readers_see_the_old_set_or_the_new_one(database: TestDatabase) {
+async fn readers_see_either_the_old_or_the_new_set(database: TestDatabase) {
     let store = database.store().await;
     let old: Vec<Robot> = (0..300).map(|n| robot(&format!("old{n}"))).collect();
     let new: Vec<Robot> = (0..400).map(|n| robot(&format!("new{n}"))).collect();
@@ -396,7 +396,7 @@ async fn readers_see_the_old_set_or_the_new_one(database: TestDatabase) {
     }
 }
 
-async fn replacements_at_once_do_not_mix(database: TestDatabase) {
+async fn concurrent_replacements_do_not_mix(database: TestDatabase) {
     let mut writers = JoinSet::new();
     for writer in 0..8 {
         let store = database.store().await;

@@ -1,12 +1,12 @@
-//! What instances say of who is flagged, on either engine.
+//! Instances' reports about flagged visitors, on both engines.
 
 use robot_detection::store::StoredSuspects;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    an_instance_has_one_last_word_which_is_forgotten_when_it_is_old,
-    all_instances_have_the_first_seed,
+    only_the_last_recent_report_of_an_instance_is_kept,
+    all_instances_share_the_first_seed,
 }
 
 fn suspects(instance: &str, at_ms: i64, flags: &str) -> StoredSuspects {
@@ -18,7 +18,7 @@ fn suspects(instance: &str, at_ms: i64, flags: &str) -> StoredSuspects {
     }
 }
 
-async fn all_instances_have_the_first_seed(database: TestDatabase) {
+async fn all_instances_share_the_first_seed(database: TestDatabase) {
     let store = database.store().await;
     for otherwise in [1 << 63, 7] {
         let [seed, _] = store.pace().seed([otherwise, 7]).await.unwrap();
@@ -26,7 +26,7 @@ async fn all_instances_have_the_first_seed(database: TestDatabase) {
     }
 }
 
-async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(database: TestDatabase) {
+async fn only_the_last_recent_report_of_an_instance_is_kept(database: TestDatabase) {
     let store = database.store().await;
     for (instance, at_ms, flags) in [
         ("b", 1_000, "{\"fleets\":[]}"),

@@ -1,4 +1,4 @@
-//! What is counted of visitors adds up, once, whoever adds it and however long ago.
+//! Counts of visits add up, exactly once, whichever instance adds them and however old they are.
 
 use robot_detection::store::{
     CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
@@ -10,22 +10,22 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 on_each_engine! {
     minutes_hours_and_days_have_the_same_sums,
     a_batch_is_added_once,
-    old_minutes_and_hours_go_and_days_stay,
-    minutes_that_were_counted_live_are_known,
-    the_course_of_any_time_adds_up_to_its_sums,
+    old_minutes_and_hours_are_pruned_and_days_stay,
+    minutes_counted_live_are_recorded,
+    the_course_of_any_range_adds_up_to_its_sums,
     visitors_of_any_name_are_counted,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        instances_that_add_at_once_add_up,
+        concurrent_additions_add_up,
     }
 }
 
 const DAY: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
-/// A minute of 2026, in the middle of a day.
+/// A minute of 2024, in the middle of a day.
 const NOW: i64 = 20_000 * DAY + 700;
 
 fn key(robot: &str) -> TrafficKey {
@@ -63,7 +63,7 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
     store.traffic().add(&batch, NOW * MINUTE_MS).await.unwrap();
 }
 
-/// Requests of all robots in some minutes.
+/// Returns the requests of all robots in a range of minutes.
 async fn requests(store: &Store, minutes: std::ops::Range<i64>) -> u64 {
     let sums = store
         .traffic()
@@ -84,7 +84,7 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
     }
     let all: u64 = counted.iter().map(|one| one.count.requests).sum();
     assert_eq!(requests(&store, 0..NOW + 1).await, all);
-    // Minute by minute, hour by hour: whatever they are put together of.
+    // Minute by minute and hour by hour, however the sums are stored.
     let mut by_hour = 0;
     for hour in (NOW - 3 * DAY..=NOW).step_by(60) {
         let start = TrafficSpan::Hour.start(hour);
@@ -104,7 +104,7 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
     assert_eq!(first, Some(TrafficSpan::Day.start(NOW - 3 * DAY + 7)));
 }
 
-async fn the_course_of_any_time_adds_up_to_its_sums(database: TestDatabase) {
+async fn the_course_of_any_range_adds_up_to_its_sums(database: TestDatabase) {
     let store = database.store().await;
     let counted: Vec<_> = (0..4 * DAY)
         .step_by(11)
@@ -159,12 +159,12 @@ async fn a_batch_is_added_once(database: TestDatabase) {
     assert_eq!(requests(&store, NOW..NOW + 1).await, 5);
     add(&store, "writer", 2, &batch).await;
     add(&store, "another", 1, &batch).await;
-    // An older one that was under way for long.
+    // An older batch that was delayed.
     add(&store, "writer", 1, &batch).await;
     assert_eq!(requests(&store, NOW..NOW + 1).await, 15);
 }
 
-async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
+async fn old_minutes_and_hours_are_pruned_and_days_stay(database: TestDatabase) {
     let store = database.store().await;
     for (number, days) in (1..).zip([1, 3, 40]) {
         add(&store, "a", number, &[counted(NOW - days * DAY, "a", 1)]).await;
@@ -178,7 +178,7 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
         assert_eq!(requests(&store, at - before..at - before + 1).await, 0);
         assert_eq!(requests(&store, at + within..at + within + 1).await, 0);
     }
-    // As if it had been counted three months later: all but the days is gone.
+    // Pruned as if three months later: only the days remain.
     store
         .traffic()
         .prune((NOW + 90 * DAY) * MINUTE_MS)
@@ -189,7 +189,7 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
     assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
 }
 
-async fn minutes_that_were_counted_live_are_known(database: TestDatabase) {
+async fn minutes_counted_live_are_recorded(database: TestDatabase) {
     let store = database.store().await;
     for (writer, minutes) in [
         ("a", 10..=20),
@@ -249,14 +249,14 @@ async fn visitors_of_any_name_are_counted(database: TestDatabase) {
     assert_eq!(found, expected);
 }
 
-async fn instances_that_add_at_once_add_up(database: TestDatabase) {
+async fn concurrent_additions_add_up(database: TestDatabase) {
     database.store().await.close().await;
     let mut instances = JoinSet::new();
     for instance in 0..3 {
         let store = database.store().await;
         instances.spawn(async move {
             for number in 1..=20 {
-                // The same keys in another order: whoever locks them as they come may wait for ever.
+                // The same keys in another order: locking rows in arrival order could deadlock.
                 let counted: Vec<_> = (0..40)
                     .map(|key| {
                         counted(

@@ -1,4 +1,4 @@
-//! What is packed of old traffic is told as if it had never been packed.
+//! Packed traffic gives the same results as before packing.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
@@ -11,18 +11,18 @@ use tokio::task::JoinSet;
 use super::{Raw, TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
-    whatever_is_packed_whenever_all_adds_up,
+    sums_stay_the_same_whatever_is_packed,
     years_are_packed_in_pieces,
-    packed_hours_go_and_days_stay,
-    packing_that_is_broken_off_loses_nothing,
-    undone_import_takes_nothing_else_with_it,
+    packed_hours_are_pruned_and_days_stay,
+    interrupted_packing_loses_nothing,
+    undoing_an_import_removes_nothing_else,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        instances_that_pack_and_add_at_once_add_up,
-        what_is_damaged_is_named_and_hides_no_other_day,
+        concurrent_packing_and_adding_add_up,
+        a_damaged_row_is_named_and_hides_no_other_day,
     }
 }
 
@@ -86,7 +86,7 @@ async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
     assert!(store.traffic().import(&progress, now_ms).await.unwrap());
 }
 
-async fn undone_import_takes_nothing_else_with_it(database: TestDatabase) {
+async fn undoing_an_import_removes_nothing_else(database: TestDatabase) {
     let store = database.store().await;
     let minutes = [NOW - 10, NOW - 3 * DAY, NOW - 3 * DAY + 1, NOW - 400 * DAY];
     let all = |requests| -> Vec<_> {
@@ -131,7 +131,7 @@ async fn requests(store: &Store, minutes: Range<i64>) -> u64 {
     sums.iter().map(|sum| sum.count.requests).sum()
 }
 
-/// Rows that are not packed, and those that are.
+/// Returns the number of rows that are not packed, and that are.
 async fn rows(raw: &mut Raw) -> [u64; 2] {
     let mut numbers = [0; 2];
     for (number, sql) in numbers.iter_mut().zip([
@@ -152,7 +152,7 @@ fn put(sums: &mut Sums, key: &TrafficKey, count: TrafficCount) {
     sum.2 += count.micros;
 }
 
-/// Adds up one by one what was counted in the minutes that are told of.
+/// Adds up the counts of the given minutes one by one.
 fn model(all: &[CountedMinute], minutes: &Range<i64>, robot: Option<&str>) -> Sums {
     let told = TrafficSpan::covered(&TrafficSpan::cover(minutes.clone(), NOW));
     let told = told.unwrap_or(0..0);
@@ -216,12 +216,12 @@ async fn check(store: &Store, all: &[CountedMinute], minutes: Range<i64>) {
     }
 }
 
-async fn whatever_is_packed_whenever_all_adds_up(database: TestDatabase) {
+async fn sums_stay_the_same_whatever_is_packed(database: TestDatabase) {
     let store = database.store().await;
     for seed in 0..3 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut all: Vec<CountedMinute> = Vec::new();
-        // Each seed has years of its own.
+        // Each seed has its own years.
         let newest = NOW - i64::try_from(seed).unwrap() * 400 * DAY;
         for number in 0..30 {
             let batch: Vec<_> = (0..random.usize(1..30))
@@ -259,7 +259,7 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
         .map(|days| counted(NOW - days * DAY, 1, 1))
         .collect();
     add(&store, "a", 1, &counted).await;
-    // The first time a few days only: the batches of a server would wait for the rest.
+    // The first call packs only a few days, so that a server's batches do not wait.
     assert!(!store.traffic().pack(NOW * MINUTE_MS).await.unwrap());
     assert_eq!(requests(&store, 0..NOW + 1).await, 60);
     pack_all(&store).await;
@@ -267,7 +267,7 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
     assert!(store.traffic().pack(NOW * MINUTE_MS).await.unwrap());
     let old = NOW - 50 * DAY..NOW - 49 * DAY;
     let expected = requests(&store, old.clone()).await;
-    // A log of long ago: a row again, and packed with what was.
+    // Counts from an old log are unpacked rows again, and then packed with the others.
     add(&store, "a", 2, &[counted[50].clone(), counted[3].clone()]).await;
     assert_eq!(requests(&store, old.clone()).await, expected + 1);
     pack_all(&store).await;
@@ -275,7 +275,7 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
     assert_eq!(requests(&store, 0..NOW + 1).await, 62);
 }
 
-async fn packed_hours_go_and_days_stay(database: TestDatabase) {
+async fn packed_hours_are_pruned_and_days_stay(database: TestDatabase) {
     let store = database.store().await;
     for (number, days) in (1..).zip([3, 30, 40]) {
         add(&store, "a", number, &[counted(NOW - days * DAY, 0, 1)]).await;
@@ -293,7 +293,7 @@ async fn packed_hours_go_and_days_stay(database: TestDatabase) {
     assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
 }
 
-async fn packing_that_is_broken_off_loses_nothing(database: TestDatabase) {
+async fn interrupted_packing_loses_nothing(database: TestDatabase) {
     let store = database.store().await;
     let mut all = 0;
     for (number, millis) in (1..).zip([0, 1, 2, 3, 5, 8, 13, 21, 34]) {
@@ -310,7 +310,7 @@ async fn packing_that_is_broken_off_loses_nothing(database: TestDatabase) {
     assert_eq!(requests(&store, 0..NOW + 1).await, all);
 }
 
-async fn instances_that_pack_and_add_at_once_add_up(database: TestDatabase) {
+async fn concurrent_packing_and_adding_add_up(database: TestDatabase) {
     database.store().await.close().await;
     let mut instances = JoinSet::new();
     for instance in 0..4_u64 {
@@ -343,7 +343,7 @@ async fn instances_that_pack_and_add_at_once_add_up(database: TestDatabase) {
     assert_eq!(rows(&mut database.raw().await).await, [0, 6]);
 }
 
-async fn what_is_damaged_is_named_and_hides_no_other_day(database: TestDatabase) {
+async fn a_damaged_row_is_named_and_hides_no_other_day(database: TestDatabase) {
     let store = database.store().await;
     let days: Vec<_> = (5..9).map(|days| counted(NOW - days * DAY, 1, 1)).collect();
     add(&store, "a", 1, &days).await;
@@ -379,7 +379,7 @@ async fn what_is_damaged_is_named_and_hides_no_other_day(database: TestDatabase)
         let series = store.traffic().series(&times, None, NOW * MINUTE_MS).await;
         assert_eq!(series.unwrap_err().kind(), StoreErrorKind::Corrupt);
     }
-    // What came later to that day stays beside it, that of other days is packed.
+    // Later counts of that day stay unpacked, those of other days are packed.
     add(&store, "a", 2, &days).await;
     let error = loop {
         match store.traffic().pack(NOW * MINUTE_MS).await {

@@ -1,4 +1,4 @@
-//! Paths that were asked for add up, once, and need no more room than is promised.
+//! Counts of requested paths add up, exactly once, within the promised space.
 
 use robot_detection::store::{
     CountedPaths, Forgetting, PathCount, PathCut, PathKey, PathSums, Store, TrafficBatch,
@@ -10,19 +10,19 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     paths_of_hours_and_days_add_up_and_a_batch_counts_once,
-    a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth,
-    old_paths_go_and_others_can_be_forgotten,
+    the_paths_of_a_site_are_limited_and_cut_counts_stay_exact,
+    old_paths_are_pruned_and_others_can_be_deleted,
 }
 
 mod shared {
     use super::*;
     on_shared_engines! {
-        instances_that_add_and_trim_at_once_lose_no_request,
+        concurrent_adding_and_trimming_lose_no_request,
     }
 }
 
 const DAY: i64 = 24 * 60;
-/// A minute of 2026, in the middle of a day.
+/// A minute of 2024, in the middle of a day.
 const NOW: i64 = 20_000 * DAY + 700;
 const NOW_MS: i64 = NOW * 60_000;
 
@@ -108,9 +108,7 @@ async fn paths_of_hours_and_days_add_up_and_a_batch_counts_once(database: TestDa
     assert_eq!(nobody.await.unwrap().rows, []);
 }
 
-async fn a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth(
-    database: TestDatabase,
-) {
+async fn the_paths_of_a_site_are_limited_and_cut_counts_stay_exact(database: TestDatabase) {
     let store = database.store().await;
     for (number, minute) in (1..).zip(NOW..NOW + 12) {
         let paths: Vec<_> = (0..400)
@@ -142,7 +140,7 @@ async fn a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth(
     }
 }
 
-async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
+async fn old_paths_are_pruned_and_others_can_be_deleted(database: TestDatabase) {
     let store = database.store().await;
     for (number, days) in (1..).zip([1, 3, 390, 402]) {
         let rows = [("bot", "/a", 1), ("cat", "/a", 1), ("", "/a", 1)];
@@ -151,7 +149,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
     let all = 0..NOW + 1;
     store.traffic().prune(NOW_MS).await.unwrap();
     assert_eq!(requests(&read(&store, all.clone()).await), 9);
-    // By the hour only of the last two days.
+    // Hourly counts exist only for the last two days.
     assert_eq!(
         read(&store, NOW - 3 * DAY..NOW - 3 * DAY + 1)
             .await
@@ -160,7 +158,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
             % DAY,
         0
     );
-    // Its hour and its days.
+    // Its hourly and daily counts.
     assert_eq!(forget(&store, Some("bot"), None).await, 4);
     let left = read(&store, all.clone()).await;
     assert!(left.rows.iter().all(|row| row.key.robot != "bot"));
@@ -173,7 +171,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
     assert!(path_above("/*").is_none());
 }
 
-/// Forgets paths as the command does; as many are counted before.
+/// Deletes paths as the command does, and checks that the announced number is right.
 async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) -> u64 {
     let forgetting = Forgetting {
         address: None,
@@ -194,7 +192,7 @@ async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) 
     forgotten.paths
 }
 
-async fn instances_that_add_and_trim_at_once_lose_no_request(database: TestDatabase) {
+async fn concurrent_adding_and_trimming_lose_no_request(database: TestDatabase) {
     let mut instances = JoinSet::new();
     for instance in 0..3 {
         let store = database.store().await;

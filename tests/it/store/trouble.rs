@@ -12,10 +12,10 @@ use crate::support::postgres::Cluster;
 
 on_shared_engines! {
     a_locked_database_is_busy_and_recovers,
-    a_damaged_robot_is_unusable_and_hides_no_other,
+    a_damaged_robot_is_unusable_but_hides_no_other,
     a_row_without_a_valid_source_is_named,
     a_damaged_refresh_is_named,
-    a_call_that_is_dropped_changes_nothing,
+    a_cancelled_call_changes_nothing,
 }
 
 async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
@@ -34,7 +34,7 @@ async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
-async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) {
+async fn a_damaged_robot_is_unusable_but_hides_no_other(database: TestDatabase) {
     let store = database.store().await;
     let robots = ["a", "b", "c", "d", "e", "f", "g"].map(robot);
     let source = web_robots();
@@ -71,7 +71,7 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
     assert_eq!(
         changes.changed,
         ["a", "b", "c", "d", "e", "g"],
-        "it is repaired"
+        "the database is repaired"
     );
     assert!(store.robots().list().await.unwrap()[0].robot.is_active());
 }
@@ -100,7 +100,7 @@ async fn a_damaged_refresh_is_named(database: TestDatabase) {
     assert!(error.to_string().contains("refresh 1 "), "{error}");
 }
 
-async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
+async fn a_cancelled_call_changes_nothing(database: TestDatabase) {
     let store = database.store().await;
     store.robots().add(&robot("mine"), 1).await.unwrap();
     let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();
@@ -144,7 +144,7 @@ async fn postgres_may_stop_and_come_back() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
+async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
     const PAGE: usize = 4096;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
@@ -162,7 +162,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     assert_eq!(store.check_presence(1).await, None);
 
     let mut bytes = std::fs::read(&path).unwrap();
-    // The type of a leaf of a table is 13.
+    // A leaf page of a table has type 13.
     for page in bytes.chunks_mut(PAGE).skip(1).filter(|page| page[0] == 13) {
         if page
             .windows(6)
@@ -177,7 +177,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     let Some(PresenceChange::Away(absence)) = store.check_presence(7).await else {
-        panic!("it is not seen");
+        panic!("the damage was not noticed");
     };
     assert_eq!(
         (absence.since_ms, absence.kind),
@@ -187,5 +187,5 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(absence.reason.contains("database repair"), "{absence:?}");
     assert_eq!(store.check_presence(8).await, None);
-    assert!(std::fs::read(&path).unwrap() == bytes, "it was written to");
+    assert!(std::fs::read(&path).unwrap() == bytes, "the file changed");
 }

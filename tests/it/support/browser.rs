@@ -16,13 +16,13 @@ use tokio::{
 
 use super::eventually::eventually_async;
 
-/// A busy machine starts a browser in 20 seconds.
+/// Time limit for starting a browser, which takes 20 seconds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Times that a driver is started before the test gives up.
+/// Number of attempts to start a driver.
 const STARTS: usize = 5;
 
-/// Browser without a window; it ends with the test.
+/// Headless browser; stops with the test.
 pub(crate) struct Browser {
     pub(crate) client: Client,
     driver: Child,
@@ -67,19 +67,19 @@ impl Screen {
 }
 
 impl Browser {
-    /// Starts Chromium through its driver, both found on the PATH.
+    /// Starts Chromium by its driver, both found on the PATH.
     pub(crate) async fn start() -> Self {
-        // Whoever was first has done it already.
+        // Another test may have installed the provider already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (driver, port) = driver().await;
         let driver_url = format!("http://127.0.0.1:{port}");
-        let profile = tempfile::tempdir().expect("a temporary directory can be made");
+        let profile = tempfile::tempdir().expect("failed to create a temporary directory");
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities(profile.path()))
             .connect(&driver_url)
             .await
             .unwrap_or_else(|error| {
-                panic!("the browser does not start ({error}): tests/run installs chromium")
+                panic!("cannot start the browser ({error}): tests/run installs chromium")
             });
         Self {
             client,
@@ -90,7 +90,7 @@ impl Browser {
         }
     }
 
-    /// Shows pages in the size of a window or a phone, light or dark.
+    /// Sets the size of a window or a phone, and the light or dark colour scheme.
     pub(crate) async fn look(&mut self, screen: Screen, scheme: &str) {
         self.screen = screen;
         self.resize(screen.height).await;
@@ -98,26 +98,26 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
-    /// Shows pages as they are printed from now on.
+    /// Shows pages in their print layout from now on.
     pub(crate) async fn print(&self) {
         let media = json!({ "media": "print" });
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
-    /// Has pages run no script from now on, as if it were turned off.
+    /// Disables scripts from now on.
     pub(crate) async fn turn_scripts_off(&self) {
         let value = json!({ "value": true });
         self.devtools("Emulation.setScriptExecutionDisabled", value)
             .await;
     }
 
-    /// Has it send another User-Agent from now on.
+    /// Sets another User-Agent from now on.
     pub(crate) async fn call_itself(&self, user_agent: &str) {
         let value = json!({ "userAgent": user_agent });
         self.devtools("Emulation.setUserAgentOverride", value).await;
     }
 
-    /// Keeps a picture of the whole page among the artefacts.
+    /// Saves a screenshot of the whole page among the test artefacts.
     pub(crate) async fn keep_screenshot(&self, name: &str) {
         let script = "return document.documentElement.scrollHeight;";
         let height = self.client.execute(script, Vec::new()).await;
@@ -126,12 +126,12 @@ impl Browser {
         let picture = self.client.screenshot().await;
         self.resize(self.screen.height).await;
         let directory = artefacts();
-        std::fs::create_dir_all(&directory).expect("the directory of artefacts can be made");
+        std::fs::create_dir_all(&directory).expect("failed to create the directory of artefacts");
         let path = directory.join(format!("{name}.png"));
-        std::fs::write(path, picture.expect("a picture is taken")).expect("it can be written");
+        std::fs::write(path, picture.expect("no screenshot")).expect("cannot write it");
     }
 
-    /// Waits for an element; a busy machine is given time.
+    /// Waits for an element, long enough for a busy machine.
     pub(crate) async fn find(&self, css: &str) -> Element {
         self.client
             .wait()
@@ -141,7 +141,7 @@ impl Browser {
             .unwrap_or_else(|error| panic!("{css} does not appear: {error}"))
     }
 
-    /// Waits until an element says something.
+    /// Waits until an element contains a text.
     pub(crate) async fn wait_for_text(&self, css: &str, words: &str) -> String {
         eventually_async(&format!("{css} says {words:?}"), async || {
             // The element may be replaced between finding and reading it.
@@ -152,7 +152,7 @@ impl Browser {
         .await
     }
 
-    /// Moves the focus by the keyboard alone to an element, which has to show it, and presses Enter.
+    /// Tabs to an element, which must show its focus, and presses Enter.
     pub(crate) async fn press(&self, css: &str) {
         self.find(css).await;
         let look = format!(
@@ -161,30 +161,30 @@ impl Browser {
         );
         for _ in 0..200 {
             let focused = self.client.active_element().await;
-            let focused = focused.expect("something has the focus");
+            let focused = focused.expect("no element has the focus");
             let found = self.client.execute(&look, Vec::new()).await;
-            let found = found.expect("the page can be asked");
+            let found = found.expect("failed to run a script on the page");
             if found[0] == true {
-                assert_ne!(found[1], "none", "the focus of {css} is not seen");
-                focused.send_keys("\u{e007}").await.expect("Enter is a key");
+                assert_ne!(found[1], "none", "the focus of {css} is not visible");
+                focused.send_keys("\u{e007}").await.expect("Enter is typed");
                 return;
             }
-            focused.send_keys("\u{e004}").await.expect("Tab is a key");
+            focused.send_keys("\u{e004}").await.expect("Tab is typed");
         }
-        panic!("{css} is not reached by the keyboard");
+        panic!("{css} cannot be reached by the keyboard");
     }
 
     /// Logs in as the administrator.
     pub(crate) async fn log_in(&self, login: &str, password: &str) {
-        self.client.goto(login).await.expect("the login is shown");
+        self.client.goto(login).await.expect("the login page opens");
         let field = self.find("#password").await;
-        field.send_keys(password).await.expect("it can be typed");
+        field.send_keys(password).await.expect("typing works");
         let button = self.find("button.primary").await;
-        button.click().await.expect("it can be clicked");
+        button.click().await.expect("failed to click the button");
         self.wait_for_text("h1", "Now").await;
     }
 
-    /// Ends the browser.
+    /// Closes the browser.
     pub(crate) async fn end(mut self) {
         self.client.clone().close().await.ok();
         self.driver.kill().await.ok();
@@ -201,7 +201,7 @@ impl Browser {
             .await;
     }
 
-    /// Returns what assistive technology is told of the page, as JSON.
+    /// Returns the page's accessibility tree as JSON.
     pub(crate) async fn accessibility_tree(&self) -> String {
         self.devtools("Accessibility.getFullAXTree", json!({}))
             .await
@@ -212,16 +212,16 @@ impl Browser {
         let url = format!(
             "{}/session/{}/goog/cdp/execute",
             self.driver_url,
-            session.expect("the browser has a session")
+            session.expect("the browser has no session")
         );
         let body = json!({ "cmd": command, "params": params }).to_string();
         let http = reqwest::Client::builder()
             .build()
-            .expect("a client can be built");
+            .expect("failed to build a client");
         let answer = http.post(url).body(body).send().await;
-        let answer = answer.expect("the driver answers");
+        let answer = answer.expect("the driver did not respond");
         assert!(answer.status().is_success(), "{command}: {answer:?}");
-        answer.text().await.expect("the driver answers whole")
+        answer.text().await.expect("the response is incomplete")
     }
 }
 
@@ -243,9 +243,8 @@ fn capabilities(profile: &Path) -> serde_json::Map<String, serde_json::Value> {
     options.as_object().cloned().unwrap_or_default()
 }
 
-/// Starts a driver on a port of its own.
-///
-/// It chooses a free port of IPv4, and ends where another program has the same of IPv6.
+/// Starts a driver, which chooses a free IPv4 port and exits if another program uses the same IPv6
+/// port.
 async fn driver() -> (Child, u16) {
     for _ in 0..STARTS {
         let mut driver = Command::new("chromedriver")
@@ -256,19 +255,19 @@ async fn driver() -> (Child, u16) {
             .spawn()
             .unwrap_or_else(|error| {
                 panic!(
-                    "chromedriver does not start ({error}): tests/run installs chromium and chromium-driver"
+                    "cannot start chromedriver ({error}): tests/run installs chromium and chromium-driver"
                 )
             });
         if let Some(port) = port(&mut driver).await {
             return (driver, port);
         }
     }
-    panic!("chromedriver ended {STARTS} times before it said its port");
+    panic!("chromedriver exited {STARTS} times without printing its port");
 }
 
-/// Reads the port that the driver chose from what it prints; `None` where it ended before.
+/// Reads the driver's port from its output; returns `None` if the driver has exited.
 async fn port(driver: &mut Child) -> Option<u16> {
-    let output = driver.stdout.take().expect("its output is piped");
+    let output = driver.stdout.take().expect("the driver's output is piped");
     let mut lines = BufReader::new(output).lines();
     let found = tokio::time::timeout(PATIENCE, async {
         while let Ok(Some(line)) = lines.next_line().await {
@@ -282,7 +281,7 @@ async fn port(driver: &mut Child) -> Option<u16> {
         }
         None
     });
-    found.await.expect("chromedriver says its port in time")
+    found.await.expect("chromedriver printed no port in time")
 }
 
 fn artefacts() -> PathBuf {

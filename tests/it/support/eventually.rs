@@ -1,14 +1,14 @@
-//! The one way in which tests wait for a condition that no channel reports.
+//! The single way in which tests wait for a condition that no channel reports.
 
 use std::time::{Duration, Instant};
 
-/// Time after which a test gives up: on a busy machine a browser starts in 20 seconds.
+/// Time limit of a wait: on a busy machine a browser starts in 20 seconds.
 const LONGEST: Duration = Duration::from_mins(2);
 
-/// Time between two looks.
+/// Time between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Result of a look: `bool`, or `Option` of the value that the test waits for.
+/// Result of a check: `bool`, or `Option` of the awaited value.
 pub(crate) trait Look {
     type Found;
 
@@ -31,11 +31,11 @@ impl<T> Look for Option<T> {
     }
 }
 
-/// Looks again until the condition holds, and returns the value found.
+/// Repeats a check until it succeeds; returns the value found.
 ///
 /// # Panics
 ///
-/// After two minutes.
+/// Panics after two minutes.
 #[track_caller]
 pub(crate) fn eventually<L: Look>(what: &str, mut look: impl FnMut() -> L) -> L::Found {
     let deadline = deadline();
@@ -74,6 +74,6 @@ impl Deadline {
     #[track_caller]
     #[expect(clippy::disallowed_methods, reason = "a deadline on real time")]
     fn check(&self, what: &str) {
-        assert!(Instant::now() < self.0, "waited in vain: {what}");
+        assert!(Instant::now() < self.0, "timed out waiting until: {what}");
     }
 }

@@ -1,8 +1,8 @@
-//! Files that a program has left.
+//! Files written by a program.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Returns all files below a directory with their bytes, by their paths below it.
+/// Returns all files below a directory with their bytes, by relative path.
 pub(crate) fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![directory.to_owned()];

@@ -1,4 +1,4 @@
-//! A listener with the proxy behind it, as `serve` puts them together.
+//! A listener with the proxy behind it, combined as `serve` does.
 
 #![expect(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ impl Front {
         Self::serve_proxy(listen_settings(), proxy(upstream)).await
     }
 
-    /// Serves a proxy as the program does, on the fast path if that is on.
+    /// Serves a proxy as the program does, on the fast path if it is enabled.
     pub(crate) async fn serve_proxy(settings: ListenSettings, proxy: Proxy) -> Self {
         let listener = Listener::bind(settings).await.unwrap();
         Self::run(listener, |listener, stop| {

@@ -1,7 +1,7 @@
-//! Web server on the loopback that misbehaves as told.
+//! Web server on loopback with scripted, also faulty, responses.
 //!
-//! It speaks plain HTTP/1.1 from threads of its own, one request a
-//! connection, so that a test sees every byte that it sends.
+//! The server uses plain HTTP/1.1 on its own threads, with one request for each connection, so that
+//! a test controls every byte sent.
 
 use std::{
     io::{Read, Write},
@@ -14,14 +14,14 @@ use std::{
     time::Duration,
 };
 
-/// Request as the server saw it.
+/// Request as the server received it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) path: String,
     head: String,
 }
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     /// Status line, headers, and the body with its length.
@@ -42,7 +42,7 @@ pub(crate) enum Reply {
 
 type Script = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
 
-/// Server that ends with the test.
+/// Test server; stops when dropped.
 pub(crate) struct TestServer {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -88,7 +88,7 @@ impl Reply {
 }
 
 impl Seen {
-    /// Returns the value of a header, whatever the case of its name.
+    /// Returns the value of a header, ignoring the case of its name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -98,17 +98,17 @@ impl Seen {
 }
 
 impl TestServer {
-    /// Starts a server that gives everybody the same.
+    /// Starts a server with the same reply to every request.
     pub(crate) fn new(reply: Reply) -> Self {
         Self::with(move |_| reply.clone())
     }
 
-    /// Starts a server that decides by the request.
+    /// Starts a server with a reply chosen by the request.
     pub(crate) fn with(script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port is free");
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("failed to bind a loopback port");
         let address = listener
             .local_addr()
-            .expect("a bound socket has an address");
+            .expect("failed to read the bound address");
         let shared = Arc::new(Shared {
             script: Mutex::new(Arc::new(script)),
             seen: Mutex::default(),
@@ -119,12 +119,12 @@ impl TestServer {
         Self { address, shared }
     }
 
-    /// From now on, gives everybody this.
+    /// Sets the reply to all later requests.
     pub(crate) fn set(&self, reply: Reply) {
         self.answer(move |_| reply.clone());
     }
 
-    /// From now on, decides by the request.
+    /// Sets a function that chooses the reply to later requests.
     pub(crate) fn answer(&self, script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) {
         *lock(&self.shared.script) = Arc::new(script);
     }
@@ -159,7 +159,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
         thread::spawn(move || {
-            // A client that goes away ends only its own thread.
+            // A disconnecting client ends only its own thread.
             let _ = serve(stream, &shared);
         });
     }
@@ -184,7 +184,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             stream.set_read_timeout(Some(pause))?;
             for byte in bytes {
                 stream.write_all(&[byte])?;
-                // The last byte of the head is followed by the end at most.
+                // At most the end of the connection follows the last byte of the head.
                 if matches!(stream.read(&mut [0; 2]), Ok(0)) {
                     return Ok(());
                 }
@@ -195,8 +195,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             wait_for_the_end(&mut stream, shared);
             Ok(())
         }
-        // What was sent and not read makes the kernel answer with a reset:
-        // `read_head` leaves the last byte of the head for that.
+        // Unread bytes make the kernel send a reset, so `read_head` leaves the last byte of the
+        // head unread.
         Reply::Reset => return Ok(()),
     }?;
     drain(&mut stream)
@@ -228,7 +228,7 @@ fn wait_for_the_end(stream: &mut TcpStream, shared: &Shared) {
     }
 }
 
-/// Ends the connection in order, without a reset.
+/// Closes the connection gracefully, without a reset.
 fn drain(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut bytes = [0; 64];
     stream.shutdown(std::net::Shutdown::Write)?;

@@ -1,8 +1,8 @@
-//! What the library logs in this process.
+//! Log messages of the library in this process.
 //!
-//! One subscriber serves all tests: with one for each, a line that another
-//! test's thread meets first may be switched off for good. A test finds its
-//! own lines by what only it can have said, such as its server's address.
+//! All tests share one subscriber: with one for each test, a message that another test's thread
+//! emits first may be disabled for good. A test finds its own messages by unique text, such as its
+//! server's address.
 
 use std::{
     io::{self, Write},
@@ -12,7 +12,7 @@ use std::{
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static START: Once = Once::new();
 
-/// Starts to keep warnings and errors; call it before what may log.
+/// Starts collecting warnings and errors; call this before code that may log.
 pub(crate) fn keep() {
     START.call_once(|| {
         tracing_subscriber::fmt()
@@ -23,7 +23,7 @@ pub(crate) fn keep() {
     });
 }
 
-/// Returns the lines kept so far that contain `text`.
+/// Returns the collected lines that contain `text`.
 pub(crate) fn lines_with(text: &str) -> Vec<String> {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8_lossy(&lines)

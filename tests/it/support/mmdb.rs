@@ -1,11 +1,11 @@
-//! Writes databases of places in the format of `MaxMind`, version 2.0.
+//! Writes geographic databases in the `MaxMind` format, version 2.0.
 
 use std::{collections::HashMap, net::IpAddr};
 
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
-/// Where a bit of an address leads.
+/// Target of a bit of an address.
 #[derive(Clone, Copy)]
 enum Next {
     Nothing,
@@ -50,7 +50,7 @@ pub(crate) fn mmdb(kind: &str, records: &[(&str, Value)]) -> Vec<u8> {
 }
 
 fn insert(tree: &mut Vec<[Next; 2]>, network: IpNet, record: usize) {
-    // Addresses of IPv4 are those of `::/96`.
+    // IPv4 addresses are those of `::/96`.
     let (bits, length) = match (network.network(), network.prefix_len()) {
         (IpAddr::V4(start), length) => (u128::from(start.to_bits()), length + 96),
         (IpAddr::V6(start), length) => (start.to_bits(), length),
@@ -76,7 +76,7 @@ fn write(to: &mut Vec<u8>, value: &Value) {
     write_member(to, "", value);
 }
 
-/// Writes the value of a member; those of the metadata have types of their own.
+/// Writes the value of a member; those of the metadata have their own types.
 fn write_member(to: &mut Vec<u8>, name: &str, value: &Value) {
     match value {
         Value::String(text) => {
@@ -111,11 +111,11 @@ fn write_member(to: &mut Vec<u8>, name: &str, value: &Value) {
                 write(to, item);
             }
         }
-        other => panic!("no record has {other}"),
+        other => panic!("unsupported value in a record: {other}"),
     }
 }
 
-/// Writes the type and size of what follows.
+/// Writes the type and size of the next value.
 fn control(to: &mut Vec<u8>, kind: u8, size: usize) {
     let short = u8::try_from(size.min(29)).unwrap();
     if kind < 8 {

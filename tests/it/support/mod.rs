@@ -1,4 +1,4 @@
-//! What several tests share.
+//! Helpers shared by several tests.
 
 pub(crate) mod browser;
 pub(crate) mod eventually;

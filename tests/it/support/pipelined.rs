@@ -1,8 +1,8 @@
-//! What becomes of several HTTP/1.1 requests sent at once, against a second reading of them.
+//! Checks pipelined HTTP/1.1 requests against a second, independent parser.
 //!
-//! The first reading is the listener's: its plain requests, and what it leaves to hyper, as
-//! far as it lets hyper read. The second one is by the letter of RFC 9112, with httparse for
-//! the heads. The fuzz target `pipelines` has this file too.
+//! The first parser is the listener's: its plain requests, and hyper for the requests that the
+//! listener leaves to hyper. The second follows RFC 9112 strictly, with httparse for the heads. The
+//! fuzz target `pipelines` includes this file too.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,25 +30,24 @@ use hyper::{
 };
 use robot_detection::listen::{ListenSettings, PlainHead, PlainReader, RequestFraming};
 
-/// Headers of a request.
+/// Maximum number of a request's headers.
 const MAX_HEADERS: usize = 100;
-/// Polls without anything new, after which a client has gone.
+/// Polls without new data after which the client is considered gone.
 const PATIENCE: u32 = 20;
 
-/// A request as one of the readers reads it.
+/// A request as one of the parsers reads it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Asked {
     method: String,
     target: String,
     body: Vec<u8>,
-    /// There may be no other behind it.
+    /// Whether no other request may follow.
     is_last: bool,
 }
 
-/// Checks that both readings agree, however the bytes are parted; returns how many were read.
-///
-/// There are as many answers as requests, or the last answer is a refusal, or the client
-/// wanted no more.
+/// Checks that both parsers agree, however the bytes are split; returns the number of requests.
+/// There are as many responses as requests, or the last response is a refusal, or the client
+/// closed.
 pub(crate) fn check(input: &[u8], cuts: [usize; 2]) -> usize {
     let expected = expected(input);
     let whole = served(&[input]);
@@ -83,11 +82,11 @@ fn text(input: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(input))
 }
 
-/// What the listener makes of some bytes.
+/// The listener's result for some bytes.
 #[derive(Debug, Default)]
 struct Served {
     seen: Vec<Asked>,
-    /// Of the final answers, in their order.
+    /// Statuses of the final responses, in order.
     statuses: Vec<u16>,
 }
 
@@ -147,7 +146,7 @@ fn by_hyper(pieces: Vec<Vec<u8>>, served: &mut Served) {
             let progress = (seen.borrow().len(), output.borrow().len());
             idle = if progress == before { idle + 1 } else { 0 };
             before = progress;
-            // hyper answers nothing any more once the client has gone.
+            // hyper sends no more responses once the client has gone.
             is_ended.set(idle > PATIENCE);
             assert!(idle < 2 * PATIENCE, "the connection does not end");
         }
@@ -156,7 +155,7 @@ fn by_hyper(pieces: Vec<Vec<u8>>, served: &mut Served) {
     served.statuses.extend(statuses(&output.borrow()));
 }
 
-/// Reads the whole body, as the proxy does; refuses what it would.
+/// Reads the whole body, as the proxy does; refuses what the proxy would.
 async fn answer(request: Request<Incoming>, seen: &RefCell<Vec<Asked>>) -> Response<Full<Bytes>> {
     let is_refused = request.method() == Method::CONNECT;
     let (parts, body) = request.into_parts();
@@ -190,12 +189,12 @@ fn asked(request: &Request<Vec<u8>>, is_last: bool) -> Asked {
 fn is_last(version: Version, headers: &HeaderMap) -> bool {
     let lines = headers.get_all("connection").iter();
     let mut tokens = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
-    // A server need not keep an old connection, whatever is asked for (RFC 9112 §9.3).
+    // A server need not keep an old connection, whatever the client requests (RFC 9112 §9.3).
     version == Version::HTTP_10
         || tokens.any(|found| found.trim_ascii().eq_ignore_ascii_case(b"close"))
 }
 
-/// Reads the final statuses of answers without bodies.
+/// Reads the final statuses of responses without bodies.
 fn statuses(mut output: &[u8]) -> Vec<u16> {
     let mut statuses = Vec::new();
     while !output.is_empty() {
@@ -213,7 +212,7 @@ fn statuses(mut output: &[u8]) -> Vec<u16> {
     statuses
 }
 
-/// A client that sends pieces, of which hyper reads what the listener lets it read.
+/// A client that sends pieces, of which hyper gets what the listener passes on.
 struct Io {
     pieces: std::vec::IntoIter<Vec<u8>>,
     framing: RequestFraming,
@@ -266,7 +265,7 @@ impl Write for Io {
     }
 }
 
-/// Reads the whole requests up to the first that is wrong, or not whole.
+/// Parses the complete requests before the first invalid or incomplete one.
 fn expected(input: &[u8]) -> Vec<Asked> {
     let mut expected = Vec::new();
     let mut rest = input;
@@ -319,7 +318,7 @@ fn request(input: &[u8]) -> Option<(Asked, &[u8])> {
 }
 
 fn read(parsed: &httparse::Request<'_, '_>, body: Vec<u8>, is_last: bool) -> Option<Asked> {
-    // As it is told on: without a fragment.
+    // As forwarded: without a fragment.
     let target: http::Uri = parsed.path?.parse().ok()?;
     Some(Asked {
         method: parsed.method?.to_owned(),
@@ -329,7 +328,7 @@ fn read(parsed: &httparse::Request<'_, '_>, body: Vec<u8>, is_last: bool) -> Opt
     })
 }
 
-/// Returns the input without empty lines before it, its target in ASCII, and how many bytes they had.
+/// Returns the input with an ASCII target and without leading empty lines, and their length.
 fn encoded(input: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut skipped = 0;
     loop {
@@ -357,10 +356,10 @@ fn encoded(input: &[u8]) -> Option<(Vec<u8>, usize)> {
     Some((encoded, skipped))
 }
 
-/// What is said cannot be followed.
+/// Contradictory or invalid headers.
 struct Wrong;
 
-/// Returns the length that all lines say, if any.
+/// Returns the length on which all lines agree, if any.
 fn length(headers: &HeaderMap) -> Result<Option<u64>, Wrong> {
     let mut length = None;
     for line in headers.get_all("content-length") {
@@ -384,7 +383,7 @@ fn ends_with_chunked(headers: &HeaderMap) -> bool {
     last.is_some_and(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// Reads a body in chunks to the letter (RFC 9112 §7.1); returns how many bytes it had.
+/// Parses a chunked body strictly (RFC 9112 §7.1); returns the body and the number of bytes read.
 pub(crate) fn chunks(input: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut body = Vec::new();
     let mut at = 0;
@@ -423,7 +422,7 @@ pub(crate) fn chunks(input: &[u8]) -> Option<(Vec<u8>, usize)> {
     }
 }
 
-/// Takes a line that ends with CR LF, in which is no other of them.
+/// Takes a line that ends with CR LF and contains neither elsewhere.
 fn line<'i>(input: &'i [u8], at: &mut usize) -> Option<&'i [u8]> {
     let rest = input.get(*at..)?;
     let len = rest.iter().position(|byte| *byte == b'\n')?;

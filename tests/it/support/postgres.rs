@@ -1,8 +1,8 @@
-//! A PostgreSQL server for tests, on a Unix socket in a directory of its own.
+//! A PostgreSQL server for tests, on a Unix socket in a separate directory.
 //!
-//! One server is started for each test process, and each test gets a database
-//! of its own. A watchdog holds the other end of a pipe: when the process
-//! ends, however it ends, the watchdog stops the server and removes its files.
+//! Each test process starts one server, and each test gets its own database. A watchdog holds the
+//! other end of a pipe: when the process ends, however it ends, the watchdog stops the server and
+//! removes its files.
 
 use std::{
     os::unix::{
@@ -22,7 +22,7 @@ use sqlx::{
 };
 use tempfile::TempDir;
 
-/// Names the databases and their order, so that no two tests share one.
+/// Numbers the databases, so that no two tests share one.
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 /// Server that runs until the value is dropped or the process ends.
@@ -50,11 +50,11 @@ pub(crate) async fn database_url() -> String {
 }
 
 impl Cluster {
-    /// Starts a server of its own, for a test that stops it.
+    /// Starts a separate server, for a test that stops it.
     pub(crate) fn start() -> Self {
         let programs = find_programs();
         let user = postgres_user();
-        // A socket's path has at most 107 bytes: no long TMPDIR.
+        // A socket's path has at most 107 bytes, so a long TMPDIR cannot be used.
         let directory = TempDir::with_prefix_in("rd-pg-", "/tmp")
             .expect("/tmp must be writable")
             .keep();
@@ -106,7 +106,7 @@ impl Cluster {
     pub(crate) async fn create_database(&self) -> String {
         let number = DATABASES.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{number}");
-        // Not the order of bytes, so that a test notices who relies on it.
+        // Not in byte order, so that tests detect code that relies on byte order.
         let sql = format!(
             "CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
         );
@@ -114,8 +114,8 @@ impl Cluster {
         sqlx::raw_sql(AssertSqlSafe(sql))
             .execute(&mut connection)
             .await
-            .expect("a new database");
-        connection.close().await.expect("the connection closes");
+            .expect("failed to create a database");
+        connection.close().await.expect("cannot close");
         self.url(&name)
     }
 
@@ -125,7 +125,7 @@ impl Cluster {
         let rows = sqlx::raw_sql(AssertSqlSafe(sql))
             .fetch_all(&mut connection)
             .await;
-        let rows = rows.expect("an administrator may do this");
+        let rows = rows.expect("the statements failed");
         rows.last().map_or(0, |row| row.get(0))
     }
 
@@ -135,8 +135,8 @@ impl Cluster {
     }
 
     async fn admin_connection(&self) -> PgConnection {
-        let options: PgConnectOptions = self.url("postgres").parse().expect("our URL");
-        options.connect().await.expect("the server answers")
+        let options: PgConnectOptions = self.url("postgres").parse().expect("our URL is valid");
+        options.connect().await.expect("cannot connect")
     }
 
     fn data(&self) -> String {
@@ -151,13 +151,13 @@ impl Cluster {
             .current_dir(&self.directory);
         // Not a pipe: the server inherits it and would keep it open.
         let output = self.directory.join(format!("{program}.out"));
-        let file = std::fs::File::create(&output).expect("a file in our directory");
+        let file = std::fs::File::create(&output).expect("failed to create a file");
         let status = command
             .stdin(Stdio::null())
-            .stdout(file.try_clone().expect("a second handle"))
+            .stdout(file.try_clone().expect("failed to duplicate the handle"))
             .stderr(file)
             .status()
-            .unwrap_or_else(|error| panic!("{program} did not start: {error}"));
+            .unwrap_or_else(|error| panic!("{program} failed to start: {error}"));
         assert!(
             status.success(),
             "{program} failed: {}{}",
@@ -185,7 +185,7 @@ fn start_watchdog(directory: &Path, programs: &Path, user: Option<User>) -> Chil
         .arg(programs.join("pg_ctl"))
         .arg(directory)
         .current_dir("/")
-        .process_group(0) // Control-C ends the tests, not who cleans up behind them.
+        .process_group(0) // Control-C stops the tests, but not their watchdog.
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -201,13 +201,13 @@ fn command(program: &Path, user: Option<User>) -> Command {
     command
 }
 
-/// Returns whom the server runs as: it refuses to be root.
+/// Returns the user that runs the server, which refuses to run as root.
 fn postgres_user() -> Option<User> {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     if !is_root {
         return None;
     }
-    let users = std::fs::read_to_string("/etc/passwd").expect("a list of users");
+    let users = std::fs::read_to_string("/etc/passwd").expect("failed to read the list of users");
     let user = users.lines().find_map(|line| {
         let mut fields = line.split(':');
         (fields.next()? == "postgres").then_some(())?;
@@ -222,7 +222,7 @@ fn postgres_user() -> Option<User> {
     user
 }
 
-/// Returns the directory of the newest installed server's programs.
+/// Returns the program directory of the newest installed server.
 fn find_programs() -> PathBuf {
     let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

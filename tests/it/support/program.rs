@@ -1,4 +1,4 @@
-//! The program as a user runs it, and requests whose bytes are exactly ours.
+//! The program as a user runs it, and requests with exactly chosen bytes.
 
 use std::{
     fmt::Write as _,
@@ -18,10 +18,10 @@ pub(crate) const FIREFOX: &str =
 pub(crate) const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 \
      (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
-/// How long anything may take before a test gives up.
+/// Time limit for any single step of a test.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Variable that turns the fast path off, for the program and for tests that serve by themselves.
+/// Variable that disables the fast path, for the program and for tests that serve themselves.
 pub(crate) const FAST_PATH: &str = "ROBOT_DETECTION_SERVER_FAST_PATH";
 
 /// Variable that sets the listener of health checks and metrics.
@@ -32,7 +32,7 @@ pub(crate) fn fast_path() -> bool {
     std::env::var_os(FAST_PATH).is_none_or(|value| value != "false")
 }
 
-/// Command of the program in a directory of its own, away from the caller's settings.
+/// Returns the program's command in a directory, isolated from the caller's settings.
 pub(crate) fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_robot-detection"));
     command.current_dir(directory);
@@ -44,7 +44,7 @@ pub(crate) fn command(directory: &Path) -> Command {
     if !fast_path() {
         command.env(FAST_PATH, "false");
     }
-    // No test meets the server of another one.
+    // Prevents collisions with the servers of other tests.
     command.env(OPERATION, "127.0.0.1:0");
     command
 }
@@ -58,7 +58,7 @@ pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Runs the program at a terminal with these typed answers.
+/// Runs the program in a terminal with these typed answers.
 pub(crate) fn run_at_terminal(directory: &Path, arguments: &[&str], answers: &str) -> Output {
     use std::os::unix::fs::OpenOptionsExt as _;
 
@@ -68,7 +68,7 @@ pub(crate) fn run_at_terminal(directory: &Path, arguments: &[&str], answers: &st
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap();
-    // The end of the terminal would end a test process that it belongs to.
+    // Closing the terminal would kill a test process that has it as controlling terminal.
     let terminal = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -96,7 +96,7 @@ pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns what has `serve` show the demonstration, where a test's configuration names no site.
+/// Returns the arguments that serve the demonstration if the test's configuration names no site.
 fn demonstration(
     command: &Command,
     directory: &Path,
@@ -122,33 +122,33 @@ fn demonstration(
     &["--config", "robot-detection.toml", "serve", "--demo"]
 }
 
-/// Returns the administrator's password that the first start has written to its file.
+/// Returns the administrator's password from the file written at the first start.
 pub(crate) fn first_password(directory: &Path) -> Option<String> {
     let text = std::fs::read_to_string(directory.join("admin-password")).ok()?;
     Some(text.trim().to_owned())
 }
 
-/// A running `serve`; killed when it goes out of scope.
+/// A running `serve`; killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
     pub(crate) addr: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
-    /// Where it serves health checks and metrics.
+    /// Address of health checks and metrics.
     pub(crate) operation: Option<SocketAddr>,
-    /// Where it decides for other proxies, if that is an address.
+    /// Address of the decision endpoint, unless it is a socket.
     pub(crate) check: Option<SocketAddr>,
     pub(crate) password: Option<String>,
 }
 
 impl Server {
-    /// Starts `serve` on a free port and waits until it says where it is.
+    /// Starts `serve` on a free port and waits until it prints its address.
     pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
         Self::start_as(command(directory), directory, arguments)
     }
 
-    /// Starts it by a command that a test has prepared.
+    /// Starts the server with a command prepared by a test.
     pub(crate) fn start_as(mut command: Command, directory: &Path, arguments: &[&str]) -> Self {
         let shown = demonstration(&command, directory, arguments);
         let arguments = arguments
@@ -156,7 +156,7 @@ impl Server {
             .unwrap_or_default();
         #[expect(
             clippy::zombie_processes,
-            reason = "`Drop` waits; a test that panics here is over"
+            reason = "`Drop` waits for the process; a panic here ends the test anyway"
         )]
         let mut child = command
             .args(shown)
@@ -174,7 +174,7 @@ impl Server {
             let mut line = String::new();
             let read = stdout.read_line(&mut line).unwrap();
             let log = || std::fs::read_to_string(directory.join("stderr.log")).unwrap_or_default();
-            assert!(read > 0, "the server ended: {}", log());
+            assert!(read > 0, "the server exited: {}", log());
             if let Some(url) = line.strip_prefix("admin page: http://") {
                 admin = url.split('/').next().and_then(|addr| addr.parse().ok());
             }
@@ -185,7 +185,7 @@ impl Server {
                 check = addr.trim().parse().ok();
             }
             if let Some((_, url)) = line.split_once(" on http://") {
-                // In a JSON log a quote follows.
+                // In a JSON log, a quote follows.
                 let addr = url.trim().split(['/', '"']).next().unwrap_or_default();
                 let addr = addr.parse().unwrap();
                 let is_new = log().contains("first password is in");
@@ -202,14 +202,14 @@ impl Server {
         }
     }
 
-    /// Has it reload its configuration, whatever that removes.
+    /// Reloads the server's configuration, whatever the new one removes.
     pub(crate) fn reload(&self, directory: &Path) {
         let output = self.run(directory, &["reload", "--accept"]);
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{told}");
     }
 
-    /// Runs a command that asks this server.
+    /// Runs a command that talks to this server.
     pub(crate) fn run(&self, directory: &Path, arguments: &[&str]) -> Output {
         let mut command = command(directory);
         if let Some(addr) = self.operation {
@@ -219,7 +219,7 @@ impl Server {
         command.output().unwrap()
     }
 
-    /// Requests a path of its listener for health checks and metrics.
+    /// Requests a path on the listener for health checks and metrics.
     pub(crate) fn operation(&self, path: &str) -> Answer {
         request(self.operation.unwrap(), "GET", path, &[])
     }
@@ -232,7 +232,7 @@ impl Server {
         request(self.addr, "GET", path, &[("User-Agent", user_agent)])
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Stops the server, and waits until it has exited.
     pub(crate) fn stop(&mut self) {
         let process = self.child.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &process]).status();
@@ -247,18 +247,18 @@ impl Server {
         line
     }
 
-    /// Returns the id of its process.
+    /// Returns the id of the server's process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns the memory that it holds now, in KiB, from which the peak is counted anew.
+    /// Returns the current memory in KiB, and resets the peak.
     pub(crate) fn memory_kib(&self) -> u64 {
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
         self.peak_memory_kib()
     }
 
-    /// Returns the most memory that it has held, in KiB.
+    /// Returns the peak memory in KiB.
     pub(crate) fn peak_memory_kib(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).unwrap();
@@ -274,10 +274,10 @@ impl Server {
         assert!(status.success());
     }
 
-    /// Waits for the end; returns whether it ended well.
+    /// Waits for the server to exit; returns whether it succeeded.
     pub(crate) fn wait(mut self) -> bool {
         let mut status = None;
-        eventually("the server ends", || {
+        eventually("the server exits", || {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
@@ -292,7 +292,7 @@ impl Drop for Server {
     }
 }
 
-/// Answer to a request.
+/// Response to a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -301,7 +301,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Values of a header, joined by commas; empty when it is absent.
+    /// Returns the values of a header, joined by commas; empty if absent.
     pub(crate) fn header(&self, name: &str) -> String {
         self.headers
             .iter()
@@ -316,7 +316,7 @@ impl Answer {
     }
 }
 
-/// Sends a request on a connection of its own; the path goes out as it is.
+/// Sends a request on a new connection; the path is sent unchanged.
 pub(crate) fn request(
     addr: SocketAddr,
     method: &str,
@@ -340,7 +340,7 @@ pub(crate) fn request(
     exchange(addr, head.as_bytes())
 }
 
-/// Asks the JSON of the admin page with a token.
+/// Sends a request to the JSON API of the admin pages with a token.
 pub(crate) fn admin_json(
     addr: SocketAddr,
     token: &str,
@@ -356,14 +356,14 @@ pub(crate) fn admin_json(
     exchange(addr, request.as_bytes())
 }
 
-/// Sends bytes, reads the whole answer.
+/// Sends bytes on a new connection; returns the whole response.
 pub(crate) fn exchange(addr: SocketAddr, bytes: &[u8]) -> Answer {
     let stream = TcpStream::connect(addr).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     exchange_on(stream, bytes)
 }
 
-/// Sends bytes on a connection, reads the whole answer.
+/// Sends bytes on a connection; returns the whole response.
 pub(crate) fn exchange_on(mut stream: impl Read + Write, bytes: &[u8]) -> Answer {
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
@@ -371,7 +371,7 @@ pub(crate) fn exchange_on(mut stream: impl Read + Write, bytes: &[u8]) -> Answer
     let end = answer
         .windows(4)
         .position(|window| window == b"\r\n\r\n")
-        .unwrap_or_else(|| panic!("no head in {:?}", String::from_utf8_lossy(&answer)));
+        .unwrap_or_else(|| panic!("no response head in {:?}", String::from_utf8_lossy(&answer)));
     let head = String::from_utf8_lossy(&answer[..end]).into_owned();
     let mut lines = head.split("\r\n");
     let status = lines

@@ -1,4 +1,4 @@
-//! HTTP/1.1 byte by byte: a server that records, and a client that says what it is told.
+//! HTTP/1.1 byte by byte: a server that records requests, and a client that sends arbitrary bytes.
 
 #![expect(
     clippy::unwrap_used,
@@ -23,15 +23,15 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-/// No answer of a test takes that long unless something is wrong.
+/// Time limit of a response, which none exceeds unless something is wrong.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
 
-/// Waits for the future, and fails the test when it does not come.
+/// Waits for the future; panics at the time limit.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    timeout(LONG, future).await.expect("it comes soon")
+    timeout(LONG, future).await.expect("timed out")
 }
 
-/// A server on a port of its own that hands each connection to a function.
+/// A server on a free port that passes each connection to a function.
 #[derive(Debug)]
 pub(crate) struct RawServer {
     pub(crate) addr: SocketAddr,
@@ -87,7 +87,7 @@ impl RawServer {
         }
     }
 
-    /// Answers every request with the same bytes, and keeps connections open.
+    /// Starts a server that sends the same bytes to every request, and keeps connections open.
     pub(crate) async fn answering(answer: impl Into<Vec<u8>>) -> Self {
         let answer = answer.into();
         Self::start(move |mut connection| {
@@ -101,13 +101,13 @@ impl RawServer {
         .await
     }
 
-    /// What was received, one text a request: head and body.
+    /// Returns the received requests, each as one text with head and body.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
     pub(crate) fn last_request(&self) -> String {
-        self.requests().pop().expect("a request came")
+        self.requests().pop().expect("no request received")
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -122,7 +122,7 @@ impl Drop for RawServer {
 }
 
 impl RawConnection {
-    /// Reads and records one request; nothing at the end of the connection.
+    /// Reads and records one request; returns `None` at the end of the connection.
     pub(crate) async fn request(&mut self) -> Option<String> {
         let request = read_message(&mut self.stream, &mut self.buffer).await?;
         self.requests.lock().unwrap().push(request.clone());
@@ -130,7 +130,7 @@ impl RawConnection {
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        // The other side may be gone: the test sees it there.
+        // The other side may be gone; the test notices that there.
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
 
@@ -156,7 +156,7 @@ impl RawClient {
         }
     }
 
-    /// Goes on with a connection that was made without a runtime.
+    /// Wraps a connection that was made without a runtime.
     pub(crate) fn from_std(stream: std::net::TcpStream) -> Self {
         stream.set_nonblocking(true).unwrap();
         Self {
@@ -176,7 +176,7 @@ impl RawClient {
             .expect("a response")
     }
 
-    /// Reads one response with its body; nothing if the connection ends before.
+    /// Reads one response with its body; returns `None` if the connection ends before.
     pub(crate) async fn maybe_response(&mut self) -> Option<String> {
         soon(read_message(&mut self.stream, &mut self.buffer)).await
     }
@@ -190,12 +190,12 @@ impl RawClient {
     /// Reads until the other side closes.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.buffer);
-        // A reset is an end too.
+        // A reset counts as an end too.
         let _ = soon(self.stream.read_to_end(&mut rest)).await;
         rest
     }
 
-    /// Reads until the text has come.
+    /// Reads until the text has arrived.
     pub(crate) async fn until(&mut self, text: &str) -> String {
         soon(async {
             loop {
@@ -214,7 +214,7 @@ impl RawClient {
     }
 }
 
-/// Sends bytes on a new connection, and returns one response.
+/// Sends bytes on a new connection; returns one response.
 pub(crate) async fn exchange(addr: SocketAddr, request: impl AsRef<[u8]>) -> String {
     let mut client = RawClient::connect(addr).await;
     client.send(request).await;
@@ -229,7 +229,7 @@ pub(crate) fn status(response: &str) -> u16 {
         .unwrap_or_else(|| panic!("no status line: {response:?}"))
 }
 
-/// All lines of a header, its name in any case.
+/// Returns all values of a header, ignoring the case of its name.
 pub(crate) fn header(message: &str, name: &str) -> Vec<String> {
     let head = message.split("\r\n\r\n").next().unwrap();
     head.lines()
@@ -255,7 +255,7 @@ async fn read_message(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<St
         .map_or(0, |len| len.parse().unwrap());
     let mut message = head;
     if is_chunked {
-        // The whole of it, as sent: to the end of the trailers.
+        // The whole body as sent, including the trailers.
         loop {
             let end = chunked_end(buffer);
             if let Some(end) = end {

@@ -1,4 +1,4 @@
-//! Servers behind the proxy that speak what a raw one does not: HTTP/2, TLS, Unix sockets.
+//! Servers behind the proxy that support more than a raw server: HTTP/2, TLS, Unix sockets.
 
 #![expect(
     clippy::unwrap_used,
@@ -74,7 +74,7 @@ impl Upstream {
         Self::h2c_with(None, handler).await
     }
 
-    /// Serves HTTP/2 without TLS, so many streams at a time on a connection.
+    /// Serves HTTP/2 without TLS, with a limit of concurrent streams on a connection.
     pub(crate) async fn h2c_with<F>(max_streams: Option<u32>, handler: impl Handler<F>) -> Self
     where
         F: Future<Output = Response<Body>> + Send + 'static,
@@ -95,7 +95,7 @@ impl Upstream {
         }
     }
 
-    /// Serves over TLS what client and server agree on.
+    /// Serves over TLS with the protocol negotiated by client and server.
     pub(crate) async fn tls<F>(
         certificate: &Certificate,
         protocols: &[&str],
@@ -158,21 +158,21 @@ impl Upstream {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Heads of the requests, in their order.
+    /// Returns the heads of the requests, in order.
     pub(crate) fn seen(&self) -> Vec<Parts> {
         self.shared.seen.lock().unwrap().clone()
     }
 
     pub(crate) fn last(&self) -> Parts {
-        self.seen().pop().expect("a request came")
+        self.seen().pop().expect("no request received")
     }
 
-    /// Most requests that were in hand at the same time on one connection.
+    /// Returns the highest number of concurrent requests on one connection.
     pub(crate) fn busiest(&self) -> usize {
         self.shared.busiest.load(Ordering::SeqCst)
     }
 
-    /// Ends connections: no new requests, those under way are answered (GOAWAY).
+    /// Closes connections gracefully with GOAWAY: running requests get a response, new ones do not.
     pub(crate) fn leave(&self) {
         self.shared.leave.notify_waiters();
     }
@@ -206,13 +206,13 @@ impl Certificate {
         Self { directory, config }
     }
 
-    /// File of the authority.
+    /// Returns the file with the authority's certificate.
     pub(crate) fn ca_file(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
     }
 }
 
-/// What answers requests.
+/// Function that responds to requests.
 pub(crate) trait Handler<F>:
     Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static
 {
@@ -220,7 +220,7 @@ pub(crate) trait Handler<F>:
 
 impl<F, H> Handler<F> for H where H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static {}
 
-/// Reads the request, and answers with what came.
+/// Reads the request, and responds with a description of it.
 pub(crate) async fn echo(request: Request<Incoming>) -> Response<Body> {
     let body = request.into_body().collect().await;
     let body = body

@@ -1,8 +1,8 @@
-//! What the proxies in front take off, and `doctor` tells.
+//! Headers removed by front proxies, as reported by `doctor`.
 
 use super::*;
 
-/// Returns what `doctor` says of suspects beside the running server.
+/// Returns the checks of `doctor` about suspects while the server runs.
 fn told(house: &House) -> Vec<String> {
     let listen = house.server.addr.to_string();
     let arguments = ["doctor", "--offline", "--listen", &listen];
@@ -13,7 +13,7 @@ fn told(house: &House) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn doctor_names_the_proxy_that_takes_headers_of_browsers_off() {
+async fn doctor_names_the_proxy_that_removes_browser_headers() {
     const ENOUGH: u32 = 500;
     let settings = "server.trusted_proxies = ['127.0.0.1']\nsuspects.action = 'report'\n";
     let house = House::new(settings).await;
@@ -30,7 +30,7 @@ async fn doctor_names_the_proxy_that_takes_headers_of_browsers_off() {
         assert_eq!(house.ask("/a", &headers).status, 200);
     };
     (1..ENOUGH).for_each(ask);
-    assert_eq!(told(&house), [""; 0], "as long as few have come");
+    assert_eq!(told(&house), [""; 0], "no report with few requests");
     ask(ENOUGH);
     let lines = told(&house);
     assert_eq!(lines.len(), 1, "{lines:?}");

@@ -1,10 +1,10 @@
-//! What the application says of its visitors: in its responses, and by a report.
+//! The application's statements about visitors: in response headers, and by reports.
 
 use super::*;
 
 const FIELD: &str = "X-Robot-Detection-Person";
 
-/// A site that says of who asks for `/yes` that it is a person, and for `/no` that it is none.
+/// A site that declares visitors of `/yes` to be people, and visitors of `/no` not to be.
 async fn speaking() -> RawServer {
     RawServer::start(|mut connection| async move {
         while let Some(request) = connection.request().await {
@@ -24,7 +24,7 @@ const SHUT: &str =
     "[[rule]]\nname = 'shut'\npath = '/shut/*'\nsuspect = true\naction = 'refuse'\npeople = true\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_word_of_the_upstream_clears_and_marks_and_nobody_sees_it() {
+async fn the_upstreams_header_clears_and_marks_and_is_not_forwarded() {
     let house = House::of(speaking().await, SHUT);
     let other = [
         ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Other"),
@@ -41,7 +41,7 @@ async fn the_word_of_the_upstream_clears_and_marks_and_nobody_sees_it() {
         (403, 200, 200)
     );
     ask("/maybe", &LIAR);
-    assert_eq!(status(&LIAR), 403, "a word that is none says nothing");
+    assert_eq!(status(&LIAR), 403, "an invalid value has no effect");
     ask("/yes", &LIAR);
     ask("/no", &PERSON);
     assert_eq!(
@@ -55,16 +55,16 @@ async fn the_word_of_the_upstream_clears_and_marks_and_nobody_sees_it() {
     assert_eq!(
         (status(&LIAR), status(&PERSON)),
         (403, 200),
-        "the last word holds"
+        "the last statement applies"
     );
-    // Of robots it says nothing.
+    // Statements about robots are ignored.
     let robot = [("User-Agent", GOOGLEBOT)];
     ask("/no", &robot);
     assert_eq!(status(&robot), 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_visitor_says_nothing_by_that_header() {
+async fn a_visitors_own_header_has_no_effect() {
     let house = House::of(speaking().await, SHUT);
     let forged = [&LIAR[..], &[(FIELD, "yes")]].concat();
     assert_eq!(house.ask("/a", &forged).status, 200);
@@ -76,7 +76,7 @@ async fn a_visitor_says_nothing_by_that_header() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_header_is_taken_off_where_suspects_are_looked_for_unless_it_has_no_name() {
+async fn the_header_is_removed_where_suspects_are_detected_unless_its_name_is_empty() {
     const ON: &str = "suspects.action = 'report'\n";
     for (settings, field, seen) in [
         (ON.to_owned(), FIELD, ""),
@@ -108,7 +108,7 @@ fn report(house: &House, body: &str) -> Answer {
 const CHECK: &str = "[check]\nlisten = '127.0.0.1:0'\ntoken = '0123456789abcdef'\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_says_the_same_and_nothing_of_it_counts_where_a_line_is_wrong() {
+async fn a_report_has_the_same_effect_and_is_rejected_completely_if_a_line_is_invalid() {
     let house = House::of(speaking().await, &format!("{SHUT}{CHECK}"));
     let statuses = || [&LIAR[..], &PERSON].map(|headers| house.ask("/shut/1", headers).status);
     let right = format!("127.0.0.1 yes {CHROME}\n127.0.0.1 no {FIREFOX}\n");
@@ -143,12 +143,12 @@ async fn a_report_says_the_same_and_nothing_of_it_counts_where_a_line_is_wrong()
     assert_eq!(
         exchange(addr, format!("{asked}\r\n").as_bytes()).status,
         403,
-        "no token"
+        "the token is missing"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_is_about_sites_that_look_for_suspects() {
+async fn a_report_applies_only_to_sites_that_detect_suspects() {
     let off = format!("[suspects]\naction = \"off\"\n{CHECK}");
     let house = House::of(speaking().await, &off);
     let answer = report(&house, "192.0.2.7 no x");

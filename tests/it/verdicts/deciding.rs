@@ -25,7 +25,7 @@ fn refuse() -> RuleBuilder {
 }
 
 #[test]
-fn by_default_a_verified_search_engine_passes_wherever_people_may_go() {
+fn by_default_a_verified_search_engine_passes_on_paths_open_to_people() {
     let policy = build(|policy| policy);
     for &verdict in ALL {
         let elsewhere = told(&policy, "/articles/1", verdict);
@@ -36,7 +36,7 @@ fn by_default_a_verified_search_engine_passes_wherever_people_may_go() {
     assert_eq!(policy.spoofed(), Treatment::Report);
 }
 
-/// Of Googlebot; without a rule it is redirected there, whatever the verdict.
+/// Tests with Googlebot, which without a rule is redirected there, whatever the verdict.
 macro_rules! rules {
     ($($name:ident: [$($rule:expr),*] => $stopped:expr;)*) => {
         $(#[test] fn $name() {
@@ -47,19 +47,19 @@ macro_rules! rules {
 }
 
 rules! {
-    no_rule_is_about_no_verdict: [] => ALL;
-    verified_ones_may_pass: [pass().verdicts([Verified])] => [Spoofed, Unverifiable, Pending];
-    verdicts_are_a_list: [pass().verdicts([Verified, Pending])] => [Spoofed, Unverifiable];
-    other_conditions_have_to_hold_too: [pass().verdicts([Verified]).robots(["uptimebot"])] => ALL;
+    a_rule_with_a_verdict_does_not_match_without_one: [] => ALL;
+    verified_robots_may_pass: [pass().verdicts([Verified])] => [Spoofed, Unverifiable, Pending];
+    a_rule_may_list_several_verdicts: [pass().verdicts([Verified, Pending])] => [Spoofed, Unverifiable];
+    other_conditions_must_match_too: [pass().verdicts([Verified]).robots(["uptimebot"])] => ALL;
     impostors_are_refused: [refuse().verdicts([Spoofed]), pass()] => [Spoofed];
-    a_rule_by_name_favours_no_impostor: [pass().robots(["googlebot"])] => [Spoofed];
-    nor_does_one_by_purpose: [pass().purposes([Purpose::Search])] => [Spoofed];
-    one_that_names_the_verdict_does: [pass().robots(["googlebot"]).verdicts(ALL.to_vec())] => [];
-    one_for_every_robot_is_for_impostors_too: [pass()] => [];
+    a_pass_rule_by_name_excludes_impostors: [pass().robots(["googlebot"])] => [Spoofed];
+    a_pass_rule_by_purpose_excludes_impostors: [pass().purposes([Purpose::Search])] => [Spoofed];
+    a_pass_rule_that_names_the_verdict_includes_impostors: [pass().robots(["googlebot"]).verdicts(ALL.to_vec())] => [];
+    a_rule_for_every_robot_includes_impostors: [pass()] => [];
 }
 
 #[test]
-fn an_impostor_is_none_of_those_that_always_pass() {
+fn an_impostor_of_an_exempt_robot_is_not_exempt() {
     let policy = build(|policy| policy.allow_robots(["googlebot"]));
     assert_eq!(stopped(&policy, MEMBERS), [Spoofed]);
     let denied = build(|policy| policy.deny_robots(["uptimebot"]));
@@ -88,14 +88,14 @@ fn impostors_are_redirected_on_every_filtered_path_and_nowhere_else() {
 }
 
 #[test]
-fn impostors_are_redirected_where_no_purpose_is() {
+fn impostors_are_redirected_even_if_no_purpose_is() {
     let policy = build(|policy| policy.spoofed(Treatment::Redirect).purposes([]));
     assert!(!policy.is_disabled());
     assert_eq!(stopped(&policy, MEMBERS), [Spoofed]);
 }
 
 #[test]
-fn impostors_are_refused_everywhere_but_where_nobody_is() {
+fn impostors_are_refused_on_all_paths_that_can_be_refused() {
     let allowed = |policy: PolicyBuilder| policy.allow_robots(["googlebot"]);
     for policy in [
         build(|policy| policy.spoofed(Treatment::Refuse).never("/never")),
@@ -139,7 +139,7 @@ fn impostors_are_refused_everywhere_but_where_nobody_is() {
 }
 
 #[test]
-fn settings_that_never_match_or_lead_nowhere_are_refused() {
+fn settings_without_effect_or_redirect_target_are_rejected() {
     let of = |rule: RuleBuilder| match Policy::builder().rule(rule).build().unwrap_err() {
         PolicyError::Rule { key, reason, .. } => (key, reason),
         other => panic!("{other}"),
@@ -193,7 +193,7 @@ fn settings_that_never_match_or_lead_nowhere_are_refused() {
 }
 
 #[test]
-fn a_rule_for_impostors_is_not_hidden_by_one_that_does_not_favour_them() {
+fn a_rule_for_impostors_is_not_shadowed_by_a_rule_for_verified_robots() {
     let policy = build(|policy| {
         policy.rules([
             pass().robots(["googlebot"]),
@@ -242,7 +242,7 @@ fn headers_can_depend_on_the_verdict() {
     assert!(policy.tags(&get("/"), None).rules.is_empty());
 }
 
-/// Steps of an explanation from the one of a name on.
+/// Returns the steps of an explanation, starting with the named step.
 fn steps(policy: &Policy, path: &str, verdict: Verdict, from: &str) -> Vec<String> {
     let claim = &claim(GOOGLEBOT);
     let visitor = Some(Visitor::new(claim, verdict));
@@ -260,7 +260,7 @@ fn steps(policy: &Policy, path: &str, verdict: Verdict, from: &str) -> Vec<Strin
 }
 
 #[test]
-fn the_explanation_begins_with_the_verdict_and_its_evidence() {
+fn the_explanation_starts_with_the_verdict_and_its_evidence() {
     let policy = build(|policy| {
         policy
             .allow_robots(["googlebot"])
@@ -307,7 +307,7 @@ fn the_explanation_begins_with_the_verdict_and_its_evidence() {
 }
 
 #[test]
-fn the_explanation_says_what_becomes_of_impostors() {
+fn the_explanation_states_the_treatment_of_impostors() {
     let refuses = build(|policy| policy.spoofed(Treatment::Refuse));
     assert_eq!(
         steps(&refuses, "/", Spoofed, "spoofed"),

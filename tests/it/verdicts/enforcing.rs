@@ -1,4 +1,4 @@
-//! robots.txt, and robots that are not who they say.
+//! robots.txt, and robots with a false claim.
 
 use robot_detection::{
     policy::{Enforce, Enforcement, Enforcer, Policy, RobotRequest, SharedRobotsFiles, Visitor},
@@ -17,7 +17,7 @@ fn enforcer() -> Enforcer {
     Enforcer::new(files, settings.rules(Enforce::On).crawl_delay(Enforce::On))
 }
 
-/// Returns `true` if Googlebot's request is held to be a breach.
+/// Returns `true` if Googlebot's request counts as a violation.
 fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) -> bool {
     let claim = &claim(GOOGLEBOT);
     let visit = RobotRequest {
@@ -31,7 +31,7 @@ fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) 
 }
 
 #[test]
-fn an_impostor_of_an_allowed_robot_is_held_to_robots_txt() {
+fn an_impostor_of_an_allowed_robot_must_follow_robots_txt() {
     let policy = build(|policy| policy.allow_robots(["googlebot"]));
     let enforcer = enforcer();
     for (verdict, expected) in [
@@ -46,7 +46,7 @@ fn an_impostor_of_an_allowed_robot_is_held_to_robots_txt() {
 }
 
 #[test]
-fn impostors_use_up_no_pace_but_their_own() {
+fn impostors_do_not_use_up_the_pace_of_the_real_robot() {
     let (enforcer, policy) = (enforcer(), build(|policy| policy));
     for verdict in [Spoofed, Pending, Verified] {
         let came = [0; 3].map(|_| breaks(&enforcer, &policy, "/", verdict));

@@ -1,4 +1,4 @@
-//! The layer and whom it asks for verdicts, over HTTP and around an application of its own.
+//! The layer with a source of verdicts, over HTTP and in an application.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ use crate::support::program::{Answer, FIREFOX, request};
 const UNLISTED: &str = "Mozilla/5.0 (compatible; MysteryCrawler/0.1; +https://mystery.example/)";
 const HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
-/// Verdicts by robot, and what was asked.
+/// Verdicts by robot, and the recorded queries.
 #[derive(Default)]
 struct Known {
     verdicts: HashMap<String, Verdict>,
@@ -80,7 +80,7 @@ fn layer(policy: PolicyBuilder) -> RobotDetectionLayer {
     RobotDetectionLayer::new(SharedDetector::new(detector), policy).clock(Clock::manual(0))
 }
 
-/// Says what handlers and upstreams are told of the visitor.
+/// Returns the visitor's identity as reported to handlers and upstreams.
 async fn who(robot: Option<Extension<Identification>>, headers: HeaderMap) -> String {
     let verdict = robot.map(|Extension(robot)| robot.verdict().as_str());
     let told = headers
@@ -113,7 +113,7 @@ async fn visit(addr: SocketAddr, path: &'static str, user_agent: &'static str) -
 }
 
 #[tokio::test]
-async fn whoever_proves_claims_is_asked_once_about_each_listed_robot_s_request() {
+async fn the_verifier_is_queried_once_for_each_listed_robots_request() {
     let known = known(Verified);
     let verdicts = Arc::clone(&known) as Arc<dyn Verdicts>;
     let addr = serve(layer(Policy::builder()).verdicts(verdicts)).await;
@@ -132,7 +132,7 @@ async fn whoever_proves_claims_is_asked_once_about_each_listed_robot_s_request()
 }
 
 #[tokio::test]
-async fn handlers_and_the_upstream_are_told_the_verdict_and_clients_cannot_forge_it() {
+async fn handlers_and_the_upstream_get_the_verdict_and_clients_cannot_forge_it() {
     let forged = [
         ("X-Robot-Detection-Verdict", "verified"),
         ("x_robot_detection_verdict", "verified"),
@@ -164,7 +164,7 @@ async fn handlers_and_the_upstream_are_told_the_verdict_and_clients_cannot_forge
 }
 
 #[tokio::test]
-async fn impostors_are_refused_where_they_are_to_be_and_asked_to_sign() {
+async fn impostors_are_refused_if_configured_and_invited_to_sign() {
     let policy = Policy::builder().spoofed(Treatment::Refuse);
     let accept = HeaderValue::from_static("sig1=(\"@authority\");tag=\"web-bot-auth\"");
     let layer = layer(policy)
@@ -209,7 +209,7 @@ async fn impostors_are_refused_where_they_are_to_be_and_asked_to_sign() {
 }
 
 #[tokio::test]
-async fn only_the_refused_that_are_not_verified_are_asked_to_sign() {
+async fn only_refused_and_unverified_clients_are_invited_to_sign() {
     let refuse = Rule::builder(Action::Refuse).paths(["/private/*"]);
     for (verdict, path, status, asked) in [
         (Verified, "/private/a", 403, ""),
@@ -227,7 +227,7 @@ async fn only_the_refused_that_are_not_verified_are_asked_to_sign() {
     }
 }
 
-/// Asks the layer without a network; returns the status and what is told.
+/// Calls the layer without a network; returns the status and the reported outcome.
 async fn told(layer: &RobotDetectionLayer, path: &str, user_agent: &str) -> String {
     let request = Request::get(path).header("user-agent", user_agent);
     let request = request.body(Body::empty()).unwrap();
@@ -246,7 +246,7 @@ async fn told(layer: &RobotDetectionLayer, path: &str, user_agent: &str) -> Stri
 }
 
 #[tokio::test]
-async fn the_outcome_tells_the_verdict() {
+async fn the_outcome_contains_the_verdict() {
     let reporting = |policy, verdict| {
         let layer = layer(policy).verdicts(known(verdict));
         layer.report_outcome(true)
@@ -304,7 +304,7 @@ async fn the_layer_alone_does_not_wait() {
 }
 
 #[tokio::test]
-async fn our_own_robot_passes_whoever_takes_it_for_an_impostor() {
+async fn our_site_robot_passes_even_if_taken_for_an_impostor() {
     let layer = layer(Policy::builder().spoofed(Treatment::Refuse)).verdicts(known(Spoofed));
     let (own, clock) = (OwnRobot::new(b"a key"), Clock::manual(1_800_000_000_000));
     let layer = layer.clock(clock.clone()).own_robot(own.clone());
@@ -323,7 +323,7 @@ async fn our_own_robot_passes_whoever_takes_it_for_an_impostor() {
     }
 }
 
-/// Verdicts that cost nothing to look up.
+/// Verdicts with a lookup that costs nothing.
 struct Fixed(IpAddr, Verdict);
 
 impl Verdicts for Fixed {
@@ -336,7 +336,7 @@ impl Verdicts for Fixed {
     }
 }
 
-/// Allocations of a request that passes.
+/// Returns the number of allocations of a passed request.
 fn allocations(layer: &RobotDetectionLayer, user_agent: &str) -> u64 {
     let inner = |request: Request<()>| -> Ready<Result<Response<String>, Infallible>> {
         drop(request);
@@ -362,7 +362,7 @@ fn allocations(layer: &RobotDetectionLayer, user_agent: &str) -> u64 {
 }
 
 #[test]
-fn a_verdict_costs_no_allocation_and_a_person_nothing() {
+fn a_verdict_costs_no_allocation_and_a_person_none_either() {
     let policy = || Policy::builder().rule(Rule::builder(Action::Pass).verdicts([Verified]));
     let alone = layer(policy());
     let client = IpAddr::from([192, 0, 2, 7]);
@@ -370,7 +370,7 @@ fn a_verdict_costs_no_allocation_and_a_person_nothing() {
         .verdicts(Arc::new(Fixed(client, Verified)))
         .client_address(|extensions| extensions.get::<IpAddr>().copied());
     assert_eq!(allocations(&asking, FIREFOX), 0);
-    assert!(allocations(&alone, GOOGLEBOT) > 0, "the counter counts");
+    assert!(allocations(&alone, GOOGLEBOT) > 0, "the counter works");
     for user_agent in [GOOGLEBOT, UNLISTED] {
         let cost = allocations(&alone, user_agent);
         assert_eq!(allocations(&asking, user_agent), cost, "{user_agent}");

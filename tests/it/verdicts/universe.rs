@@ -1,4 +1,4 @@
-//! Robots whose claims have verdicts, and what is asked about them.
+//! Robots with verdicts on their claims, and queries about them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +14,7 @@ pub(super) const GOOGLEBOT: &str = "Googlebot/2.1";
 pub(super) const MONITOR: &str = "UptimeBot/1.0";
 pub(super) const MEMBERS: &str = "/members-only-stuff/a";
 
-/// A search engine, and a monitor that is not redirected by its purpose.
+/// Returns a search engine, and a monitor with a purpose that is not redirected.
 pub(super) fn robots() -> [Arc<Robot>; 2] {
     let robot = |id: &str, token: &str, purpose| {
         let mut robot = Robot::new(id, Source::manual());
@@ -58,14 +58,14 @@ pub(super) fn judge<'p>(
     policy.judge(request, Some(Visitor::new(claim, verdict)))
 }
 
-/// The action on a GET of Googlebot, and what decided it.
+/// Returns the action on a GET of Googlebot, and the deciding setting.
 pub(super) fn told(policy: &Policy, path: &str, verdict: Verdict) -> String {
     let judgement = judge(policy, &get(path), GOOGLEBOT, verdict);
     let action = judgement.decision.action();
     format!("{action} {}", judgement.cause())
 }
 
-/// The verdicts with which Googlebot is not let through.
+/// Returns the verdicts for which Googlebot does not pass.
 pub(super) fn stopped(policy: &Policy, path: &str) -> Vec<Verdict> {
     let passes = |verdict: &Verdict| told(policy, path, *verdict).starts_with("pass ");
     let all = Verdict::ALL.iter().copied();

@@ -1,4 +1,4 @@
-//! Decisions that hang on a verdict which is pending.
+//! Decisions that depend on a pending verdict.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn waiting(action: Action, milliseconds: u64) -> RuleBuilder {
         .wait(Duration::from_millis(milliseconds))
 }
 
-/// Milliseconds that Googlebot's request waits.
+/// Returns the milliseconds that Googlebot's request waits.
 fn wait(policy: &Policy, path: &str) -> Option<u128> {
     let claim = &claim(GOOGLEBOT);
     let visitor = |verdict| Visitor::new(claim, verdict);
@@ -26,7 +26,7 @@ fn wait(policy: &Policy, path: &str) -> Option<u128> {
 }
 
 #[test]
-fn a_decision_waits_where_a_rule_asks_it_to() {
+fn a_decision_waits_if_a_rule_demands_it() {
     let policy = build(|policy| policy.rule(waiting(Action::Pass, 500)));
     assert_eq!(wait(&policy, MEMBERS), Some(500));
     for path in ["/", "/robots.txt", "/robot-heaven/a"] {
@@ -37,7 +37,7 @@ fn a_decision_waits_where_a_rule_asks_it_to() {
 }
 
 #[test]
-fn nobody_waits_for_a_verdict_that_changes_nothing() {
+fn a_verdict_without_effect_is_not_awaited() {
     let every = || waiting(Action::Redirect, 500);
     for policy in [
         build(|policy| policy.rule(every()).allow_robots(["googlebot"])),
@@ -52,7 +52,7 @@ fn nobody_waits_for_a_verdict_that_changes_nothing() {
 }
 
 #[test]
-fn the_longest_time_of_the_rules_that_are_asked_counts() {
+fn the_longest_wait_of_the_evaluated_rules_counts() {
     let slow = Rule::builder(Action::Slow).requests(5);
     let policy = build(|policy| {
         policy.rules([
@@ -68,7 +68,7 @@ fn the_longest_time_of_the_rules_that_are_asked_counts() {
 }
 
 #[test]
-fn a_rule_about_the_pending_waits_all_the_same() {
+fn a_rule_for_pending_verdicts_waits_too() {
     let rule = Rule::builder(Action::Refuse).verdicts([Unverifiable, Pending]);
     let policy = build(|policy| policy.rule(rule.wait(Duration::from_millis(7))));
     assert_eq!(wait(&policy, MEMBERS), Some(7));

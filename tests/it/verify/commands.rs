@@ -18,7 +18,7 @@ fn text(output: &std::process::Output) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_claim_is_proven_with_its_evidence() {
+async fn a_claim_is_verified_with_its_evidence() {
     let site = Site::new("").await;
     let verify = |robot: &str, address: &str, more: &[&str]| {
         let arguments = ["verify", "--user-agent", robot, "--ip", address];
@@ -62,7 +62,7 @@ async fn one_claim_is_proven_with_its_evidence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_robot_added_by_hand_is_proven_like_any_other_in_either_database() {
+async fn a_robot_added_by_hand_is_verified_like_any_other_in_both_databases() {
     let site = Site::new("").await;
     let list = site.lists.url("/by-hand.json");
     site.dns.host(ELSEWHERE, "a.crawl.hand.example");
@@ -114,7 +114,7 @@ async fn a_robot_added_by_hand_is_proven_like_any_other_in_either_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_fact_of_a_robot_is_told_by_its_option() {
+async fn an_invalid_fact_about_a_robot_is_reported_with_its_option() {
     let site = Site::new("").await;
     let wrong = site.run(&[
         "registry",
@@ -141,7 +141,7 @@ async fn a_wrong_fact_of_a_robot_is_told_by_its_option() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_public_suffix_is_nobodys_ending() {
+async fn a_public_suffix_is_rejected_as_a_host_suffix() {
     let site = Site::new("").await;
     for suffix in ["github.io", "co.uk", "*.s3.amazonaws.com", "GitHub.IO."] {
         let added = site.run(&[
@@ -177,7 +177,7 @@ async fn a_public_suffix_is_nobodys_ending() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_never_came_is_not_called_stale() {
+async fn a_list_that_was_never_fetched_is_not_called_stale() {
     let site = Site::new("").await;
     site.lists.set(crate::support::http::Reply::status(500));
     site.run(&["verify", "--ranges", "--refresh"]);
@@ -196,7 +196,7 @@ async fn a_list_that_never_came_is_not_called_stale() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_over_the_limit_names_no_key_that_is_not_there() {
+async fn the_error_about_a_too_large_list_names_no_missing_setting() {
     let site = Site::new("").await;
     let large = "192.0.2.1\n".repeat(500_000);
     site.lists.set(crate::support::http::Reply::text(large));
@@ -209,7 +209,7 @@ async fn a_list_over_the_limit_names_no_key_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn doctor_tells_of_a_resolver_that_knows_no_names_of_addresses() {
+async fn doctor_reports_a_resolver_without_reverse_names() {
     let site = Site::new("").await;
     site.dns.forget(&reverse(WELL_KNOWN));
     for (named, is_doubted) in [("host.provider.example", true), ("dns9.quad9.net", false)] {
@@ -221,7 +221,7 @@ async fn doctor_tells_of_a_resolver_that_knows_no_names_of_addresses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_are_shown_and_downloaded() {
+async fn lists_are_shown_and_fetched() {
     let site = Site::new("").await;
     let before = json(&site.run(&["verify", "--ranges", "--json"]));
     assert_eq!(before[0]["robots"][0], "listbot");
@@ -242,7 +242,7 @@ async fn lists_are_shown_and_downloaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_cannot_be_had_fails_the_command_and_keeps_the_last_one() {
+async fn an_unavailable_list_fails_the_command_and_keeps_the_last_copy() {
     let site = Site::new("").await;
     assert!(
         site.run(&["verify", "--ranges", "--refresh"])
@@ -260,7 +260,7 @@ async fn a_list_that_cannot_be_had_fails_the_command_and_keeps_the_last_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_explanation_begins_with_the_verdict_and_its_evidence() {
+async fn an_explanation_starts_with_the_verdict_and_its_evidence() {
     let site = Site::new("verify.spoofed = 'refuse'").await;
     let explain = |address: &str| {
         let asked = [
@@ -285,7 +285,7 @@ async fn an_explanation_begins_with_the_verdict_and_its_evidence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn doctor_tells_of_lists_that_fail_and_resolvers_that_do_not_answer() {
+async fn doctor_reports_failing_lists_and_unresponsive_resolvers() {
     let site = Site::new("").await;
     let checks = |output: &std::process::Output| -> Vec<String> {
         let checks = json(output);
@@ -301,7 +301,7 @@ async fn doctor_tells_of_lists_that_fail_and_resolvers_that_do_not_answer() {
     assert_eq!(verification, expected);
     let answers = format!("true {} answers in ", site.dns.address());
     assert!(resolver.starts_with(&answers), "{resolver}");
-    assert!(site.dns.count() > 0, "it is asked, not only connected to");
+    assert!(site.dns.count() > 0, "the resolver must get a query");
 
     let refused = Fault::Code(ResponseCode::Refused);
     site.dns.fault(&Name::root(), refused);

@@ -1,4 +1,4 @@
-//! A verdict that is known costs a request no allocation.
+//! A known verdict costs a request no allocation.
 
 use std::{
     convert::Infallible,
@@ -19,10 +19,10 @@ use tower::{Layer as _, Service as _, service_fn};
 
 use super::remembering::{ELSEWHERE, House, IN_LIST};
 
-/// Requests of which each is counted.
+/// Number of measured requests.
 const REQUESTS: usize = 101;
 
-/// Returns a layer that recognises the very robots of the house.
+/// Returns a layer that detects the robots of the house.
 fn layer(house: &House) -> RobotDetectionLayer {
     let detector = Detector::new(house.detector.robots().iter().cloned()).unwrap();
     let policy = SharedPolicy::new(Policy::builder().build().unwrap());
@@ -37,10 +37,8 @@ fn request(robot: &str, address: IpAddr) -> Request<()> {
     request.body(()).unwrap()
 }
 
-/// Allocations of a request that passes.
-///
-/// Of many requests it is the one in the middle: the memory of answers tidies itself
-/// up now and then, in the course of one of them.
+/// Returns the median number of allocations of a passed request. The median ignores the occasional
+/// request during which the cache of verdicts cleans up.
 fn allocations(layer: &RobotDetectionLayer, robot: &str, address: &str) -> u64 {
     let inner = |request: Request<()>| -> Ready<Result<Response<String>, Infallible>> {
         drop(request);
@@ -81,17 +79,17 @@ async fn a_known_verdict_costs_no_allocation() {
     ] {
         assert_eq!(house.now(robot, address), Verdict::Verified);
         let cost = allocations(&alone, robot, address);
-        assert!(cost > 0, "the counter counts");
+        assert!(cost > 0, "the counter works");
         let with_verdict = allocations(&asking, robot, address);
         assert_eq!(with_verdict, cost, "{robot} from {address}");
     }
-    // What is new is not free, so that the count would see a verdict that is not.
+    // An unknown verdict allocates, which shows that the count would notice it.
     let impostor = allocations(&asking, "listbot/1", ELSEWHERE);
     assert!(impostor > allocations(&alone, "listbot/1", ELSEWHERE));
 }
 
 #[tokio::test]
-async fn a_visit_is_described_at_no_cost_to_who_passes() {
+async fn describing_visits_costs_passed_requests_nothing() {
     let house = House::new().await;
     house.put_list();
     let asking = || {
@@ -116,6 +114,6 @@ async fn a_visit_is_described_at_no_cost_to_who_passes() {
     switch.describe_all(true);
     assert!(
         allocations(&noting, "listbot/1", IN_LIST) > cost,
-        "somebody looks"
+        "describing all visits allocates"
     );
 }

@@ -1,4 +1,4 @@
-//! A client address that a client forges proves nothing.
+//! A forged client address proves nothing.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -15,7 +15,7 @@ use crate::support::{
 
 use super::site::{Site, ask, ask_until};
 
-/// Address that the forged headers name, and the list has.
+/// Address in the forged headers, which the list contains.
 const NAMED: &str = "203.0.113.9";
 
 const LIST: &str =
@@ -34,12 +34,12 @@ fn head(lines: &str) -> String {
     )
 }
 
-/// Returns the verdict on a robot that sends these lines by itself.
+/// Returns the verdict on a robot that sends these header lines itself.
 fn verdict(server: &Server, lines: &str) -> String {
     exchange(server.addr, head(lines).as_bytes()).text()
 }
 
-/// Returns the verdict on a robot that another machine of the loopback has these lines from.
+/// Returns the verdict on a robot with these header lines from a proxy on another loopback address.
 async fn verdict_by_proxy(server: &Server, lines: &str) -> String {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
@@ -51,7 +51,7 @@ async fn verdict_by_proxy(server: &Server, lines: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forged_address_of_any_spelling_verifies_nobody() {
+async fn a_forged_address_of_any_spelling_verifies_no_robot() {
     let site = site().await;
     site.trust(&["127.0.0.2", "10.0.0.0/8", "unix:", "::1"]);
     let server = site.serve();
@@ -59,7 +59,7 @@ async fn a_forged_address_of_any_spelling_verifies_nobody() {
     let known = timeout(DEADLINE, async {
         while verdict_by_proxy(&server, &named).await != "verified" {}
     });
-    known.await.expect("the list comes");
+    known.await.expect("the list was not fetched");
     for lines in FORGED {
         let told = verdict(&server, lines);
         let is_refused = told.starts_with("400");
@@ -69,7 +69,7 @@ async fn a_forged_address_of_any_spelling_verifies_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_trusted_proxies_the_address_that_they_saw_counts() {
+async fn with_trusted_proxies_the_address_they_saw_counts() {
     let site = site().await;
     site.trust(&["127.0.0.1", "10.0.0.0/8"]);
     let server = site.serve();

@@ -38,7 +38,7 @@ const VERIFY: [&str; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_line_gets_a_verdict_and_each_address_is_proven_once() {
+async fn each_line_gets_a_verdict_and_each_address_is_verified_once() {
     let site = site_with_log().await;
     let output = site.run(&VERIFY);
     assert!(output.status.success(), "{output:?}");
@@ -94,7 +94,7 @@ async fn a_summary_counts_by_robot_and_verdict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_no_addresses_cannot_be_verified() {
+async fn input_without_addresses_cannot_be_verified() {
     let site = Site::new("").await;
     let output = site.run(&["identify", "--verify"]);
     assert_eq!(output.status.code(), Some(2));

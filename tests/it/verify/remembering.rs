@@ -1,4 +1,4 @@
-//! What a verifier knows at once, what it proves in the background, and for how long it knows it.
+//! A verifier's cache: immediate verdicts, background verification, and expiry.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -68,7 +68,7 @@ impl House {
         self.ranges.put(LIST, PublishedRanges::new([network]));
     }
 
-    /// Asks about a request of a robot, as `ask` asks.
+    /// Calls `ask` with a robot's request.
     fn with<R>(
         &self,
         robot: &str,
@@ -90,7 +90,7 @@ impl House {
         })
     }
 
-    /// Returns what contradicts a claim, once that is known.
+    /// Returns the evidence against a claim, if already known.
     fn evidence(&self, robot: &str, address: &str) -> ClaimFinding {
         self.with(robot, Some(address), |request| {
             self.verifier.finding_now(request)
@@ -127,7 +127,7 @@ fn detector() -> Detector {
 }
 
 #[tokio::test]
-async fn a_list_answers_at_once_and_tells_what_contradicts_an_impostor() {
+async fn a_list_responds_immediately_with_the_evidence_against_an_impostor() {
     let house = House::new().await;
     house.put_list();
     assert_eq!(house.now("listbot/1", IN_LIST), Verified);
@@ -142,7 +142,7 @@ async fn a_list_answers_at_once_and_tells_what_contradicts_an_impostor() {
 }
 
 #[tokio::test]
-async fn without_data_nobody_is_spoofed() {
+async fn without_data_no_robot_is_spoofed() {
     let house = House::new().await;
     assert!(house.verifier.wanted_ranges().is_empty());
     assert_eq!(house.now("listbot/1", ELSEWHERE), Unverifiable);
@@ -154,7 +154,7 @@ async fn without_data_nobody_is_spoofed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_proven_is_unverifiable() {
+async fn a_robot_without_a_method_of_verification_is_unverifiable() {
     let house = House::new().await;
     house.put_list();
     assert_eq!(house.now("plainbot/1", IN_LIST), Unverifiable);
@@ -172,7 +172,7 @@ async fn what_cannot_be_proven_is_unverifiable() {
 }
 
 #[tokio::test]
-async fn the_first_requests_are_pending_and_proven_once() {
+async fn the_first_requests_are_pending_and_verified_once() {
     let house = House::new().await;
     house.dns.host(IN_LIST, "a.robots.example");
     house.dns.hold();
@@ -199,7 +199,7 @@ async fn the_first_requests_are_pending_and_proven_once() {
 }
 
 #[tokio::test]
-async fn what_contradicts_an_impostor_is_told_of_its_first_request() {
+async fn the_evidence_against_an_impostor_is_reported_for_its_first_request() {
     let house = House::new().await;
     house.dns.host(ELSEWHERE, "a.evilrobots.example");
     let first = house.evidence("hostbot/1", ELSEWHERE);
@@ -214,7 +214,7 @@ async fn what_contradicts_an_impostor_is_told_of_its_first_request() {
 }
 
 #[tokio::test]
-async fn an_answer_is_for_one_robot_alone() {
+async fn a_result_applies_to_one_robot_only() {
     let house = House::new().await;
     house.put_list();
     house.dns.host(ELSEWHERE, "a.robots.example");
@@ -224,11 +224,11 @@ async fn an_answer_is_for_one_robot_alone() {
 }
 
 #[tokio::test]
-async fn the_dns_may_confirm_what_a_list_does_not_have_yet() {
+async fn dns_may_confirm_an_address_that_a_list_lacks() {
     let house = House::new().await;
     house.put_list();
     house.dns.host(ELSEWHERE, "a.robots.example");
-    assert_eq!(house.now("bothbot/1", IN_LIST), Verified, "at once");
+    assert_eq!(house.now("bothbot/1", IN_LIST), Verified, "immediately");
     assert_eq!(house.now("bothbot/1", ELSEWHERE), Pending);
     assert_eq!(house.settled("bothbot/1", ELSEWHERE).await, Verified);
     let other = "198.51.100.8";
@@ -240,14 +240,14 @@ async fn the_dns_may_confirm_what_a_list_does_not_have_yet() {
 }
 
 #[tokio::test]
-async fn without_its_list_nobody_is_an_impostor_for_want_of_a_name() {
+async fn without_its_list_a_robot_is_not_spoofed_because_a_name_is_missing() {
     let house = House::new().await;
     assert_eq!(house.now("bothbot/1", ELSEWHERE), Pending);
     assert_eq!(house.settled("bothbot/1", ELSEWHERE).await, Unverifiable);
     assert_eq!(
         house.now("bothbot/1", ELSEWHERE),
         Unverifiable,
-        "from memory"
+        "the result comes from the cache"
     );
     let robot = house
         .detector
@@ -268,7 +268,7 @@ async fn without_its_list_nobody_is_an_impostor_for_want_of_a_name() {
         "{}",
         proof.text()
     );
-    // Who has no list is known by its hosts alone, and a name of another is a contradiction.
+    // Without a list, only the host names count, and another operator's name is a contradiction.
     assert_eq!(house.now("hostbot/1", ELSEWHERE), Pending);
     assert_eq!(house.settled("hostbot/1", ELSEWHERE).await, Spoofed);
     let other = "198.51.100.8";
@@ -279,12 +279,12 @@ async fn without_its_list_nobody_is_an_impostor_for_want_of_a_name() {
     assert_eq!(
         house.now("bothbot/1", ELSEWHERE),
         Spoofed,
-        "the list says so"
+        "the list contradicts the claim"
     );
 }
 
 #[tokio::test]
-async fn after_its_time_an_answer_serves_until_there_is_a_new_one() {
+async fn an_expired_result_is_used_until_there_is_a_new_one() {
     let house = House::new().await;
     house.dns.ttl(300).host(IN_LIST, "a.robots.example");
     assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
@@ -295,15 +295,15 @@ async fn after_its_time_an_answer_serves_until_there_is_a_new_one() {
     assert_eq!(house.now("hostbot/1", IN_LIST), Verified);
     assert_eq!(house.dns.count(), 2);
     house.clock.advance(Duration::from_secs(2));
-    assert_eq!(house.now("hostbot/1", IN_LIST), Verified, "as before");
+    assert_eq!(house.now("hostbot/1", IN_LIST), Verified, "still used");
     assert_eq!(house.settled("hostbot/1", IN_LIST).await, Spoofed);
     assert_eq!(house.now("hostbot/1", IN_LIST), Spoofed);
     house.clock.advance(Duration::from_hours(48));
-    assert_eq!(house.now("hostbot/1", IN_LIST), Pending, "too long ago");
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending, "too old");
 }
 
 #[tokio::test]
-async fn other_settings_forget_what_the_old_ones_found() {
+async fn new_settings_discard_earlier_results() {
     let house = House::new().await;
     house.dns.host(IN_LIST, "a.robots.example");
     assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
@@ -318,7 +318,7 @@ async fn other_settings_forget_what_the_old_ones_found() {
 }
 
 #[tokio::test]
-async fn what_old_settings_were_about_to_find_is_not_remembered() {
+async fn a_running_verification_with_old_settings_is_discarded() {
     let house = House::new().await;
     house.dns.host(IN_LIST, "a.robots.example");
     house.dns.hold();
@@ -337,7 +337,7 @@ async fn what_old_settings_were_about_to_find_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_program_waits_for_no_proof() {
+async fn shutdown_does_not_wait_for_verifications() {
     let house = House::new().await;
     house.dns.hold();
     assert_eq!(house.now("hostbot/1", IN_LIST), Pending);

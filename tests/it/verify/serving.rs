@@ -1,4 +1,4 @@
-//! A server proves its robots, and does what it is told about impostors.
+//! A server verifies robots, and treats impostors as configured.
 
 use robot_detection::verify::ACCEPT_SIGNATURE;
 
@@ -8,11 +8,11 @@ use crate::support::program::{eventually, request};
 use super::site::{ELSEWHERE, HOME, Site, ask, ask_aside, ask_until};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_downloaded_when_its_robot_comes() {
+async fn a_list_is_fetched_when_its_robot_arrives() {
     let site = Site::new("verify.spoofed = 'refuse'").await;
     let server = site.serve();
     assert_eq!(ask(&server, "hostbot/1", ELSEWHERE).text(), "pending");
-    assert!(site.lists.seen().is_empty(), "nobody needed it");
+    assert!(site.lists.seen().is_empty(), "fetched too early");
     assert_eq!(ask(&server, "listbot/1", ELSEWHERE).text(), "unverifiable");
     ask_until(&server, "listbot/1", HOME, "verified");
     assert_eq!(ask(&server, "listbot/1", ELSEWHERE).status, 403);
@@ -20,7 +20,7 @@ async fn a_list_is_downloaded_when_its_robot_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_start_knows_the_list_without_the_network() {
+async fn the_next_start_uses_the_stored_list_without_the_network() {
     let site = Site::new("").await;
     let server = site.serve();
     ask(&server, "listbot/1", HOME);
@@ -34,7 +34,7 @@ async fn the_next_start_knows_the_list_without_the_network() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_request_passes_while_the_dns_is_asked() {
+async fn the_first_request_passes_during_the_dns_query() {
     let site = Site::new("verify.spoofed = 'refuse'").await;
     site.dns.host(HOME, "a.robots.example");
     site.dns.host(ELSEWHERE, "robots.example.evil.example");
@@ -53,7 +53,7 @@ async fn the_first_request_passes_while_the_dns_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_resolver_that_knows_no_names_nobody_is_spoofed() {
+async fn with_a_resolver_without_names_no_robot_is_spoofed() {
     let site = Site::new("verify.spoofed = 'refuse'").await;
     site.dns.forget(&reverse(WELL_KNOWN));
     let server = site.serve();
@@ -61,7 +61,7 @@ async fn with_a_resolver_that_knows_no_names_nobody_is_spoofed() {
     assert_eq!(ask(&server, "hostbot/1", HOME).status, 200);
 }
 
-/// Rule that waits to refuse impostors.
+/// Returns a rule that waits for the verdict and refuses impostors.
 fn patient(milliseconds: u32) -> String {
     format!(
         "[[rule]]\npath = '/*'\nverdicts = ['spoofed']\naction = 'refuse'\n\
@@ -84,12 +84,12 @@ async fn a_rule_waits_for_the_verdict() {
         ask_aside(&server, "hostbot/1", HOME),
         release
     );
-    assert_eq!(impostor.status, 403, "the first request of its address");
+    assert_eq!(impostor.status, 403, "even its first request is refused");
     assert_eq!((robot.status, &*robot.text()), (200, "verified"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_has_waited_long_enough_is_decided_as_pending() {
+async fn a_request_that_has_waited_too_long_is_decided_as_pending() {
     let site = Site::new(&patient(50)).await;
     site.dns.hold();
     let server = site.serve();
@@ -105,7 +105,7 @@ async fn a_request_that_has_waited_long_enough_is_decided_as_pending() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_switches_verification_off_and_on() {
+async fn a_reload_disables_and_enables_verification() {
     let site = Site::new("verify.spoofed = 'refuse'").await;
     let server = site.serve();
     ask_until(&server, "listbot/1", HOME, "verified");
@@ -119,7 +119,7 @@ async fn a_reload_switches_verification_off_and_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_decides_whether_the_refused_are_asked_to_sign() {
+async fn a_reload_decides_whether_refused_clients_are_invited_to_sign() {
     const REFUSE: &str = "[[rule]]\npath = '/*'\naction = 'refuse'";
     let site = Site::new(&format!("verify.methods = ['ranges']\n{REFUSE}")).await;
     let server = site.serve();
@@ -133,16 +133,16 @@ async fn a_reload_decides_whether_the_refused_are_asked_to_sign() {
         "verify.methods = ['ranges', 'web-bot-auth']\n{REFUSE}"
     ));
     server.signal("HUP");
-    eventually("the refused are asked to sign", || {
+    eventually("refused clients are invited to sign", || {
         asked() == ACCEPT_SIGNATURE
     });
     site.configure(&format!("verify.methods = ['ranges']\n{REFUSE}"));
     server.signal("HUP");
-    eventually("the refused are not asked to sign", || asked().is_empty());
+    eventually("refused clients are not invited", || asked().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn impostors_are_kept_with_what_contradicts_them_the_first_request_too() {
+async fn evidence_against_impostors_is_stored_even_for_the_first_request() {
     let site = Site::new("").await;
     site.dns.host(HOME, "a.robots.example");
     site.dns.host(ELSEWHERE, "evil.example");
@@ -158,8 +158,8 @@ async fn impostors_are_kept_with_what_contradicts_them_the_first_request_too() {
         let told: serde_json::Value = serde_json::from_str(&told.text()).unwrap();
         told["evidence"].as_array().unwrap().clone()
     };
-    // The proof of the first request ends after its answer.
-    eventually("both are kept", || kept().len() >= 2);
+    // The verification of the first request ends after its response.
+    eventually("both samples are stored", || kept().len() >= 2);
     for row in kept() {
         assert_eq!(row["robot"], "hostbot");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A server whose robots can be proven, with their lists, a DNS and an upstream.
+//! A server with verifiable robots, their address lists, a DNS server and an upstream.
 
 use std::{fs, net::SocketAddr, path::Path, process::Output};
 
@@ -13,16 +13,16 @@ use crate::support::{
     program::{self, Answer, Server, eventually},
 };
 
-/// Where the robots come from.
+/// Address of the real robots.
 pub(super) const HOME: &str = "192.0.2.7";
-/// Where they do not.
+/// Address of impostors.
 pub(super) const ELSEWHERE: &str = "198.51.100.7";
 
-/// List of addresses of the robot `listbot`.
+/// Address list of the robot `listbot`.
 pub(super) const LIST: &str =
     r#"{"creationTime":"2026-11-20T10:00:00","prefixes":[{"ipv4Prefix":"192.0.2.0/24"}]}"#;
 
-/// What stands around a server.
+/// The servers around a server under test.
 pub(super) struct Site {
     pub(super) directory: tempfile::TempDir,
     pub(super) dns: DnsServer,
@@ -31,13 +31,13 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Makes a database and a configuration; `settings` come first in it.
+    /// Creates a database and a configuration that begins with `settings`.
     pub(super) async fn new(settings: &str) -> Self {
         let site = Self {
             directory: tempfile::tempdir().unwrap(),
             dns: DnsServer::start().await,
             lists: TestServer::new(Reply::typed("application/json", LIST)),
-            // Says who the server says that it is.
+            // Responds with the robot headers that the server has added.
             upstream: TestServer::with(|seen| {
                 let verdict = seen.header("x-robot-detection-verdict");
                 Reply::text(verdict.unwrap_or("none"))
@@ -54,12 +54,12 @@ impl Site {
         site
     }
 
-    /// Writes a configuration that touches no network.
+    /// Writes a configuration that needs no network.
     pub(super) fn configure(&self, settings: &str) {
         self.write(settings, &["127.0.0.1"]);
     }
 
-    /// Writes one that believes these proxies.
+    /// Writes a configuration that trusts these proxies.
     pub(super) fn trust(&self, proxies: &[&str]) {
         self.write("", proxies);
     }
@@ -106,12 +106,12 @@ impl Site {
     }
 }
 
-/// Asks as a robot that a trusted proxy has from an address.
+/// Sends a request as a robot, from an address named by a trusted proxy.
 pub(super) fn ask(server: &Server, robot: &str, address: &str) -> Answer {
     ask_at(server.addr, robot, address)
 }
 
-/// Asks in the same way, on a thread of its own.
+/// Sends the same request on a separate thread.
 pub(super) async fn ask_aside(
     server: &Server,
     robot: &'static str,
@@ -127,7 +127,7 @@ fn ask_at(at: SocketAddr, robot: &str, address: &str) -> Answer {
     program::request(at, "GET", "/", &headers)
 }
 
-/// Asks until the server has the verdict.
+/// Sends requests until the server has the verdict.
 pub(super) fn ask_until(server: &Server, robot: &str, address: &str, verdict: &str) {
     eventually(&format!("{robot} from {address} is {verdict}"), || {
         ask(server, robot, address).text() == verdict

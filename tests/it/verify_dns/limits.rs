@@ -1,4 +1,4 @@
-//! How much is done at once, and how much is remembered.
+//! Limits of concurrency and of the cache.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -13,7 +13,7 @@ fn address(at: u16) -> Ipv6Addr {
 }
 
 #[tokio::test]
-async fn proofs_of_one_address_share_its_questions() {
+async fn proofs_of_one_address_share_its_queries() {
     let server = DnsServer::start().await;
     server.host("192.0.2.1", "crawl.googlebot.com");
     let prover = DnsProver::new(settings(&server));
@@ -21,7 +21,7 @@ async fn proofs_of_one_address_share_its_questions() {
     let mut proofs = JoinSet::new();
     for at in 0..200 {
         let prover = prover.clone();
-        // Another robot in every second one.
+        // Every second proof is about another robot.
         let suffix = ["googlebot.com", "search.msn.com"][at % 2];
         let suffixes = suffixes(&[suffix]);
         proofs.spawn(async move {
@@ -40,7 +40,7 @@ async fn proofs_of_one_address_share_its_questions() {
 }
 
 #[tokio::test]
-async fn no_more_are_looked_up_at_once_than_allowed() {
+async fn the_number_of_concurrent_lookups_is_limited() {
     let server = DnsServer::start().await;
     let mut settings = settings(&server);
     settings.concurrency = 7;
@@ -53,7 +53,7 @@ async fn no_more_are_looked_up_at_once_than_allowed() {
         proofs.spawn(async move { prove(&prover, &address).await });
     }
     server.until_under_way(7).await;
-    // Those that found no place have ended; the others wait.
+    // Proofs above the limit have ended; the others wait.
     for _ in 0..10 {
         let (word, text) = proofs.join_next().await.unwrap().unwrap();
         assert_eq!(word, "nothing", "{text}");
@@ -64,7 +64,7 @@ async fn no_more_are_looked_up_at_once_than_allowed() {
         assert_eq!(word, "contradicted", "{text}");
     }
     assert_eq!(server.peak(), 7);
-    // There is place again, also for those who found none.
+    // There is room again, also for the proofs rejected before.
     for at in 0..20 {
         let (word, text) = prove(&prover, &address(at).to_string()).await;
         assert_eq!(word, "contradicted", "{text}");
@@ -72,7 +72,7 @@ async fn no_more_are_looked_up_at_once_than_allowed() {
 }
 
 #[tokio::test]
-async fn who_waits_too_long_for_a_turn_is_contradicted_by_nothing() {
+async fn a_proof_that_waits_too_long_contradicts_nothing() {
     let server = DnsServer::start().await;
     let mut settings = settings(&server);
     settings.concurrency = 1;
@@ -92,7 +92,7 @@ async fn who_waits_too_long_for_a_turn_is_contradicted_by_nothing() {
 }
 
 #[tokio::test]
-async fn a_proof_that_is_given_up_leaves_its_place_to_another() {
+async fn a_cancelled_proof_gives_its_place_to_another() {
     let server = DnsServer::start().await;
     server.host("192.0.2.1", "crawl.googlebot.com");
     let mut settings = settings(&server);
@@ -104,7 +104,7 @@ async fn a_proof_that_is_given_up_leaves_its_place_to_another() {
         let given_up = prove(&prover, "192.0.2.1");
         tokio::select! {
             biased;
-            _ = given_up => panic!("there is no answer yet"),
+            _ = given_up => panic!("the proof must not finish yet"),
             () = server.until_under_way(1) => {}
         }
     }
@@ -112,7 +112,7 @@ async fn a_proof_that_is_given_up_leaves_its_place_to_another() {
     assert_eq!(prove(&prover, "192.0.2.1").await.0, "confirmed");
 }
 
-/// One in two is a true robot, one in four an impostor, one in four somebody else.
+/// Half are real robots, a quarter impostors, and a quarter unknown.
 fn expected(server: &DnsServer, at: u16) -> &'static str {
     let (text, name) = (address(at).to_string(), format!("crawl-{at}.googlebot.com"));
     match at % 4 {
@@ -132,7 +132,7 @@ fn expected(server: &DnsServer, at: u16) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_addresses_at_once_are_told_apart() {
+async fn ten_thousand_concurrent_addresses_are_distinguished() {
     const COUNT: u16 = 10_000;
     let server = DnsServer::start().await;
     let mut settings = settings(&server);

@@ -1,4 +1,4 @@
-//! How long what DNS said is remembered.
+//! Lifetimes of cached DNS responses.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use robot_detection::{clock::Clock, verify::DnsProver};
 use super::{prove, settings, suffixes};
 use crate::dns_server::{DnsServer, Fault, reverse};
 
-/// Server and prover whose time the test moves.
+/// Returns a server, and a prover with a clock that the test advances.
 async fn at_rest() -> (DnsServer, DnsProver, Clock) {
     let server = DnsServer::start().await;
     let clock = Clock::manual(1_000_000);
@@ -17,7 +17,7 @@ async fn at_rest() -> (DnsServer, DnsProver, Clock) {
     (server, DnsProver::new(settings), clock)
 }
 
-/// Returns for how many seconds a proof holds.
+/// Returns the number of seconds for which a proof is valid.
 async fn valid_for(prover: &DnsProver, address: &str) -> u64 {
     let suffixes = suffixes(&["googlebot.com", "google.com"]);
     let proof = prover.prove(address.parse().unwrap(), &suffixes).await;
@@ -29,7 +29,7 @@ fn seconds(count: u64) -> Duration {
 }
 
 #[tokio::test]
-async fn a_proof_holds_as_long_as_its_records() {
+async fn a_proof_is_valid_as_long_as_its_records() {
     let (server, prover, clock) = at_rest().await;
     server.ttl(900).pointer("192.0.2.1", "crawl.googlebot.com");
     server.ttl(600).forward("crawl.googlebot.com", "192.0.2.1");
@@ -37,7 +37,7 @@ async fn a_proof_holds_as_long_as_its_records() {
     clock.advance(seconds(599));
     assert_eq!(valid_for(&prover, "192.0.2.1").await, 1);
     assert_eq!(server.count(), 2);
-    // The address of the name is old, the name of the address is not.
+    // The name's address has expired, the address's name has not.
     clock.advance(seconds(1));
     assert_eq!(valid_for(&prover, "192.0.2.1").await, 300);
     assert_eq!(server.count(), 3);
@@ -47,7 +47,7 @@ async fn a_proof_holds_as_long_as_its_records() {
 }
 
 #[tokio::test]
-async fn what_changes_in_dns_is_seen_when_the_records_are_old() {
+async fn changes_in_dns_are_noticed_when_the_records_expire() {
     let (server, prover, clock) = at_rest().await;
     server.ttl(300).host("192.0.2.1", "crawl.googlebot.com");
     assert_eq!(prove(&prover, "192.0.2.1").await.0, "confirmed");
@@ -59,7 +59,7 @@ async fn what_changes_in_dns_is_seen_when_the_records_are_old() {
 }
 
 #[tokio::test]
-async fn records_hold_a_minute_to_a_day() {
+async fn records_are_cached_for_a_minute_to_a_day() {
     let (server, prover, _) = at_rest().await;
     server.ttl(0).host("192.0.2.1", "a.googlebot.com");
     assert_eq!(valid_for(&prover, "192.0.2.1").await, 60);
@@ -71,7 +71,7 @@ async fn records_hold_a_minute_to_a_day() {
 }
 
 #[tokio::test]
-async fn an_alias_that_gets_old_makes_the_proof_old() {
+async fn an_expired_alias_expires_the_proof() {
     let (server, prover, _) = at_rest().await;
     server.ttl(900).pointer("192.0.2.1", "a.googlebot.com");
     server.forward("b.provider.example", "192.0.2.1");
@@ -81,7 +81,7 @@ async fn an_alias_that_gets_old_makes_the_proof_old() {
 }
 
 #[tokio::test]
-async fn nothing_holds_a_minute_to_an_hour() {
+async fn negative_responses_are_cached_for_a_minute_to_an_hour() {
     let (server, prover, clock) = at_rest().await;
     for (at, said, held) in [(1, 0, 60), (2, 400, 400), (3, 86_400, 3_600)] {
         server.negative_ttl(said);
@@ -90,7 +90,7 @@ async fn nothing_holds_a_minute_to_an_hour() {
         assert_eq!(valid_for(&prover, &address).await, held, "{said}");
     }
     assert_eq!(server.count(), 3);
-    // The operator makes the name while it is remembered that there is none.
+    // The operator creates the name while the negative response is cached.
     server.host("192.0.2.2", "crawl.googlebot.com");
     clock.advance(seconds(399));
     assert_eq!(prove(&prover, "192.0.2.2").await.0, "contradicted");
@@ -99,7 +99,7 @@ async fn nothing_holds_a_minute_to_an_hour() {
 }
 
 #[tokio::test]
-async fn a_failure_is_soon_tried_again() {
+async fn a_failure_is_retried_soon() {
     let (server, prover, clock) = at_rest().await;
     server.host("192.0.2.1", "crawl.googlebot.com");
     let fault = Fault::Code(ResponseCode::ServFail);
@@ -117,12 +117,12 @@ async fn a_failure_is_soon_tried_again() {
         .forward("crawl.googlebot.com", "192.0.2.1");
     clock.advance(seconds(1));
     assert_eq!(prove(&prover, "192.0.2.1").await.0, "confirmed");
-    // Only what failed was asked again.
+    // Only the failed query is repeated.
     assert_eq!(server.count(), asked + 1);
 }
 
 #[tokio::test]
-async fn other_suffixes_use_what_is_known_of_the_address() {
+async fn other_suffixes_use_the_cached_names_of_the_address() {
     let (server, prover, _) = at_rest().await;
     server.host("192.0.2.1", "crawl.googlebot.com");
     assert_eq!(prove(&prover, "192.0.2.1").await.0, "confirmed");
@@ -135,7 +135,7 @@ async fn other_suffixes_use_what_is_known_of_the_address() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_not_proved_now() {
+async fn an_uncached_address_is_not_verified_immediately() {
     let (server, prover, clock) = at_rest().await;
     server.host("192.0.2.1", "crawl.googlebot.com");
     let (address, suffixes) = ("192.0.2.1".parse().unwrap(), suffixes(&["googlebot.com"]));

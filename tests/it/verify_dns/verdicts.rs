@@ -1,4 +1,4 @@
-//! What follows from what DNS says.
+//! Findings derived from DNS responses.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,7 +11,7 @@ use super::{prove, prover, settings, spelled, suffixes};
 use crate::dns_server::{DnsServer, Fault, WELL_KNOWN, reverse};
 
 #[tokio::test]
-async fn a_true_robot_is_confirmed() {
+async fn a_real_robot_is_confirmed() {
     let server = DnsServer::start().await;
     server.host("192.0.2.1", "crawl-192-0-2-1.googlebot.com");
     let (word, text) = prove(&prover(&server), "192.0.2.1").await;
@@ -30,7 +30,7 @@ async fn a_true_robot_is_confirmed() {
 }
 
 #[tokio::test]
-async fn an_impostor_with_a_name_that_does_not_lead_back_is_contradicted() {
+async fn an_impostor_with_an_unconfirmed_name_is_contradicted() {
     let server = DnsServer::start().await;
     server.pointer("192.0.2.66", "crawl-192-0-2-66.googlebot.com");
     server.pointer("192.0.2.67", "crawl-192-0-2-1.googlebot.com");
@@ -57,7 +57,7 @@ async fn any_of_several_names_confirms() {
 }
 
 #[tokio::test]
-async fn a_name_of_another_does_not_confirm_for_one_that_matches() {
+async fn another_operators_name_does_not_confirm_a_matching_one() {
     let server = DnsServer::start().await;
     server
         .pointer("192.0.2.66", "crawl.googlebot.com")
@@ -74,7 +74,7 @@ async fn a_name_of_another_does_not_confirm_for_one_that_matches() {
 }
 
 #[tokio::test]
-async fn names_that_only_look_like_the_operators_are_contradicted() {
+async fn names_that_resemble_the_operators_are_contradicted() {
     let server = DnsServer::start().await;
     let dotted = Name::from_labels([&b"crawl.googlebot"[..], b"com"]).unwrap();
     server
@@ -95,7 +95,7 @@ async fn names_that_only_look_like_the_operators_are_contradicted() {
 }
 
 #[tokio::test]
-async fn a_name_that_customers_get_confirms_nobody() {
+async fn a_name_that_customers_get_confirms_no_robot() {
     let server = DnsServer::start().await;
     server.host("192.0.2.1", "1.2.0.192.gae.googleusercontent.com");
     let suffixes = suffixes(&["google.com", "gae.googleusercontent.com"]);
@@ -119,7 +119,7 @@ async fn an_address_without_a_name_is_contradicted() {
 }
 
 #[tokio::test]
-async fn aliases_are_followed_both_ways() {
+async fn aliases_are_followed_in_both_directions() {
     let server = DnsServer::start().await;
     // RFC 2317: the reverse zone of a part of a network is elsewhere.
     server
@@ -133,7 +133,7 @@ async fn aliases_are_followed_both_ways() {
 }
 
 #[tokio::test]
-async fn aliases_in_a_ring_are_no_proof() {
+async fn circular_aliases_are_no_proof() {
     let server = DnsServer::start().await;
     server
         .pointer("192.0.2.1", "a.googlebot.com")
@@ -144,7 +144,7 @@ async fn aliases_in_a_ring_are_no_proof() {
 }
 
 #[tokio::test]
-async fn addresses_of_both_families_are_proved() {
+async fn addresses_of_both_families_are_verified() {
     let server = DnsServer::start().await;
     server
         .host("2001:db8::1", "six.googlebot.com")
@@ -165,7 +165,7 @@ async fn addresses_of_both_families_are_proved() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_contradicts_nobody() {
+async fn a_failing_server_contradicts_no_claim() {
     let server = DnsServer::start().await;
     let forward: Name = "crawl.googlebot.com.".parse().unwrap();
     for fault in [
@@ -192,7 +192,7 @@ async fn a_server_that_fails_contradicts_nobody() {
 }
 
 #[tokio::test]
-async fn a_resolver_that_does_not_know_well_known_names_contradicts_nobody() {
+async fn a_resolver_without_well_known_names_contradicts_no_claim() {
     let servfail = Fault::Code(ResponseCode::ServFail);
     for (fault, wildcard) in [
         (None, None),
@@ -230,7 +230,7 @@ async fn a_resolver_that_does_not_know_well_known_names_contradicts_nobody() {
 }
 
 #[tokio::test]
-async fn one_name_that_cannot_be_asked_keeps_it_open_unless_another_confirms() {
+async fn a_failed_lookup_of_one_name_leaves_the_claim_open_unless_another_confirms() {
     let server = DnsServer::start().await;
     let fault = Fault::Code(ResponseCode::ServFail);
     server
@@ -243,7 +243,7 @@ async fn one_name_that_cannot_be_asked_keeps_it_open_unless_another_confirms() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_contradicts_nobody() {
+async fn an_unresponsive_server_contradicts_no_claim() {
     let server = DnsServer::start().await;
     server.fault(&reverse("192.0.2.1"), Fault::Silent);
     server.pointer("192.0.2.2", "crawl.googlebot.com");
@@ -255,7 +255,7 @@ async fn a_server_that_does_not_answer_contradicts_nobody() {
     assert_eq!(word, "nothing");
     assert!(text.ends_with("DNS did not answer in time."), "{text}");
 
-    // The whole proof has a limit as well, whatever one query may take.
+    // The whole proof has a time limit too, however long a single query may take.
     short.timeout = Duration::from_mins(10);
     short.proof_timeout = Duration::from_secs(1);
     let (word, text) = prove(&DnsProver::new(short), "192.0.2.1").await;
@@ -264,7 +264,7 @@ async fn a_server_that_does_not_answer_contradicts_nobody() {
 }
 
 #[tokio::test]
-async fn a_resolver_that_is_not_there_contradicts_nobody() {
+async fn an_unreachable_resolver_contradicts_no_claim() {
     let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let server = DnsServer::start().await;
     let mut settings = settings(&server);
@@ -276,7 +276,7 @@ async fn a_resolver_that_is_not_there_contradicts_nobody() {
     assert_eq!(word, "nothing", "{text}");
 }
 
-/// Answers every datagram with its number and these bytes.
+/// Responds to every datagram with its id and these bytes.
 async fn nonsense(bytes: &'static [u8]) -> (SocketAddr, AbortOnDropHandle<()>) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -292,7 +292,7 @@ async fn nonsense(bytes: &'static [u8]) -> (SocketAddr, AbortOnDropHandle<()>) {
 }
 
 #[tokio::test]
-async fn nonsense_contradicts_nobody() {
+async fn invalid_responses_contradict_no_claim() {
     let server = DnsServer::start().await;
     for bytes in [
         &b""[..],
@@ -313,7 +313,7 @@ async fn nonsense_contradicts_nobody() {
 }
 
 #[tokio::test]
-async fn an_answer_too_long_for_udp_comes_by_tcp() {
+async fn a_response_too_long_for_udp_is_fetched_by_tcp() {
     let server = DnsServer::start().await;
     server.pointer("192.0.2.1", "crawl.googlebot.com");
     for last in 0..=255 {
@@ -326,7 +326,7 @@ async fn an_answer_too_long_for_udp_comes_by_tcp() {
 }
 
 #[tokio::test]
-async fn more_names_than_are_looked_at_keep_it_open() {
+async fn more_names_than_the_limit_leave_the_claim_open() {
     let server = DnsServer::start().await;
     for at in 0..500 {
         server.pointer("192.0.2.66", &format!("h{at}.evil.example"));
@@ -339,7 +339,7 @@ async fn more_names_than_are_looked_at_keep_it_open() {
 }
 
 #[tokio::test]
-async fn what_does_not_print_is_escaped_in_the_evidence() {
+async fn unprintable_characters_are_escaped_in_the_evidence() {
     let server = DnsServer::start().await;
     let odd = Name::from_labels([&b"\x1b[31m\r\n\"<script>"[..], b"example"]).unwrap();
     server.raw_pointer("192.0.2.1", odd);
@@ -350,7 +350,7 @@ async fn what_does_not_print_is_escaped_in_the_evidence() {
 }
 
 #[tokio::test]
-async fn a_network_of_ones_own_is_not_asked_for() {
+async fn private_addresses_are_not_looked_up() {
     let server = DnsServer::start().await;
     let prover = prover(&server);
     for address in ["127.0.0.1", "10.0.0.1", "::1", "fe80::1", "::ffff:10.0.0.1"] {
@@ -371,7 +371,7 @@ async fn a_network_of_ones_own_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn an_operator_without_suffixes_contradicts_nobody() {
+async fn an_operator_without_suffixes_contradicts_no_claim() {
     let server = DnsServer::start().await;
     for suffixes in [suffixes(&[]), suffixes(&["", ".", "*."])] {
         let proof = prover(&server)

@@ -1,4 +1,4 @@
-//! Key directories that are signed themselves.
+//! Key directories with their own signatures.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -21,7 +21,7 @@ fn signed_for(operator: &Operator, host: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_directory_s_own_signature_is_told_and_decides_nothing() {
+async fn a_directorys_own_signature_is_reported_and_decides_nothing() {
     let operator = Operator::new();
     let robot = operator.robot();
     let host = operator.agent().replace("http://", "");
@@ -61,7 +61,7 @@ async fn the_keys_of_an_unknown_signer_are_fetched_once_and_its_host_is_its_name
     let fetch = prover.fetch_of_signer(&draft.request(&headers)).unwrap();
     assert!(
         prover.fetch_of_signer(&draft.request(&headers)).is_none(),
-        "it is under way"
+        "the fetch is running"
     );
     fetch.await;
     let host = Some(Ok("127.0.0.1".to_owned()));
@@ -72,6 +72,6 @@ async fn the_keys_of_an_unknown_signer_are_fetched_once_and_its_host_is_its_name
     let refused = prover.signer_now(&draft.request(&headers)).unwrap();
     assert!(
         refused.is_err(),
-        "a page of a host may be anybody's: {refused:?}"
+        "a host's page may belong to any of its users: {refused:?}"
     );
 }

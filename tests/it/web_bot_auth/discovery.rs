@@ -1,11 +1,11 @@
-//! Where keys are: a directory, a key set at a URL, a client's metadata document.
+//! Locations of keys: a directory, a key set at a URL, a client's metadata document.
 
 use super::*;
 
 const SET: &str = "/keys/set.json";
 const CARD: &str = "/robot/card";
 
-/// An operator whose server says at each path what a test wants.
+/// An operator with a server that responds to each path as a test specifies.
 struct Site {
     operator: Operator,
 }
@@ -31,7 +31,7 @@ impl Site {
         robot
     }
 
-    /// Signs as the agent at a path, found in some way.
+    /// Returns a draft for the agent at a path, with a type of key discovery.
     fn draft(&self, path: &str, kind: &str) -> Draft {
         Draft {
             agent: Some(format!("{}{path}", self.operator.agent())),
@@ -53,7 +53,7 @@ fn card(operator: &Operator, keys: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_key_set_is_had_at_the_url_that_the_registry_knows() {
+async fn a_key_set_is_fetched_from_the_registered_url() {
     let site = Site::new(|operator, path| {
         (path == SET).then(|| Reply::typed("application/json", operator.jwks("")))
     });
@@ -64,7 +64,7 @@ async fn a_key_set_is_had_at_the_url_that_the_registry_knows() {
         "confirmed",
         &format!("{}{SET}", site.operator.agent()),
     );
-    // The same host, and another's path: nobody but the host's operator has that of a directory.
+    // Another path of the same host must be a directory, which only the host's operator controls.
     let other = site
         .prove(&site.draft("/other.json", "jwks_uri"), &robot)
         .await;
@@ -83,7 +83,7 @@ async fn a_key_set_is_had_at_the_url_that_the_registry_knows() {
 }
 
 #[tokio::test]
-async fn a_query_is_no_other_key_set() {
+async fn a_different_query_is_a_different_key_set() {
     let site = Site::new(|operator, path| {
         (path == SET).then(|| Reply::typed("application/json", operator.jwks("")))
     });
@@ -93,12 +93,12 @@ async fn a_query_is_no_other_key_set() {
     assert_eq!(
         site.operator.times_asked(),
         0,
-        "nobody makes us fetch at will"
+        "an unregistered URL must not be fetched"
     );
 }
 
 #[tokio::test]
-async fn a_metadata_document_has_the_keys_or_names_their_url() {
+async fn a_metadata_document_contains_the_keys_or_their_url() {
     let inline = Site::new(|operator, path| {
         let keys = format!("\"jwks\":{}", operator.jwks(""));
         (path == CARD).then(|| Reply::typed("application/json", card(operator, &keys)))
@@ -127,7 +127,7 @@ async fn a_metadata_document_has_the_keys_or_names_their_url() {
 }
 
 #[tokio::test]
-async fn a_metadata_document_that_cannot_be_believed_proves_nothing() {
+async fn an_implausible_metadata_document_proves_nothing() {
     type Made = fn(&Operator) -> String;
     let documents: [(Made, &str); 6] = [
         (
@@ -173,7 +173,7 @@ async fn a_metadata_document_that_cannot_be_believed_proves_nothing() {
 }
 
 #[tokio::test]
-async fn a_type_that_is_not_known_is_told() {
+async fn an_unknown_type_is_reported() {
     let site = Site::new(|_, _| None);
     let finding = site
         .prove(&site.draft("", "did"), &site.operator.robot())

@@ -1,4 +1,4 @@
-//! How often a signature holds: without a nonce for its lifetime, with one once.
+//! Lifetime of a signature: repeatable until it expires without a nonce, once with a nonce.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -17,7 +17,7 @@ use tower::{Layer as _, ServiceExt as _, service_fn};
 use super::*;
 
 #[tokio::test]
-async fn a_signature_without_a_nonce_holds_for_its_lifetime_and_what_it_covers() {
+async fn a_signature_without_a_nonce_is_valid_for_its_lifetime_and_what_it_covers() {
     let operator = Operator::new();
     let robot = operator.robot();
     let clock = clock();
@@ -60,7 +60,7 @@ async fn a_signature_without_a_nonce_holds_for_its_lifetime_and_what_it_covers()
     check(&finding, "contradicted", "expired 31 s ago");
 }
 
-/// A layer that refuses members' pages to robots that are not verified.
+/// A layer that refuses members' pages to unverified robots.
 struct House {
     operator: Operator,
     prover: SignatureProver,
@@ -122,7 +122,7 @@ impl House {
 }
 
 #[tokio::test]
-async fn a_nonce_used_twice_is_answered_429_where_a_new_signature_would_help() {
+async fn a_repeated_nonce_is_answered_429_where_a_new_signature_would_help() {
     let house = House::new();
     let sign = |nonce| {
         let draft = Draft {
@@ -132,7 +132,7 @@ async fn a_nonce_used_twice_is_answered_429_where_a_new_signature_would_help() {
         };
         house.operator.sign(&draft)
     };
-    // Fetches the keys, so that the layer knows them at once.
+    // Fetches the keys, so that the layer has them for the next request.
     let draft = house.operator.draft();
     let headers = house.operator.sign(&draft);
     let robot = house.operator.robot();
@@ -145,7 +145,7 @@ async fn a_nonce_used_twice_is_answered_429_where_a_new_signature_would_help() {
     assert_eq!(again.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(again.headers()[RETRY_AFTER], "1");
     assert_eq!(again.headers()["accept-signature"], ACCEPT_SIGNATURE);
-    // It passes where nobody asks for a proof, and no signature opens what is shut to all.
+    // The request passes where no proof is needed, and stays refused where no robot may go.
     let open = house.ask("/open", &signed).await;
     assert_eq!(open.status(), StatusCode::OK);
     let never = house.ask("/never/a", &signed).await;

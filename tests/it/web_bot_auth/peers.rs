@@ -1,4 +1,4 @@
-//! Requests signed by other people's programs, to servers: `tests/peers/web_bot_auth` brings them.
+//! Requests signed by third-party programs, sent to servers; run by `tests/peers/web_bot_auth`.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ path = '/members/*'
 action = 'refuse'
 ";
 
-/// Writes a certificate of the loopback, and the authority that it is of.
+/// Writes a certificate for loopback, and the authority that signed it.
 fn certify(directory: &Path) {
     let authority_key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
@@ -45,7 +45,7 @@ fn certify(directory: &Path) {
     fs::write(directory.join("directories.pem"), chain).unwrap();
 }
 
-/// Starts a server that lets only verified robots to its members' pages.
+/// Starts a server that admits only verified robots to its members' pages.
 async fn serve(
     directory: &Path,
     upstream: &TestServer,
@@ -82,10 +82,10 @@ fn signer(directory: &Path) -> Child {
     command.spawn().unwrap()
 }
 
-/// The script serves key directories, and says where; then it signs requests to the servers.
+/// The script serves key directories, prints their addresses, and signs requests to the servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a Python with the package http-message-signatures, which the script installs"]
-async fn a_signer_of_other_people_is_understood() {
+async fn a_third_party_signer_is_verified() {
     let directory = tempfile::tempdir().unwrap();
     certify(directory.path());
     let upstream = TestServer::with(|seen| {
@@ -94,7 +94,7 @@ async fn a_signer_of_other_people_is_understood() {
     });
     let mut signer = signer(directory.path());
     let mut says = BufReader::new(signer.stdout.take().unwrap()).lines();
-    let agents = says.next().expect("the script says where").unwrap();
+    let agents = says.next().expect("the script printed no address").unwrap();
     let agents: Vec<_> = agents.split(' ').map(str::to_owned).collect();
     let [open, strict] = ["open", "strict"].map(|name| directory.path().join(name));
     let servers = [

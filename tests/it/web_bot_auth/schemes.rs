@@ -1,4 +1,4 @@
-//! Signatures over the scheme, where something has ended TLS and does not say so.
+//! Signatures over the scheme, behind a TLS-terminating proxy that does not report the scheme.
 
 use robot_detection::verify::SignedRequest;
 
@@ -6,7 +6,7 @@ use super::{AGENT, Draft, Operator, check, prover, told};
 
 const OVER_THE_SCHEME: [&str; 2] = ["\"@scheme\"", "\"@target-uri\""];
 
-/// Returns a signed draft that covers what depends on the scheme.
+/// Returns a signed draft that covers a component that depends on the scheme.
 fn draft(operator: &Operator, component: &'static str, scheme: &'static str) -> Draft {
     Draft {
         covered: vec!["\"@authority\"", component, AGENT],
@@ -17,7 +17,7 @@ fn draft(operator: &Operator, component: &'static str, scheme: &'static str) -> 
 }
 
 #[tokio::test]
-async fn a_scheme_that_nobody_knows_is_either_and_the_evidence_tells_which() {
+async fn an_unknown_scheme_may_be_either_and_the_evidence_names_it() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     for component in OVER_THE_SCHEME {
@@ -48,7 +48,7 @@ async fn a_scheme_that_nobody_knows_is_either_and_the_evidence_tells_which() {
 }
 
 #[tokio::test]
-async fn a_scheme_that_is_known_is_the_only_one() {
+async fn a_known_scheme_is_the_only_one_accepted() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     for component in OVER_THE_SCHEME {
@@ -67,7 +67,7 @@ async fn a_scheme_that_is_known_is_the_only_one() {
 }
 
 #[tokio::test]
-async fn what_fits_neither_scheme_is_as_wrong_as_ever() {
+async fn a_signature_that_fits_neither_scheme_is_rejected() {
     let operator = Operator::new();
     let (prover, robot) = (prover(), operator.robot());
     for component in OVER_THE_SCHEME {
@@ -88,7 +88,7 @@ async fn what_fits_neither_scheme_is_as_wrong_as_ever() {
                 scheme: None,
                 ..request
             };
-            // Path and query are no part of the scheme.
+            // Path and query are not part of the scheme.
             if component == "\"@scheme\"" && request.authority == draft.authority {
                 continue;
             }

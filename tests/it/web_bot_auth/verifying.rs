@@ -1,4 +1,4 @@
-//! Verdicts on signed requests: at once where the key is at hand, and for one request alone.
+//! Verdicts on signed requests: immediate if the key is known, and for one request only.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -40,7 +40,7 @@ impl House {
         }
     }
 
-    /// Asks about a request, whose address says nothing.
+    /// Calls `ask` with a request from an address that proves nothing.
     fn with<R>(
         &self,
         draft: &Draft,
@@ -64,7 +64,7 @@ impl House {
         self.with(draft, headers, |request| self.verifier.verdict_now(request))
     }
 
-    /// Sends a first request, so that the key is at hand.
+    /// Sends a first request, so that the key is fetched.
     async fn meet(&self) {
         let draft = self.draft("first");
         let headers = self.operator.sign(&draft);
@@ -75,7 +75,7 @@ impl House {
 }
 
 #[tokio::test]
-async fn the_first_signed_request_is_pending_and_the_next_verified_at_once() {
+async fn the_first_signed_request_is_pending_and_the_next_verified_immediately() {
     let house = House::new();
     house.meet().await;
     let draft = house.draft("second");
@@ -105,18 +105,18 @@ async fn a_signature_proves_no_other_request_of_its_address() {
     assert_eq!(
         house.now(&draft, &headers),
         Verdict::Unverifiable,
-        "used twice"
+        "the nonce was used twice"
     );
 }
 
 #[tokio::test]
-async fn a_signature_that_comes_again_while_its_key_is_fetched_is_used_twice() {
+async fn a_signature_repeated_while_its_key_is_fetched_is_rejected_as_a_repetition() {
     let house = House::new();
     let draft = house.draft("first");
     let headers = house.operator.sign(&draft);
     assert_eq!(house.now(&draft, &headers), Verdict::Pending);
     assert_eq!(house.now(&draft, &headers), Verdict::Unverifiable);
     let settled = house.with(&draft, &headers, |request| house.verifier.settled(request));
-    assert_eq!(settled.await, Verdict::Verified, "the first one");
+    assert_eq!(settled.await, Verdict::Verified, "the first is verified");
     assert_eq!(house.now(&draft, &headers), Verdict::Unverifiable);
 }

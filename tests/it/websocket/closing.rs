@@ -9,7 +9,7 @@ fn closed(name: impl Into<String>, sent: &[Vec<u8>], end: &str) -> Case {
 }
 
 #[tokio::test]
-async fn valid_codes_come_back() {
+async fn valid_codes_are_echoed() {
     let valid = [
         1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999,
     ];
@@ -28,7 +28,7 @@ async fn valid_codes_come_back() {
 }
 
 #[tokio::test]
-async fn invalid_codes_break_the_protocol() {
+async fn invalid_codes_violate_the_protocol() {
     let invalid = [0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999];
     let cases = invalid.into_iter().flat_map(|code| {
         [&b""[..], b"why"].map(|reason| {
@@ -68,7 +68,7 @@ async fn closing_frames_of_every_length() {
 }
 
 #[tokio::test]
-async fn nothing_is_answered_after_the_close() {
+async fn nothing_is_sent_after_the_close() {
     let one = &["text:one"];
     check(vec![
         Case::ended(

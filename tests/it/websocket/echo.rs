@@ -1,4 +1,4 @@
-//! An echo server, frames to send it, and what came back as text.
+//! An echo server, frames for it, and the received bytes as text.
 
 use std::{fmt::Write as _, net::SocketAddr};
 
@@ -25,21 +25,21 @@ pub(super) const PONG: u8 = 10;
 /// The last frame of its message.
 pub(super) const FIN: u8 = 0x80;
 
-/// Any key: frames of a client are masked (RFC 6455 §5.3).
+/// Any key, because a client's frames are masked (RFC 6455 §5.3).
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
-/// Bytes of a client and what they lead to.
+/// Bytes of a client and their expected result.
 #[derive(Debug)]
 pub(super) struct Case {
     name: String,
     sent: Vec<u8>,
-    /// Bytes in one write; nothing: all.
+    /// Number of bytes in one write; `None` sends all at once.
     chop: Option<usize>,
     expected: Vec<String>,
 }
 
 impl Case {
-    /// Frames that are answered with these; then the client closes.
+    /// Returns a case with the expected frames, after which the client closes.
     pub(super) fn answered(
         name: impl Into<String>,
         frames: &[Vec<u8>],
@@ -50,7 +50,7 @@ impl Case {
         case
     }
 
-    /// Frames that the server ends the connection for.
+    /// Returns a case for which the server closes the connection.
     pub(super) fn ended(
         name: impl Into<String>,
         frames: &[Vec<u8>],
@@ -66,12 +66,12 @@ impl Case {
         }
     }
 
-    /// Frames that break the protocol at once.
+    /// Returns a case that violates the protocol immediately.
     pub(super) fn refused(name: impl Into<String>, frames: &[Vec<u8>]) -> Self {
         Self::ended(name, frames, &[""; 0], "close 1002 eof")
     }
 
-    /// Sends so many bytes in one write.
+    /// Sends a number of bytes in each write.
     pub(super) fn chopped(self, bytes: usize) -> Self {
         Self {
             chop: Some(bytes),
@@ -84,7 +84,7 @@ pub(super) fn whole(opcode: u8, payload: impl AsRef<[u8]>) -> Vec<u8> {
     frame(FIN | opcode, payload)
 }
 
-/// Frame that another follows.
+/// Returns a frame that another frame of its message follows.
 pub(super) fn part(opcode: u8, payload: impl AsRef<[u8]>) -> Vec<u8> {
     frame(opcode, payload)
 }
@@ -97,7 +97,7 @@ pub(super) fn close_of(payload: &[u8]) -> Vec<u8> {
     whole(CLOSE, payload)
 }
 
-/// Masked frame with any first byte and the shortest length.
+/// Returns a masked frame with any first byte and the shortest length encoding.
 pub(super) fn frame(first: u8, payload: impl AsRef<[u8]>) -> Vec<u8> {
     let payload = payload.as_ref();
     let len = payload.len();
@@ -118,7 +118,7 @@ pub(super) fn masked(payload: &[u8]) -> impl Iterator<Item = u8> {
         .map(|(byte, mask)| byte ^ mask)
 }
 
-/// Server that sends every message back.
+/// Server that echoes every message.
 #[derive(Debug)]
 pub(super) struct Echo {
     addr: SocketAddr,
@@ -146,7 +146,7 @@ impl Drop for Echo {
     }
 }
 
-/// Says why it closes, and reads to the end, so that nothing is lost by a reset.
+/// Echoes messages, sends the reason for a close, and reads to the end to avoid a reset.
 async fn echo(stream: TcpStream) {
     let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
     let error = loop {
@@ -176,7 +176,7 @@ async fn echo(stream: TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new()).await;
 }
 
-/// Runs each case without the proxy and through it: the same bytes come back, and they are right.
+/// Runs each case with and without the proxy: both must receive the same, expected bytes.
 pub(super) async fn check(cases: Vec<Case>) {
     let echo = Echo::start().await;
     let front = Front::proxy(echo.addr).await;
@@ -190,7 +190,7 @@ pub(super) async fn check(cases: Vec<Case>) {
     }
 }
 
-/// What came back after the switch, and how it ended.
+/// Bytes received after the switch, and the way the connection ended.
 #[derive(Debug, Eq, PartialEq)]
 struct Transcript {
     accept: String,
@@ -211,7 +211,7 @@ async fn run(addr: SocketAddr, case: &Case) -> Transcript {
     let ((), ended) = tokio::join!(
         async {
             for piece in case.sent.chunks(case.chop.unwrap_or(usize::MAX)) {
-                // The server may have had enough.
+                // The server may have closed already.
                 if to.write_all(piece).await.is_err() {
                     break;
                 }
@@ -250,7 +250,7 @@ impl Transcript {
     }
 }
 
-/// The first frame as text, and what follows it.
+/// Returns the first frame as text, and the rest.
 fn split_frame(bytes: &[u8]) -> Option<(String, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<2>()?;
     let (len, rest) = match head[1] {
@@ -275,7 +275,7 @@ fn split_frame(bytes: &[u8]) -> Option<(String, &[u8])> {
     Some((shown(kind, payload), rest))
 }
 
-/// A frame as [`Case`] expects it: short ones with their content.
+/// Returns a frame in the notation of [`Case`]: short ones with their content.
 pub(super) fn shown(kind: &str, payload: &[u8]) -> String {
     if payload.len() > 64 {
         format!("{kind}[{}]", payload.len())

@@ -1,4 +1,4 @@
-//! Frames: lengths, reserved bits, operations, parts, pings.
+//! Frames: lengths, reserved bits, opcodes, fragments, pings.
 
 use super::echo::{
     BINARY, CONTINUATION, Case, FIN, PING, PONG, TEXT, check, frame, masked, part, shown, whole,
@@ -7,7 +7,7 @@ use super::echo::{
 const NOTHING: &[&str] = &[];
 
 #[tokio::test]
-async fn payloads_of_every_length_come_back() {
+async fn payloads_of_every_length_are_echoed() {
     let mut cases = Vec::new();
     for len in [0, 1, 125, 126, 127, 128, 255, 256, 65_535, 65_536, 1 << 20] {
         for (kind, opcode, byte) in [("text", TEXT, b'*'), ("binary", BINARY, 0xfe)] {
@@ -21,7 +21,7 @@ async fn payloads_of_every_length_come_back() {
 }
 
 #[tokio::test]
-async fn it_does_not_matter_how_bytes_are_cut() {
+async fn bytes_can_be_split_anywhere() {
     let mut cases = Vec::new();
     for (len, chop) in [(0, 1), (125, 1), (126, 1), (1000, 7), (65_536, 997)] {
         let payload = vec![b'*'; len];
@@ -36,7 +36,7 @@ async fn it_does_not_matter_how_bytes_are_cut() {
 }
 
 #[tokio::test]
-async fn many_messages_come_back_in_order() {
+async fn many_messages_are_echoed_in_order() {
     let mut cases = Vec::new();
     for (count, len) in [(1000, 16), (1000, 0), (200, 1024), (20, 65_536)] {
         let messages: Vec<_> = (0..count)
@@ -57,7 +57,7 @@ async fn many_messages_come_back_in_order() {
 }
 
 #[tokio::test]
-async fn frames_that_break_a_rule_end_the_connection() {
+async fn frames_that_violate_a_rule_end_the_connection() {
     let hello = || whole(TEXT, "hello");
     let mut cases = Vec::new();
     for reserved in [0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70] {
@@ -90,7 +90,7 @@ async fn frames_that_break_a_rule_end_the_connection() {
 }
 
 #[tokio::test]
-async fn lengths_may_take_more_bytes_than_needed_as_the_server_likes() {
+async fn overlong_length_encodings_are_treated_as_by_the_server() {
     let long = |head: &[u8]| {
         let mut bytes = head.to_vec();
         bytes.extend([0x37, 0xfa, 0x21, 0x3d]);
@@ -148,7 +148,7 @@ async fn pings_are_answered() {
 }
 
 #[tokio::test]
-async fn parts_make_one_message() {
+async fn fragments_form_one_message() {
     let whole_text = ["text:onetwo"];
     let mut cases = vec![
         Case::answered("two parts", &[part(TEXT, "one"), last("two")], &whole_text),
@@ -209,7 +209,7 @@ async fn parts_make_one_message() {
 }
 
 #[tokio::test]
-async fn parts_out_of_order_end_the_connection() {
+async fn fragments_out_of_order_end_the_connection() {
     check(vec![
         Case::refused("a ping in parts", &[part(PING, "a"), last("b")]),
         Case::refused("a pong in parts", &[part(PONG, "a"), last("b")]),

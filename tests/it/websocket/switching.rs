@@ -1,4 +1,4 @@
-//! The switch itself: bytes around it, refusals, half-closed ends, large transfers.
+//! The switch itself: bytes around it, refusals, half-closed connections, large transfers.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\
     Upgrade: websocket\r\nSec-WebSocket-Accept: any\r\n";
 const MIB: usize = 1 << 20;
 
-/// A server that switches, with more headers, and goes on with the connection.
+/// Starts a server that switches, with extra headers, and then handles the connection.
 async fn switching<F>(
     headers: &'static str,
     serve: impl Fn(RawConnection) -> F + Send + Sync + 'static,
@@ -38,7 +38,7 @@ where
     .await
 }
 
-/// A server that sends every byte back.
+/// Starts a server that echoes every byte.
 async fn mirror(headers: &'static str) -> RawServer {
     switching(headers, |mut connection| async move {
         let (mut from, mut to) = connection.stream.split();
@@ -66,13 +66,13 @@ async fn bytes_sent_with_the_request_follow_the_switch() {
     client.send("late").await;
     client.stream.shutdown().await.unwrap();
     assert!(client.rest().await == [&early[..], b"late"].concat());
-    // Nothing of it was taken for HTTP, or sent before the switch.
+    // None of the bytes were parsed as HTTP, or sent before the switch.
     assert_eq!(upstream.requests().len(), 1);
     assert_eq!(body(&upstream.last_request()), "");
 }
 
 #[tokio::test]
-async fn a_refusal_passes_and_the_connection_is_kept() {
+async fn a_refusal_is_forwarded_and_the_connection_is_kept() {
     let versions = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
     for (line, headers) in [
         ("200 OK", ""),
@@ -101,7 +101,7 @@ async fn a_refusal_passes_and_the_connection_is_kept() {
 }
 
 #[tokio::test]
-async fn frames_sent_before_a_refusal_are_no_request() {
+async fn frames_sent_before_a_refusal_are_not_parsed_as_a_request() {
     let upstream = RawServer::answering("HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno").await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
@@ -118,7 +118,7 @@ async fn frames_sent_before_a_refusal_are_no_request() {
 }
 
 #[tokio::test]
-async fn protocols_and_extensions_are_agreed_between_the_ends() {
+async fn protocols_and_extensions_are_negotiated_between_the_ends() {
     let extensions = "permessage-deflate; client_max_window_bits=10";
     let upstream = mirror(
         "Sec-WebSocket-Protocol: chat.v2\r\n\
@@ -158,7 +158,7 @@ async fn protocols_and_extensions_are_agreed_between_the_ends() {
     ] {
         assert_eq!(header(&received, name), [value]);
     }
-    // "Hello" as RFC 7692 §7.2.3.1 compresses it, whole, in parts, and then what nobody understands.
+    // "Hello" compressed as in RFC 7692 §7.2.3.1, whole and in fragments, then invalid bytes.
     let hello = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
     let compressed = [
         frame(0xc1, hello),
@@ -173,11 +173,11 @@ async fn protocols_and_extensions_are_agreed_between_the_ends() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_said_everything_still_hears() {
+async fn a_half_closed_client_still_receives() {
     let upstream = switching("", |mut connection| async move {
         let mut said = Vec::new();
         let _ = connection.stream.read_to_end(&mut said).await;
-        // Only now, after the client's end.
+        // Sent only after the client has finished.
         connection.send(format!("heard {}", said.len())).await;
     })
     .await;
@@ -189,7 +189,7 @@ async fn a_client_that_has_said_everything_still_hears() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_has_said_everything_still_hears() {
+async fn a_half_closed_upstream_still_receives() {
     let (heard, all) = (Arc::<Mutex<Vec<u8>>>::default(), Arc::<Notify>::default());
     let (record, done) = (Arc::clone(&heard), Arc::clone(&all));
     let upstream = switching("", move |mut connection| {
@@ -214,7 +214,7 @@ async fn an_upstream_that_has_said_everything_still_hears() {
 }
 
 #[tokio::test]
-async fn large_transfers_pass_both_ways_at_once() {
+async fn large_transfers_pass_in_both_directions_concurrently() {
     let upstream = mirror("").await;
     let front = Front::proxy(upstream.addr).await;
     let (mut client, _) = switched(&front, HANDSHAKE).await;
@@ -236,8 +236,8 @@ async fn large_transfers_pass_both_ways_at_once() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_yet_can_go_on_sending() {
-    // More than all the buffers between them hold.
+async fn a_client_that_does_not_read_yet_can_continue_sending() {
+    // More than all the buffers in between can hold.
     const LEN: usize = 24 * MIB;
     let upstream = switching("", |connection| async move {
         let mut stream = connection.stream;
@@ -260,10 +260,10 @@ async fn a_client_that_does_not_read_yet_can_go_on_sending() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_goes_away_ends_the_clients_connection() {
+async fn an_upstream_that_disconnects_ends_the_clients_connection() {
     let upstream = switching("", |connection| async move {
         connection.stream.readable().await.unwrap();
-        // What was sent stays unread: the kernel resets the connection.
+        // Some bytes stay unread, so the kernel resets the connection.
         drop(connection);
     })
     .await;

@@ -1,8 +1,8 @@
-//! Text is UTF-8 (RFC 6455 §8.1), whole or in parts.
+//! Text is UTF-8 (RFC 6455 §8.1), whole or in fragments.
 
 use super::echo::{CONTINUATION, Case, TEXT, check, part, shown, whole};
 
-/// Sequences at the edges of what UTF-8 allows (RFC 3629).
+/// Byte sequences at the edges of valid UTF-8 (RFC 3629).
 const VALID: &[&[u8]] = &[
     b"\x00",
     b"\x7f",
@@ -45,7 +45,7 @@ const INVALID: &[(&str, &[u8])] = &[
 ];
 
 #[tokio::test]
-async fn valid_text_comes_back_however_it_is_cut() {
+async fn valid_text_is_echoed_however_it_is_split() {
     let mut cases = Vec::new();
     for text in VALID {
         let name = String::from_utf8_lossy(text);
@@ -56,7 +56,7 @@ async fn valid_text_comes_back_however_it_is_cut() {
             &expected,
         ));
         cases.push(Case::answered(name.clone(), &[whole(TEXT, text)], &expected).chopped(1));
-        // Parts may end within a character.
+        // Fragments may end within a character.
         for at in 1..text.len().min(5) {
             let (start, end) = text.split_at(at);
             let sent = [part(TEXT, start), whole(CONTINUATION, end)];
@@ -85,10 +85,10 @@ async fn invalid_text_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn invalid_text_ends_the_connection_before_its_last_part() {
+async fn invalid_text_ends_the_connection_before_its_last_fragment() {
     let mut cases = Vec::new();
     for (name, text) in INVALID {
-        // The last one could still become valid.
+        // The last sequence could still become valid.
         if !name.contains("the end is missing") {
             let sent = [part(TEXT, "fine"), part(CONTINUATION, text)];
             cases.push(Case::ended(*name, &sent, NOTHING, "close 1007 eof"));
@@ -98,7 +98,7 @@ async fn invalid_text_ends_the_connection_before_its_last_part() {
 }
 
 #[tokio::test]
-async fn binary_messages_are_not_looked_into() {
+async fn binary_messages_are_not_checked() {
     let cases = INVALID.iter().map(|(name, bytes)| {
         let expected = [shown("binary", bytes)];
         Case::answered(*name, &[whole(super::echo::BINARY, bytes)], &expected)

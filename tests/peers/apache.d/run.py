@@ -1,4 +1,4 @@
-"""Compares Apache, which asks this program or stands on both sides of it, with the program's own proxy."""
+"""Compares Apache, which queries this program or surrounds it, with the program's own proxy."""
 
 import argparse
 import getpass
@@ -102,7 +102,7 @@ LoadModule mpm_event_module {modules}/mod_mpm_event.so
 
 
 class Site:
-    """Site that prints the request it was sent."""
+    """Site that prints the request it received."""
 
     def __init__(self):
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -142,7 +142,7 @@ def free_port():
 
 
 def silent_dns():
-    """A name server that never answers."""
+    """A name server that never responds."""
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 0))
     return server
@@ -196,11 +196,11 @@ def cases():
 
 
 def seen(answer, port):
-    """What visitor and site see, without what the proxies say of themselves."""
+    """Returns what visitor and site see, without headers by which proxies identify themselves."""
     status, headers, body = answer
     shown = {"status": status}
     location = headers.get("location", "")
-    # Apache makes an absolute URL of a path.
+    # Apache turns a path into an absolute URL.
     shown["location"] = location.removeprefix(f"http://example.org:{port}")
     if status < 300:
         for name in ("x-robots-tag", "content-usage"):
@@ -259,13 +259,13 @@ class Apache:
         identity = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
         base = BASE.format(directory=self.directory, modules=MODULES, loaded=loaded, user=identity)
         hosts = virtual_hosts(self.port)
-        # The user of a packaged program; here it is the one who runs the test.
+        # The user of a packaged program; here, the user that runs the test.
         hosts = hosts.replace(" robot-detection:robot-detection", f" {user}:{group}" if os.getuid() == 0 else "")
         self.config = self.directory / "apache.conf"
         self.config.write_text(base + hosts)
         self.control("start")
         wait_for(self.port)
-        # The worker reads its configuration first.
+        # The worker first reads its configuration.
         eventually(lambda: status(self.port) != 503, 10)
 
     def control(self, word):
@@ -363,7 +363,7 @@ def compare(report, name, program, port):
         own = seen(ask(program.own, method, target, headers, body, host), port)
         asked = seen(ask(port, method, target, headers, body, host), port)
         if asked["status"] == 503:
-            # A busy machine: the map has given up a question after 250 ms.
+            # On a busy machine the map may give up a query after 250 ms.
             away += 1
             eventually(lambda: status(port) != 503, 5)
             asked = seen(ask(port, method, target, headers, body, host), port)
@@ -377,7 +377,7 @@ def compare(report, name, program, port):
             differences.append(f"{method} {target} {headers}\n    own    {own}\n    apache {asked}")
     for difference in differences[:10]:
         print("  ", difference)
-    detail = f"{same} equal, {front} refused by Apache itself, {len(differences)} differ, {away} asked again"
+    detail = f"{same} equal, {front} refused by Apache itself, {len(differences)} differ, {away} repeated"
     report.check(f"{name}: decisions", not differences and same + front >= 300, detail)
 
 
@@ -398,9 +398,9 @@ def forged(report, port):
         code, _, text = ask(port, "GET", "/", [*by(FIREFOX), (name, "googlebot")])
         if code == 200 and json.loads(text)["ours"]:
             reached.append(f"{name}: {text[:200]}")
-    report.check("map: forged names reach no site", not reached, "; ".join(reached))
+    report.check("map: forged headers do not reach the site", not reached, "; ".join(reached))
     code = ask(port, "GET", "/robot-detection/admin/../../refused/x", by(GPTBOT))[0]
-    report.check("map: a path through our own is judged", code in (400, 404, 451), str(code))
+    report.check("map: a detour through our own pages is refused", code in (400, 404, 451), str(code))
     hidden = ask(port, "GET", "/", [("User-Agent", f"Fire\t{FIREFOX}")])[0]
     report.check("map: a tab in a header is refused", hidden == 400, str(hidden))
     long = ask(port, "GET", "/?" + "a" * 8000, [*by(FIREFOX), ("Referer", "r" * 8000), ("Accept", "a" * 4000)])[0]
@@ -427,12 +427,12 @@ def failing(report, program, apache, fails):
         answers = list(pool.map(lambda _: timed(port), range(10)))
     total = (time.monotonic() - start) * 1000
     is_right = total <= 300 and all(code == away for code, _ in answers)
-    report.check(f"{name}: endpoint hangs, ten at once", is_right, f"{total:.0f} ms in all, {answers[0][0]}")
+    report.check(f"{name}: endpoint frozen, ten concurrent", is_right, f"{total:.0f} ms in all, {answers[0][0]}")
     later = timed(port)
-    report.check(f"{name}: endpoint still hangs", later[0] == away and later[1] <= 50, f"{later[1]:.0f} ms")
+    report.check(f"{name}: endpoint still frozen", later[0] == away and later[1] <= 50, f"{later[1]:.0f} ms")
     program.process.send_signal(signal.SIGCONT)
     took = eventually(lambda: status(port, GPTBOT, "/refused/x") == 451, 5)
-    report.check(f"{name}: endpoint goes on, back within 2 s", took is not None and took <= 2, f"{took:.2f} s")
+    report.check(f"{name}: endpoint continues, back within 2 s", took is not None and took <= 2, f"{took:.2f} s")
 
     program.stop()
     first, later = timed(port), timed(port)
@@ -492,7 +492,7 @@ def slow_dns(report, binary, directory):
     apache = Apache(program, mapped(program, behind_cdn))
 
     def visit(port, number):
-        # Of loopback addresses no name is looked up.
+        # Names of loopback addresses are not looked up.
         return timed(port, GOOGLEBOT, "/waits/x", [("X-Forwarded-For", f"8.8.8.{number}")])
 
     try:
@@ -501,9 +501,9 @@ def slow_dns(report, binary, directory):
             answers = list(pool.map(lambda number: visit(apache.port, number), range(10)))
         total = (time.monotonic() - start) * 1000
         is_right = total <= 300 and {code for code, _ in answers} == {200}
-        report.check("map: DNS never answers, ten at once", is_right, f"{total:.0f} ms in all, {answers[0][0]}")
+        report.check("map: DNS never responds, ten concurrent", is_right, f"{total:.0f} ms in all, {answers[0][0]}")
         waited = visit(program.own, 99)
-        report.check("own proxy: it waits for the same verdict", waited[1] > 1_000, f"{waited[1]:.0f} ms")
+        report.check("own proxy: waits for the same verdict", waited[1] > 1_000, f"{waited[1]:.0f} ms")
     finally:
         apache.stop()
         program.stop()

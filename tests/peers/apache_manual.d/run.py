@@ -1,4 +1,4 @@
-"""Serves the manual, has it described, asks for random URLs of it as Googlebot, and judges where they lead."""
+"""Serves the manual, describes it, requests random URLs as Googlebot, and checks their redirects."""
 
 import argparse
 import html
@@ -50,7 +50,7 @@ def nginx(work, port):
 
 
 def get(url):
-    """Returns status, place and text of an answer to Googlebot."""
+    """Returns status, target and text of a response to Googlebot."""
     request = urllib.request.Request(url, headers={"User-Agent": GOOGLEBOT})
     try:
         with urllib.request.build_opener(Stay).open(request) as answer:
@@ -120,8 +120,8 @@ def judge(manual, site, database):
         text = get(target)[2] if status in (301, 302, 303, 307, 308) else ""
         original = re.search(r'<dt>Original</dt><dd><a href="([^"]*)"', text)
         original = html.unescape(original.group(1)) if original else ""
-        # What is a link to the English file is to be described under its English URL. (One English file
-        # says that it is Portuguese.)
+        # A link to the English file must be described under its English URL. (One English file
+        # claims to be Portuguese.)
         said = re.search(r'<html[^>]* lang="([^"]*)"', source(file))
         language = said.group(1) if said else file.resolve().relative_to(manual).parts[0]
         is_same = title(source(file)).split(" - ")[0] in title(text)

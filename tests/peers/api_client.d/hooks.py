@@ -1,4 +1,4 @@
-"""Keeps Schemathesis from ending or changing the token that it uses."""
+"""Prevents Schemathesis from ending or changing the token that it uses."""
 
 import schemathesis
 

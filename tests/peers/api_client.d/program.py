@@ -1,4 +1,4 @@
-"""Lists robots, adds and puts rules, and reads traffic, with types: `program.py URL TOKEN`."""
+"""Lists robots, adds and replaces rules, and reads traffic, with types: `program.py URL TOKEN`."""
 
 import sys
 from typing import TypeVar
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def done(answer: T | ProblemDetails | None) -> T:
-    """Returns the answer unless it is an error."""
+    """Returns the response unless it is an error."""
     if answer is None or isinstance(answer, ProblemDetails):
         sys.exit(f"error: {answer}")
     return answer
@@ -40,7 +40,7 @@ def robots(client: AuthenticatedClient) -> list[Robot]:
 
 
 def put(client: AuthenticatedClient) -> AddedRule:
-    """Puts the rule `shop` in force."""
+    """Activates the rule `shop`."""
     body = PutRulesRuleBody(action=PutRulesRuleBodyAction.SLOW, purpose="seo", requests=5, ends="never")
     return done(put_rules_rule.sync("shop", client=client, body=body))
 

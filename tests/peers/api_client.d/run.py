@@ -1,4 +1,4 @@
-"""Starts a server and lets a generated client and Schemathesis ask it: `run.py BINARY`."""
+"""Starts a server and tests it with a generated client and Schemathesis: `run.py BINARY`."""
 
 import http.server
 import json
@@ -18,7 +18,7 @@ API = "/robot-detection/admin/api/v1"
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """A site of one page."""
+    """A site with one page."""
 
     def do_GET(self):
         self.send_response(404 if self.path == "/robots.txt" else 200)
@@ -31,7 +31,7 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 
 def start(binary, work):
-    """Starts site and program; returns the program, its address and that of its console."""
+    """Starts site and program; returns the program, its address and the console's."""
     site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     threading.Thread(target=site.serve_forever, daemon=True).start()
     config = f"""
@@ -62,7 +62,7 @@ def get(url, **headers):
 
 
 def run(work, *command):
-    """Runs a tool of the virtual environment; returns whether it is content."""
+    """Runs a tool of the virtual environment; returns whether it succeeded."""
     name, *arguments = command
     print("$", name, *arguments, flush=True)
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": f"{work}:{HERE}"}
@@ -79,7 +79,7 @@ def judged(work, site, console, token):
     client = ["--path", "openapi.json", "--meta", "none", "--output-path", "robot_detection_client"]
     client += ["--fail-on-warning", "--config", str(HERE / "generator.yaml")]
     if not run(work, "openapi-python-client", "generate", *client):
-        yield "the client cannot be generated"
+        yield "generating the client failed"
         return
     if not run(work, "mypy", "robot_detection_client"):
         yield "the client has wrong types"
@@ -105,7 +105,7 @@ def main():
             token = subprocess.run(command, cwd=work, check=True, capture_output=True, text=True).stdout.strip()
             failures = list(judged(work, site, console, token))
             if program.poll() is not None:
-                failures.append("the server has ended")
+                failures.append("the server exited")
         finally:
             program.terminate()
             program.wait()

@@ -1,4 +1,4 @@
-"""Runs robot-detection, has visitors refused, and gives its lists to nft, nginx and fail2ban."""
+"""Runs robot-detection, gets visitors refused, and feeds its lists to nft, nginx and fail2ban."""
 
 import argparse
 import http.client
@@ -41,7 +41,7 @@ findtime = 10m
 bantime = 5s
 """
 
-# What fail2ban does is written down; no firewall is touched.
+# fail2ban's actions are recorded; no firewall is changed.
 ACTION = """
 [Definition]
 actionban = echo "ban <ip>" >> {record}
@@ -57,7 +57,7 @@ def eventually(what, ask, log=None):
         if found:
             return found
         time.sleep(0.1)
-    sys.exit(f"waited in vain: {what}\n{log.read_text() if log and log.exists() else ''}")
+    sys.exit(f"timed out waiting until: {what}\n{log.read_text() if log and log.exists() else ''}")
 
 
 def ask(address, user_agent="ExampleCrawler/1.0", path="/closed/a"):
@@ -88,7 +88,7 @@ def serve(binary, directory):
         except OSError:
             return False
 
-    eventually("the server answers", answers)
+    eventually("the server responds", answers)
     return server
 
 
@@ -111,7 +111,7 @@ def firewall(binary, directory):
 
 
 def kernel(binary, directory):
-    """In a network namespace of its own: the table is loaded twice, and followed."""
+    """Loads the table twice in a separate network namespace, and follows changes."""
     namespace = ["unshare", "--net"]
     first = checked([binary, "bans", "--format", "nftables"], cwd=directory)
     twice = "nft -f list && nft -f list && nft list table inet robot_detection"
@@ -140,7 +140,7 @@ def kernel(binary, directory):
         text=True,
     )
     assert done.returncode == 0, (lines, done.stderr)
-    print("the kernel's nftables take the list, again, and what is followed")
+    print("the kernel's nftables load the list repeatedly, and followed changes")
 
 
 def fail2ban(directory):
@@ -160,20 +160,20 @@ def fail2ban(directory):
     (config / "fail2ban.local").write_text("[Definition]\ndbfile = None\n")
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        # Only lines that come while it runs count.
+        # Only lines written while fail2ban runs count.
         time.sleep(3)
         for path in ("/closed/a", f"/closed/%0A{FORGED}".replace(" ", "%20"), "/closed/b"):
             assert ask("203.0.113.77", f"x {FORGED}", path) == 403
         log = directory / "f2b.log"
-        eventually("somebody is banned", lambda: "ban 203.0.113.77" in record.read_text(), log)
+        eventually("a client is banned", lambda: "ban 203.0.113.77" in record.read_text(), log)
         eventually("the ban ends", lambda: "unban 203.0.113.77" in record.read_text(), log)
     finally:
         server.terminate()
         server.wait()
     told = set(record.read_text().split("\n")) - {""}
-    # Those of before may be read too, as they were banned in this file.
+    # Earlier lines may be read too, because they are bans in this file.
     assert not any("198.51.100.66" in line for line in told), told
-    print("fail2ban bans and unbans who is in the log, and nobody whom a visitor names")
+    print("fail2ban bans and unbans the logged addresses, and none from visitors' text")
 
 
 def main():

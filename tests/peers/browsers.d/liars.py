@@ -1,4 +1,4 @@
-"""Programs that say they are browsers."""
+"""Programs that claim to be browsers."""
 
 import os
 import subprocess
@@ -70,7 +70,7 @@ REQWEST = """fn main() {
 
 
 def liars(program, tools):
-    """Runs each tool as each browser; returns those with no pains taken, and those with."""
+    """Runs each tool as each browser; returns the results of naive and of careful imitations."""
     known, told = commands(tools)
     plain = f"http://127.0.0.1:{program.plain}/"
     tls = f"https://127.0.0.1:{program.tls}/"
@@ -92,7 +92,7 @@ def first(program, tools, command):
         return program.lines()[:1]
     lines = [line for line in program.lines() if line["request_uri"] != "/robots.txt"]
     if not lines:
-        print(f"error: nothing came of {command[0]}: {done.stderr.decode()[-300:]}", file=sys.stderr)
+        print(f"error: no request from {command[0]}: {done.stderr.decode()[-300:]}", file=sys.stderr)
     return lines[:1]
 
 

@@ -35,7 +35,7 @@ for (let made = 0; made < +process.argv[1]; made++) {
 
 
 def browsers(program, tools):
-    """Runs each browser over each protocol; returns who asked, with the lines of the log."""
+    """Runs each browser over each protocol; returns the browsers with their log lines."""
     display = f":{1000 + os.getpid() % 1000}"
     screen = subprocess.Popen(["Xvfb", display, "-screen", "0", "1024x768x24"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -90,7 +90,7 @@ def browsers(program, tools):
 
 
 def generated(program, tools, number):
-    """Sends generated header sets over TLS, each by the protocol that it is for."""
+    """Sends generated header sets over TLS, each with its own protocol."""
     made = subprocess.run(["node", "-e", GENERATE, str(number)], cwd=tools, check=True, capture_output=True)
     rows = {"1": [], "2": []}
     sets = [json.loads(line) for line in made.stdout.splitlines()]
@@ -112,7 +112,7 @@ def connect(program, protocol):
 def send_http1(program, sets):
     stream = None
     for headers in sets:
-        # What concerns the connection is the browser's, and no part of the set.
+        # Connection headers are the browser's, and not part of the set.
         lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in ("host", "connection")]
         is_chromium = "Chrome/" in headers.get("user-agent", headers.get("User-Agent", ""))
         if is_chromium:

@@ -1,4 +1,4 @@
-"""Runs browsers and liars against this program, and reads from its access log whom it suspects."""
+"""Runs browsers and liars against this program, and reads the suspects from its access log."""
 
 import argparse
 import collections
@@ -52,7 +52,7 @@ class Program:
         self.read = 0
 
     def lines(self):
-        """Returns what was logged since the last time, once nothing more comes."""
+        """Returns the lines logged since the last call, once no more arrive."""
         size = -1
         while size != (size := self.log.stat().st_size if self.log.exists() else 0):
             time.sleep(1.5)
@@ -68,7 +68,7 @@ class Program:
 
 
 def certify(at):
-    """Makes an authority and a certificate of it: Firefox takes no other."""
+    """Creates an authority and a certificate signed by it, which Firefox requires."""
     (at / "of.cnf").write_text("subjectAltName=DNS:site.example,IP:127.0.0.1\n")
     for command in (
         f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Authority -keyout {at}/ca.key -out {at}/ca.pem",
@@ -94,12 +94,12 @@ def wait(what, ready, seconds=60):
     end = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > end:
-            sys.exit(f"error: {what} does not come up")
+            sys.exit(f"error: {what} does not start")
         time.sleep(0.1)
 
 
 def table(title, rows):
-    """Prints requests, suspects and reasons of each who asked; returns requests and suspects."""
+    """Prints requests, suspects and reasons of each client; returns requests and suspects."""
     print(f"\n{title}")
     print(f"{'who':<34}{'requests':>9}{'robots':>8}{'suspect':>9}  reasons")
     all_people = all_suspects = 0
@@ -137,11 +137,11 @@ def main():
                 is_missed |= asked == 0 or share > 0.001
             if options.only in (None, "liars"):
                 known, told = liars(program, options.tools)
-                asked, found = table("Programs that say they are browsers", known)
+                asked, found = table("Programs that claim to be browsers", known)
                 share = found / max(asked, 1)
                 print(f"{found} of {asked} found on their first request: {share:.1%} (goal: at least 99 %)")
                 is_missed |= asked == 0 or share < 0.99
-                table("Programs that take the pains to be like one: they may pass", told)
+                table("Programs that carefully imitate a browser: they may pass", told)
         finally:
             program.stop()
     sys.exit(is_missed)

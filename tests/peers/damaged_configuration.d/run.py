@@ -1,4 +1,4 @@
-"""Reloads and starts with damaged configurations, and compares each answer with that of the whole one."""
+"""Reloads and starts with damaged configurations, and compares the responses with those of the intact one."""
 
 import argparse
 import http.client
@@ -47,7 +47,7 @@ path = "/checkout/*"
 visitors = "robots"
 action = "refuse"
 """
-# Host, path, User-Agent, and the answer under the whole configuration.
+# Host, path, User-Agent, and the response under the intact configuration.
 QUESTIONS = [
     ("main.example", "/", BROWSER, "200 main"), ("main.example", "/private/a", ROBOT, "302"),
     ("main.example", "/drafts/a", ROBOT, "302"), ("main.example", "/never/a", ROBOT, "403"),
@@ -73,7 +73,7 @@ def main():
 
 
 def damaged(whole):
-    """Texts in place of the whole one."""
+    """Returns texts that replace the intact configuration."""
     yield from ("", "\n", " \t", "# nothing\n", "\0\0\0", "{}", "- a: b\n", "<html></html>", "\ufeff", whole * 2)
     yield from (whole[:end] for end in range(10, len(whole), 10))
     for path in sorted(Path("/etc").rglob("*.conf")) + sorted(ROOT.glob("**/*.toml")):
@@ -84,7 +84,7 @@ def damaged(whole):
 
 
 def reload_all(binary, directory, whole, files):
-    """Reloads each under load."""
+    """Reloads each text under load."""
     faults, asked, stopped = Counter(), Counter(), threading.Event()
     with Program(binary, directory, whole) as program:
         def ask_all():
@@ -108,9 +108,9 @@ def reload_all(binary, directory, whole, files):
         stopped.set()
         [client.join() for client in clients]
         if "INFO reloaded" not in program.log()[-1]:
-            faults["the whole configuration is not reloaded"] += 1
+            faults["the intact configuration is not reloaded"] += 1
         kept = sum("INFO reloaded" not in line for line in program.log())
-    print(f"{len(files)} reloads, {kept} of them refused or held back; {asked['all']} requests: {dict(faults)}")
+    print(f"{len(files)} reloads, {kept} of them rejected; {asked['all']} requests: {dict(faults)}")
     return sum(faults.values())
 
 
@@ -128,7 +128,7 @@ def start_all(binary, directory, whole, files):
             counts = re.search(r"sites: \d+, upstreams: \d+, rules and filter patterns: \d+", program.all_log())
             answers = {program.ask(host, path, agent) for host, path, agent, _ in QUESTIONS}
             is_right = answers <= {"200 main", "200 shop", "302", "403", "421", "404"}
-            return "serves the sites that are left", bool(counts) and is_right
+            return "serves the remaining sites", bool(counts) and is_right
 
     with ThreadPoolExecutor(3) as pool:
         for text, (outcome, is_right) in zip(files, pool.map(start, enumerate(files))):
@@ -141,7 +141,7 @@ def start_all(binary, directory, whole, files):
 
 
 class Program:
-    """A running `serve`; `port` is `None` if it has ended."""
+    """A running `serve`; `port` is `None` if it has exited."""
 
     def __init__(self, binary, folder, text):
         self.file = folder / "robot-detection.toml"

@@ -1,4 +1,4 @@
-"""PostgreSQL, instances on it, and HAProxy before them; each is ended when left."""
+"""PostgreSQL, instances on it, and HAProxy in front; each is stopped when left."""
 
 import csv
 import http.client
@@ -51,11 +51,11 @@ backend fleet
 
 
 class Missing(Exception):
-    """Something that the test needs is not there, or does not start."""
+    """A requirement of the test is missing, or does not start."""
 
 
 class Postgres:
-    """A server on a socket in a folder of its own."""
+    """A server on a socket in a separate folder."""
 
     def __init__(self, folder, connections):
         self.folder, self.data, self.connections = folder, folder / "data", connections
@@ -87,7 +87,7 @@ class Postgres:
         self.run("pg_ctl", "-D", self.data, "-w", "-m", "immediate", "stop")
 
     def signal_all(self, name):
-        """Signals the server and its children: they hang, or go on."""
+        """Signals the server and its children, which freezes or continues them."""
         first = int((self.data / "postmaster.pid").read_text().splitlines()[0])
         children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
         for process in [first, *map(int, children)]:
@@ -127,7 +127,7 @@ class Instance:
             )
         self.admin = self._port(r"admin page: http://[^/]*:(\d+)/")
         self.port = self._port(r" on http://[^/]*:(\d+)/")
-        # Whatever it prints later must not block it.
+        # Later output must not block the program.
         threading.Thread(target=self.process.stdout.read, daemon=True).start()
 
     def __enter__(self):
@@ -141,7 +141,7 @@ class Instance:
     def restart(self):
         self.process.terminate()
         code = self.process.wait(60)
-        assert code == 0, f"an instance ends with {code}: {self.log.read_text()[-2000:]}"
+        assert code == 0, f"an instance exited with {code}: {self.log.read_text()[-2000:]}"
         self.start()
 
     def _port(self, pattern):
@@ -151,7 +151,7 @@ class Instance:
         raise AssertionError(f"an instance does not start: {self.log.read_text()}")
 
     def readiness(self):
-        """Returns status, what it says of the database, and the seconds that it took."""
+        """Returns the status, the reported state of the database, and the duration in seconds."""
         start = time.monotonic()
         client = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=20)
         try:
@@ -163,7 +163,7 @@ class Instance:
 
 
 class Balancer:
-    """HAProxy before some instances, whose readiness it asks for every two seconds."""
+    """HAProxy in front of some instances, whose readiness it checks every two seconds."""
 
     def __init__(self, folder, instances):
         self.socket, self.port = folder / "haproxy.sock", free_port()
@@ -185,7 +185,7 @@ class Balancer:
         self.process.wait()
 
     def servers(self):
-        """Returns state, and how often it went down, of each instance."""
+        """Returns the state of each instance, and how often it went down."""
         with socket.socket(socket.AF_UNIX) as asked:
             asked.connect(str(self.socket))
             asked.sendall(b"show stat\n")

@@ -1,4 +1,4 @@
-"""Takes the database away from a fleet under load, and says what was lost."""
+"""Takes the database away from a fleet under load, and reports losses."""
 
 import argparse
 import http.client
@@ -16,18 +16,18 @@ from fleet import Balancer, Instance, Missing, Postgres  # noqa: E402
 from upstream import Upstream  # noqa: E402
 
 GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
-# Longest that anything but the outage may take.
+# Time limit of everything except the outage.
 PATIENCE = 90
 
 
 def main():
     parser = argparse.ArgumentParser(prog="tests/peers/database_outage", description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/robot-detection")
-    parser.add_argument("--seconds", type=int, default=60, help="the database is away that long")
+    parser.add_argument("--seconds", type=int, default=60, help="length of the outage")
     parser.add_argument("--connections", type=int, default=100, help="max_connections of PostgreSQL")
     parser.add_argument("--restarts", type=int, default=0, help="instances restarted, half of them during the outages")
-    parser.add_argument("--outages", type=int, default=1, help="how often the database is away")
-    parser.add_argument("--freeze", action="store_true", help="it hangs in place of being stopped")
+    parser.add_argument("--outages", type=int, default=1, help="number of outages")
+    parser.add_argument("--freeze", action="store_true", help="freeze the database instead of stopping it")
     options = parser.parse_args()
     if not options.binary.is_file():
         print(f"error: {options.binary} is missing: cargo build --release, or --binary", file=sys.stderr)
@@ -44,7 +44,7 @@ def main():
 
 
 def check(running, options):
-    # A socket's path has at most 107 bytes: no long TMPDIR.
+    # A socket's path has at most 107 bytes, so a long TMPDIR cannot be used.
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="rd-", dir="/tmp")))
     folder.chmod(0o755)
     (folder / "pg").mkdir()
@@ -70,7 +70,7 @@ def check(running, options):
         restart(balancer, fleet, options.restarts // 2 // options.outages)
         time.sleep(options.seconds)
         database.start()
-        wait("all say that it is back", lambda: {one.readiness()[1] for one in fleet} == {"ok"})
+        wait("all report that it is back", lambda: {one.readiness()[1] for one in fleet} == {"ok"})
     restart(balancer, fleet, options.restarts // 2)
 
     away = time.monotonic()
@@ -82,22 +82,22 @@ def check(running, options):
     for one in late:
         told = one.readiness()
         assert told[:2] == (200, "away"), f"an instance without a database: {told}"
-        assert redirects(one.port), "an instance without a database lets robots pass"
+        assert redirects(one.port), "an instance without a database passes robots"
         assert get(one.port, "/small", "Mozilla/5.0 Firefox/140.0") == 200
     slowest = max(slowest, watch(balancer, fleet + late, away + options.seconds))
     said = {one.readiness()[1] for one in fleet + late}
-    assert said == {"away"}, f"instances say of the database: {said}"
+    assert said == {"away"}, f"instances report about the database: {said}"
 
     database.signal_all("SIGCONT") if options.freeze else database.start()
     back = time.monotonic()
-    wait("all say that it is back", lambda: {one.readiness()[1] for one in fleet + late} == {"ok"})
+    wait("all report that it is back", lambda: {one.readiness()[1] for one in fleet + late} == {"ok"})
     taken = time.monotonic() - back
     kept.wait_for(200)
     outcomes = kept.outcomes() + fresh.outcomes()
     left = [down for _, down in balancer.servers()]
     print(f"{sum(outcomes.values())} requests: {dict(outcomes)}")
     print(f"the balancer saw its instances leave {left} times; readiness took {slowest:.3f} s at most")
-    print(f"{options.restarts} restarts; {len(late)} instances started without the database; all took it over within {taken:.1f} s")
+    print(f"{options.restarts} restarts; {len(late)} instances started without the database; all opened it within {taken:.1f} s")
     assert set(outcomes) == {"200"}, f"requests failed: {dict(outcomes)}"
     assert (left == [0, 0, 0] or options.restarts) and states(balancer) == ["UP"] * 3, f"instances left: {balancer.servers()}"
     print("ok")
@@ -105,7 +105,7 @@ def check(running, options):
 
 
 def watch(balancer, instances, until):
-    """Asks all instances again and again; returns the longest that one took to say it is ready."""
+    """Queries all instances repeatedly; returns the longest duration of a positive readiness check."""
     slowest = 0
     while time.monotonic() < until:
         for one in instances:
@@ -119,18 +119,18 @@ def watch(balancer, instances, until):
 
 
 def restart(balancer, fleet, times):
-    """Restarts one instance after the other, as a rolling upgrade does."""
+    """Restarts one instance after the other, as in a rolling upgrade."""
     for number in range(times):
         fleet[number % len(fleet)].restart()
         wait("the balancer has three instances", lambda: states(balancer) == ["UP"] * 3)
 
 
 def check_heaven(port):
-    """A page of heaven is served, or the robot is told when to come again, within a second."""
+    """A page of heaven is served, or the robot gets a Retry-After, within a second."""
     start = time.monotonic()
     status, headers = answer(port, "/robot-heaven/", GOOGLEBOT)
     assert status == 200 or (status == 503 and headers["Retry-After"]), f"heaven: {status}"
-    assert time.monotonic() - start < 1, "heaven answers late"
+    assert time.monotonic() - start < 1, "heaven responds late"
 
 
 def redirects(port):
@@ -152,7 +152,7 @@ def answer(port, path, user_agent):
 
 
 def states(balancer):
-    # Before the socket is there it has none.
+    # Until the socket exists, it has no file mode.
     try:
         return [state for state, _ in balancer.servers()]
     except OSError:

@@ -1,4 +1,4 @@
-"""Gives pages to heaven, trafilatura and readability, and prints what each found of them."""
+"""Passes pages to heaven, trafilatura and readability, and prints what each extracted."""
 
 import argparse
 import random
@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from pages import pages
 
 SAMPLE = 60
-# Of a page of which both others keep no more than this share of words, they keep nothing: a list of links.
+# If both others extract no more than this share of a page's words, the page is only a list of links.
 GIVEN_UP = 0.25
-# What stands on one of so many pages of a manual says nothing of any of them.
+# A line on this share of a manual's pages is specific to none of them.
 OFTEN = 8
 BLOCKS = {"p", "li", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "div"}
 TOOLS = ["heaven", "trafilatura", "readability"]
@@ -32,7 +32,7 @@ def squeezed(text):
 
 
 class Seen:
-    """What can be compared of HTML."""
+    """The comparable parts of HTML."""
 
     def __init__(self, text):
         tree = lxml_html.fromstring(f"<div>{text or '<p></p>'}</div>")
@@ -50,7 +50,7 @@ class Seen:
 
 
 def own_text(item):
-    """Returns the text of an item without the lists in it."""
+    """Returns the text of an item without its nested lists."""
     parts = [item.text or ""]
     for child in item:
         if isinstance(child.tag, str) and child.tag not in ("ul", "ol"):
@@ -62,7 +62,7 @@ def own_text(item):
 def heaven(binary, file):
     run = [binary, "heaven", "preview", "--type", "text/html; charset=utf-8", str(file)]
     told = subprocess.run(run, capture_output=True, text=True).stdout
-    # The last line leads to the original.
+    # The last line links to the original.
     told = told.rstrip().rpartition("\n\n")[0]
     return MarkdownIt("commonmark").enable("table").render(told)
 
@@ -103,18 +103,18 @@ def of_known(binary, files):
 
 
 def rows_of(table):
-    """Returns the cells that say something, row by row, without white space."""
+    """Returns the non-empty cells, row by row, without white space."""
     rows = [["".join(cell.split()) for cell in row] for row in table]
     return [[cell for cell in row if cell] for row in rows if any(row)]
 
 
 def items_of(items):
-    """Returns the items that say something, without white space."""
+    """Returns the non-empty items, without white space."""
     return [text for text in ("".join(item.split()) for item in items) if text]
 
 
 def is_navigation(element):
-    """Tells whether a table or list leads elsewhere in place of saying something."""
+    """Checks whether a table or list is navigation rather than content."""
     around = [element, *element.iterancestors()]
     names = " ".join(f"{one.get('class', '')} {one.get('id', '')}" for one in around)
     linked = sum(len(link.text_content()) for link in element.iter("a"))
@@ -122,7 +122,7 @@ def is_navigation(element):
 
 
 class Source(Seen):
-    """What can be compared of a page itself, with its title and its tables of data."""
+    """The comparable parts of a page itself, with its title and its data tables."""
 
     def __init__(self, text):
         super().__init__(text)
@@ -134,7 +134,7 @@ class Source(Seen):
         self.data, self.own_lists = [], []
         for table in tree.iter("table"):
             rows = rows_of(self.rows(table))
-            # Rows of one cell lay out.
+            # Rows of one cell are layout.
             is_data = max(map(len, rows), default=0) > 1 and next(table.iterdescendants("table"), None) is None
             if is_data and not is_navigation(table):
                 self.data.append(rows)
@@ -149,7 +149,7 @@ class Source(Seen):
 
 
 def of_manual(binary, name, files):
-    """What two of three have is taken for the page's; what one alone has, for foreign, unless it is the title."""
+    """Text found by two of three counts as the page's; text found by only one is foreign, unless it is the title."""
     told = {tool: [Seen(told_by(tool, binary, file)) for file in files] for tool in TOOLS}
     sources = [Source(file.read_text()) for file in files]
     given_up = sum(is_given_up(told, source, at) for at, source in enumerate(sources))
@@ -183,7 +183,7 @@ def of_manual(binary, name, files):
 
 
 def repeated(seen):
-    """Returns which part of pages' lines stands on many of them."""
+    """Returns the share of pages' lines that occur on many pages."""
     often = Counter(line for page in seen for line in page.lines)
     wide = max(3, len(seen) // OFTEN)
     sizes = [(len(line) * count, count >= wide) for line, count in often.items()]
@@ -196,7 +196,7 @@ def is_given_up(told, source, at):
 
 
 def decoded(file, to):
-    """Writes a page as UTF-8: not each of the three finds out what it was."""
+    """Writes a page as UTF-8, because not all three detect its encoding."""
     raw = file.read_bytes()
     named = re.search(rb"(?:charset|encoding)=[\"']?([\w-]+)", raw[:2000])
     text = raw.decode(named.group(1).decode() if named else "utf-8", errors="replace")
@@ -220,8 +220,8 @@ def main():
     manuals = {}
     for folder in sorted(args.work.glob("manuals/*")):
         found = [file for file in sorted(folder.rglob("*.html*")) if file.is_file() and not file.is_symlink()]
-        # Apache's have one file for each language and one that lists them.
-        # Of a page that is longer heaven has the beginning: its text is cut at 200,000 characters.
+        # Apache's manual has one file for each language and one that lists them.
+        # Heaven has only the beginning of a longer page: its text is cut at 200,000 characters.
         found = [file for file in found if file.suffix in (".html", ".en") and 1000 < file.stat().st_size < 500_000]
         sample = random.Random(23).sample(found, min(SAMPLE, len(found)))
         pages_of = args.work / "samples" / folder.name

@@ -1,4 +1,4 @@
-"""Pages whose truth is known, as they are made of it."""
+"""Generated pages with known content."""
 
 import html
 import random
@@ -21,7 +21,7 @@ CODE = [
 
 
 class Maker:
-    """Maker of one page, and of its truth."""
+    """Generates a page together with its expected content."""
 
     def __init__(self, number, kind, language):
         self.random = random.Random(number)
@@ -106,7 +106,7 @@ class Maker:
 
 
 def pages():
-    """Returns sixty pages: name, HTML, and the maker that knows their truth."""
+    """Returns sixty pages: name, HTML, and the generator with the expected content."""
     kinds = [("lists", "en"), ("code", "en"), ("tables", "en"), ("news", "en"), ("news", "de"), ("forum", "en")]
     kinds += [("news", "ar"), ("lists", "he"), ("news", "zh"), ("tables", "zh"), ("code", "de"), ("empty", "en")]
     for number in range(60):

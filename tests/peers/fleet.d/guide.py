@@ -1,4 +1,4 @@
-"""Blocks of code of docs/src/instances.md, as an administrator copies them."""
+"""Code blocks of docs/src/instances.md, as an administrator copies them."""
 
 import re
 from pathlib import Path
@@ -12,11 +12,11 @@ class Guide:
         self.blocks = [(found["note"], found["text"]) for found in BLOCK.finditer(PAGE.read_text())]
 
     def file(self, name):
-        """Returns the block that is that file."""
+        """Returns the block with the contents of a file."""
         return self._only([text for note, text in self.blocks if note == f"file: {name}"], name)
 
     def commands(self, word):
-        """Returns the block of commands that has a word which no other has."""
+        """Returns the only block of commands that contains a word."""
         found = [text for note, text in self.blocks if note.startswith("not run: tests/peers/fleet") and word in text]
         return self._only(found, word)
 

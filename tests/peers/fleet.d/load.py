@@ -1,4 +1,4 @@
-"""People and robots that ask through the balancer; each answer is checked."""
+"""People and robots that send requests through the balancer; each response is checked."""
 
 import http.client
 import threading
@@ -7,17 +7,17 @@ import time
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 HEAVEN = "/robot-heaven/"
-# Requests of a client in a second, and clients of each kind; half of them keep their connection.
+# Requests per second of a client, and clients of each kind; half of them keep their connection.
 PACE, CLIENTS = 20, 4
 
 
 class Load:
-    """Clients on a machine, until they are left."""
+    """Clients on a machine; they stop when left."""
 
     def __init__(self, machine, target):
         self.machine, self.target = machine, target
         self.stopped = threading.Event()
-        # Each with the time at which it ended, the seconds that it took, and what is wrong.
+        # Each with its end time, its duration in seconds, and its fault.
         self.results = []
         asked = [(BROWSER, "/small", person_is_right), (GOOGLEBOT, "/private/a", robot_is_right)]
         self.threads = [
@@ -58,7 +58,7 @@ class Load:
                 client.close()
 
     def wait_for(self, seconds):
-        """Lets it go on for so long."""
+        """Continues for some seconds."""
         self.stopped.wait(seconds)
 
     def wrong(self):
@@ -81,7 +81,7 @@ def robot_is_right(answer, _):
 
 
 def ask(machine, target, address, user_agent, path):
-    """Asks once, from an address of a machine; returns the status, or nothing."""
+    """Sends one request from an address of a machine; returns the status, or nothing."""
     with machine.inside():
         client = http.client.HTTPConnection(target, timeout=20, source_address=(address, 0))
         try:

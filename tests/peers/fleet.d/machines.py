@@ -1,4 +1,4 @@
-"""Machines in namespaces of the network, and what runs on them; each is ended when left."""
+"""Machines in network namespaces, and the programs on them; each is stopped when left."""
 
 import csv
 import ctypes
@@ -20,11 +20,11 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Missing(Exception):
-    """Something that the test needs is not there, or does not start."""
+    """A requirement of the test is missing, or does not start."""
 
 
 class Network:
-    """A switch; machines are plugged into it."""
+    """A switch that connects machines."""
 
     def __init__(self):
         self.prefix = f"rd{os.getpid()}"
@@ -68,7 +68,7 @@ class Machine:
         ip("-n", self.network.switch, "link", "set", self.name, "master", "bridge")
 
     def cut(self):
-        """Takes it off the switch: what is sent is lost, and nobody is told."""
+        """Disconnects the machine from the switch: packets are lost without notice."""
         ip("-n", self.network.switch, "link", "set", self.name, "nomaster")
 
     def route(self, network):
@@ -76,7 +76,7 @@ class Machine:
 
     @contextmanager
     def inside(self):
-        """Has this thread, and what it starts, on this machine."""
+        """Runs this thread, and the processes it starts, on this machine."""
         with open("/proc/thread-self/ns/net") as before:
             enter(f"/run/netns/{self.space}")
             try:
@@ -93,7 +93,7 @@ class Machine:
             return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
 
     def get(self, port, path, user_agent="check"):
-        """Asks this machine itself; returns status and body."""
+        """Sends a request to this machine from itself; returns status and body."""
         with self.inside():
             client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
             try:
@@ -144,8 +144,8 @@ class Database:
         self.kill()
 
     def commands(self, text):
-        """Carries out commands of the guide."""
-        # Two servers of one machine cannot have the same directory for their sockets.
+        """Runs commands of the guide."""
+        # Two servers on one machine cannot share the directory of their sockets.
         text = text.replace("pg_ctl start", f'pg_ctl start --options "-k {self.folder}"')
         with self.machine.inside(), (self.folder / "out").open("ab") as out:
             done = subprocess.run(
@@ -160,7 +160,7 @@ class Database:
             file.write(text)
 
     def ask(self, sql):
-        """Returns what a statement tells, a row a line."""
+        """Returns the result of a statement, one row per line."""
         done = subprocess.run(
             ["psql", "-XAtq", "robots", "-c", sql], env=self.environment, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, user="postgres", group="postgres", extra_groups=[self.user.pw_gid],
@@ -169,7 +169,7 @@ class Database:
         return done.stdout.strip()
 
     def kill(self):
-        """Kills the server and its children, as a loss of power does."""
+        """Kills the server and its children, like a power failure."""
         file = self.data / "postmaster.pid"
         if not file.exists():
             return
@@ -233,7 +233,7 @@ class Instance:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(60) == 0, f"{self.machine.name} does not stop well"
+        assert self.process.wait(60) == 0, f"{self.machine.name} does not stop cleanly"
 
     def kill(self):
         self.process.kill()
@@ -246,7 +246,7 @@ class Instance:
             return False
 
     def database(self):
-        """Returns what it says of the database."""
+        """Returns the reported state of the database."""
         return json.loads(self.machine.get(9180, "/readyz")[1])["database"]
 
     def command(self, *arguments):
@@ -276,7 +276,7 @@ class Balancer:
         self.process.wait()
 
     def up(self, backend):
-        """Returns the names of the servers that it takes for alive."""
+        """Returns the names of the servers that HAProxy considers alive."""
         with socket.socket(socket.AF_UNIX) as asked:
             try:
                 asked.connect(str(self.socket))

@@ -1,4 +1,4 @@
-"""Follows the guide of the fleet, breaks its machines under load, and says what was lost."""
+"""Follows the fleet guide, breaks its machines under load, and reports losses."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ from load import BROWSER, Load, ask
 from machines import Balancer, Database, Instance, Machine, Missing, Network, ROOT, Site
 
 BYTESPIDER = "Mozilla/5.0 (compatible; Bytespider; spider-feedback@bytedance.com)"
-# What the page does not have, and rows of each kind need.
+# Settings that are not on the page, but needed for rows of each kind.
 MORE = """
 [[rule]]
 name   = "test"
@@ -27,15 +27,15 @@ per_seconds = 60
 for_seconds = 3600
 """
 BAN_MS = 3_600_000
-# Longest that a fleet may take to be normal again, and that a leader may be missing.
+# Time limits for a fleet to recover, and for a missing leader.
 PATIENCE, LEADERLESS = 90, 15
-# Seconds of counts that a killed process may lose (docs/src/operation.md), and one for the way.
+# Seconds of counts that a killed process may lose (docs/src/operation.md), and one for latency.
 UNWRITTEN = 5 + 1
 AHEAD_S = 7_200
 
 
 class Broken(Exception):
-    """A promise of the page that does not hold."""
+    """A broken promise of the page."""
 
 
 class Fleet:
@@ -43,7 +43,7 @@ class Fleet:
 
     def __init__(self, running, options):
         self.options, self.rows, self.broken = options, [], []
-        # A socket's path has at most 107 bytes: no long TMPDIR.
+        # A socket's path has at most 107 bytes, so a long TMPDIR cannot be used.
         self.folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="rd-", dir="/tmp")))
         self.folder.chmod(0o755)
         self.guide = guide = Guide()
@@ -51,7 +51,7 @@ class Fleet:
         self.balancer_machine = network.machine("balancer", "192.0.2.10")
         machines = [network.machine(name, f"192.0.2.2{last}") for last, name in enumerate(("one", "two", "three"), 1)]
         stores = [network.machine(name, f"192.0.2.3{last}") for last, name in enumerate(("db1", "db2"), 1)]
-        # Visitors come from elsewhere: from addresses that may be banned.
+        # Visitors use other addresses, which may be banned.
         self.visitors = network.machine("visitors", "198.51.100.1", *[f"198.51.100.{n}" for n in range(10, 200)])
         self.visitors.route("192.0.2.0/24")
         self.balancer_machine.route("198.51.100.0/24")
@@ -77,7 +77,7 @@ class Fleet:
         self.wait_until_whole()
 
     def follow(self, standby, primary):
-        """Makes a standby of a server, and has the primary wait for it."""
+        """Creates a standby of a server, and makes the primary wait for it."""
         copied = self.guide.commands("pg_basebackup").replace("192.0.2.31", primary.machine.address)
         standby.commands(copied)
         primary.commands(self.guide.commands("synchronous_standby_names"))
@@ -85,23 +85,23 @@ class Fleet:
 
     def wait_until_whole(self):
         names = ["one", "two", "three"]
-        wait("all serve and the balancer knows it", lambda: self.balancer.up("instances") == names)
+        wait("all serve and are up in the balancer", lambda: self.balancer.up("instances") == names)
         wait("all have the database", lambda: {one.database() for one in self.instances} == {"ok"})
 
     def leader(self, but=None):
-        """Returns who leads alerts, as anybody but one tells it."""
+        """Returns the leader of alerts, as reported by any instance except one."""
         processes = {one.process.pid: one for one in self.instances}
         asked = next(one for one in self.instances if one is not but)
         led = [processes.get(it["process"]) for it in asked.fleet() if "alerts" in it["leads"]]
         return led[0] if led else None
 
     def counted(self):
-        """Returns the requests that the database has counted."""
+        """Returns the number of requests counted in the database."""
         return int(self.primary.ask("SELECT COALESCE(SUM(requests), 0) FROM traffic_counts WHERE span = 1"))
 
     @contextmanager
     def event(self, name, may_lose_seconds=0):
-        """Keeps a load during an event; what it yields takes the time at which all was normal again."""
+        """Runs a load during an event; yields an object that records when the fleet has recovered."""
         before = self.settled()
         normal = {}
         with Load(self.visitors, self.balancer_machine.address) as load:
@@ -121,13 +121,13 @@ class Fleet:
         print("| {} | {:,} | {} | {:.0f} | {:.0f} | {} | {:.1f} |".format(*row), flush=True)
         if wrong:
             self.broken.append(f"{name}: requests were lost: {sorted(set(wrong))}")
-        # What one of three instances had not written.
+        # Counts that one of three instances had not yet written.
         most = may_lose_seconds * sent / (normal["ended"] - normal["began"] + 2 * self.options.seconds) / 3 * 1.5
         if lost > most:
             self.broken.append(f"{name}: {lost} requests are not counted, {most:.0f} may be")
 
     def settled(self):
-        """Returns what is counted once nothing more comes."""
+        """Returns the number of counted requests once it no longer grows."""
         seen = [self.counted()]
         while len(seen) < 12 or len(set(seen[-12:])) > 1:
             time.sleep(0.5)
@@ -142,8 +142,8 @@ class Fleet:
 def main():
     parser = argparse.ArgumentParser(prog="tests/peers/fleet", description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/robot-detection")
-    parser.add_argument("--old-binary", type=Path, help="the fleet begins with this one, and is upgraded")
-    parser.add_argument("--seconds", type=int, default=10, help="load before and behind each event")
+    parser.add_argument("--old-binary", type=Path, help="the fleet starts with this one, and is upgraded")
+    parser.add_argument("--seconds", type=int, default=10, help="load before and after each event")
     options = parser.parse_args()
     for binary in filter(None, (options.binary, options.old_binary)):
         if not binary.is_file():
@@ -177,7 +177,7 @@ def nothing(fleet):
 
 
 def upgrade(fleet):
-    """Restarts one instance after the other with the new program; the first one changes the tables."""
+    """Restarts one instance after the other with the new program; the first one migrates the tables."""
 
     def tables():
         return fleet.primary.ask("SELECT MAX(version) FROM robot_detection_migrations")
@@ -193,13 +193,13 @@ def upgrade(fleet):
 
 
 def failover(fleet):
-    """Kills the primary while rows are written, promotes the standby, and looks for what was promised."""
+    """Kills the primary during writes, promotes the standby, and checks the promises."""
     lost_server, marks = fleet.primary, Marks(fleet)
     with fleet.event("primary killed, standby promoted") as event, marks:
         marks.wait_for(3)
         evidence = fleet.primary.ask("SELECT MAX(evidence_id) FROM evidence") or 0
         fleet.primary.kill()
-        wait("HAProxy sees that the primary is gone", lambda: fleet.balancer.up("database") == [])
+        wait("HAProxy notices that the primary is gone", lambda: fleet.balancer.up("database") == [])
         fleet.primary, fleet.standby = fleet.standby, fleet.primary
         fleet.primary.commands(fleet.guide.commands("pg_ctl promote"))
         fleet.wait_until_whole()
@@ -217,22 +217,22 @@ def leader_killed(fleet):
     leader = fleet.leader()
     with fleet.event("leader killed", may_lose_seconds=UNWRITTEN) as event:
         leader.kill()
-        wait("another one leads", lambda: fleet.leader(leader) not in (None, leader))
+        wait("another instance leads", lambda: fleet.leader(leader) not in (None, leader))
         event["ended"] = time.monotonic()
         leader.start(fleet.options.binary)
         fleet.wait_until_whole()
     taken = event["ended"] - event["began"]
-    fleet.promise(taken <= LEADERLESS, f"nobody led for {taken:.0f} s")
+    fleet.promise(taken <= LEADERLESS, f"there was no leader for {taken:.0f} s")
 
 
 def cut_off(fleet):
-    """Takes the leader off the network: it serves what reaches it, another one leads, and it is back afterwards."""
+    """Disconnects the leader: it serves the requests it gets, another instance leads, and it returns later."""
     wait("somebody leads", fleet.leader)
     cut = fleet.leader()
     with fleet.event("leader cut off") as event:
         cut.machine.cut()
-        wait("HAProxy does without it", lambda: cut.machine.name not in fleet.balancer.up("instances"))
-        wait("another one leads", lambda: fleet.leader(cut) not in (None, cut))
+        wait("HAProxy removes it", lambda: cut.machine.name not in fleet.balancer.up("instances"))
+        wait("another instance leads", lambda: fleet.leader(cut) not in (None, cut))
         taken = time.monotonic() - event["began"]
         wait("it notices", lambda: cut.database() == "away")
         page, robot = cut.machine.get(8080, "/small", BROWSER), cut.machine.get(8080, "/private/a", BYTESPIDER)
@@ -240,14 +240,14 @@ def cut_off(fleet):
         event["began"] = time.monotonic()
         cut.machine.plug()
         fleet.wait_until_whole()
-    print(f"  another one led after {taken:.1f} s", flush=True)
-    fleet.promise(taken <= LEADERLESS, f"nobody led for {taken:.0f} s")
-    fleet.promise(page == (200, b"ok"), f"cut off it answers people with {page}")
-    fleet.promise(robot[0] == 302, f"cut off it answers robots with {robot[0]}")
+    print(f"  another instance led after {taken:.1f} s", flush=True)
+    fleet.promise(taken <= LEADERLESS, f"there was no leader for {taken:.0f} s")
+    fleet.promise(page == (200, b"ok"), f"disconnected, it responds to people with {page}")
+    fleet.promise(robot[0] == 302, f"disconnected, it responds to robots with {robot[0]}")
 
 
 def clock_ahead(fleet):
-    """Restarts an instance whose clock is two hours ahead: the times that it writes are right."""
+    """Restarts an instance with a clock two hours ahead; the times that it writes must be right."""
     wrong, library = fleet.instances[2], max(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     with fleet.event("clock two hours ahead") as event:
         wrong.stop()
@@ -255,23 +255,23 @@ def clock_ahead(fleet):
             fleet.options.binary, LD_PRELOAD=str(library), FAKETIME=f"+{AHEAD_S}s", FAKETIME_DONT_FAKE_MONOTONIC="1"
         )
         fleet.wait_until_whole()
-        wait("the fleet says so", lambda: any(it.get("clock_ahead_seconds", 0) > AHEAD_S - 60 for it in fleet.instances[0].fleet()))
+        wait("the fleet reports it", lambda: any(it.get("clock_ahead_seconds", 0) > AHEAD_S - 60 for it in fleet.instances[0].fleet()))
         event["ended"] = time.monotonic()
         asked = [ask(fleet.visitors, fleet.balancer_machine.address, "198.51.100.199", BYTESPIDER, "/refused/b") for _ in range(9)]
         event["more"] = sum(status is not None for status in asked)
         wait("its visitor is banned", lambda: fleet.primary.ask("SELECT 1 FROM bans WHERE network = '198.51.100.199'") == "1")
     late = fleet.primary.ask("SELECT COUNT(*) FROM traffic_counts WHERE span = 1 AND began > EXTRACT(EPOCH FROM now()) / 60 + 1")
-    fleet.promise(late == "0", f"{late} sums are of the future")
+    fleet.promise(late == "0", f"{late} sums are in the future")
     longest = fleet.primary.ask("SELECT MAX(until_ms) - EXTRACT(EPOCH FROM now()) * 1000 FROM bans")
     fleet.promise(float(longest) <= BAN_MS, f"a ban lasts {float(longest) / 1000:.0f} s")
     banned = fleet.primary.ask("SELECT COUNT(*) FROM bans")
     time.sleep(12)
     left = fleet.primary.ask("SELECT COUNT(*) FROM bans")
-    fleet.promise(banned == left, f"of {banned} bans {left} are left: a wrong clock ended them")
+    fleet.promise(banned == left, f"of {banned} bans {left} remain: a wrong clock ended the others")
 
 
 class Marks:
-    """Rows of each kind that are written one by one, each told as done or not."""
+    """Rows of each kind that are written one by one, each confirmed or not."""
 
     def __init__(self, fleet):
         self.fleet, self.stopped = fleet, threading.Event()
@@ -292,12 +292,12 @@ class Marks:
             thread.join()
 
     def wait_for(self, count):
-        """Waits until so many more live rules are there."""
+        """Waits until a number of further live rules exist."""
         count += len(self.rules)
         wait("live rules are added", lambda: len(self.rules) >= count)
 
     def _visit(self):
-        """Redirects that become evidence, and refusals that become bans, each of another address."""
+        """Sends requests for redirects, stored as evidence, and for refusals, stored as bans, each from another address."""
         number = 0
         while not self.stopped.wait(0.1):
             target, address = self.fleet.balancer_machine.address, f"198.51.100.{10 + number // 6 % 180}"
@@ -318,7 +318,7 @@ class Marks:
             number += 1
 
     def check(self, evidence):
-        """Promises that everything that was told as done is there."""
+        """Checks that everything that was confirmed exists."""
         fleet, ask_for = self.fleet, self.fleet.primary.ask
         there = set(ask_for("SELECT path FROM evidence WHERE path LIKE '/private/mark-%'").split())
         lost = [mark for mark in self.redirected if mark not in there]

@@ -25,7 +25,7 @@ PATHS = [
     "/members-only-stuff/a", "/refused/x", "/paid/1", "/gone/1.php", "/pages/1", "/closed/1", "/tagged/1",
     "/news/1", "/forms/1", "/cart/1", "/docs/1", "/docs/secret/1", "/open/1.php", "/assets/a.css",
 ]
-# Paths that are asked for as they are.
+# Paths that are requested unchanged.
 PLAIN_PATHS = [
     "/", "/robots.txt", "/robot-heaven/", "/robot-heaven/none", "/robot-detection/admin", "/robot-detection/admin/",
     "/robot-detection/admin/assets/none", "/robot-detection/admin/api/none", "/check/nginx", "/check/page",
@@ -34,7 +34,7 @@ PLAIN_PATHS = [
     "/wp-login.php", "/%E2%82%AC",
 ]
 
-# Each is a target of `/P/X`: {p} the first segment, {x} the others, {b} what a detour puts before them;
+# Each is a target for `/P/X`: {p} the first segment, {x} the others, {b} the prefix of a detour;
 # {p1}, {pe}, {pa}, {pd}: first letter, last letter, all letters percent-encoded, first one encoded twice.
 SPELLINGS = r"""
 {b}/{p}/{x}             {b}/{p1}/{x}            {b}/{pe}/{x}            {b}/{pa}/{x}
@@ -65,7 +65,7 @@ https://{h}{b}/{p}/{x}  http://u@{h}{b}/{p}/{x} http:{b}/{p}/{x}        //{h}{b}
 {b}/{p}/{x}{blank}y     {b}/%2e%2e{nul}/{p}/{x} {b}/{p}/{x}{quote}y     {b}/{p}/{x}|^`{brace}
 """.split()
 
-# Ways past the pages that this program serves itself, back to the root.
+# Detours through the pages that this program serves itself, back to the root.
 DETOURS = [
     "/robot-detection/admin/../..", "/robot-detection/admin/%2e%2e/%2e%2e", "/robot-detection/admin/..%2f..",
     "/robot-detection/admin/x/../../..", "/robot-detection/admin/assets/../../..", "/robot-detection/admin/api/../../..",
@@ -73,20 +73,20 @@ DETOURS = [
     "/robots.txt/..", "/check/nginx/../..", "/.well-known/http-message-signatures-directory/../..",
 ]
 
-# Names that an application may read as ours or as those of a proxy.
+# Names that an application may mistake for ours or a proxy's.
 FORGED_NAMES = [
     "X-Robot-Detection", "X-Robot-Detection-Verdict", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
     "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Server", "X-Forwarded-Uri", "X-Forwarded-Method",
     "X-Original-URL", "X-Original-URI", "X-Original-Method", "X-Original-Host", "X-Original-For", "X-Real-IP",
     "Forwarded",
 ]
-# Names of the question and of its answer, which reach no site either.
+# Headers of the query and of its response, which must not reach the site either.
 INTERNAL_NAMES = [
     "X-Robot-Detection-Request", "X-Robot-Detection-Client", "X-Robot-Detection-Scheme", "X-Robot-Detection-Token",
     "X-Robot-Detection-Page", "X-Robot-Detection-Answer", "X-Robot-Detection-Decision", "X-Robot-Detection-Cause",
     "X-Robot-Detection-Probe", "X-Robot-Detection-Own", "X-Robot-Detection-Tag", "X-Robot-Detection-Given-1",
 ]
-# Those which the own proxy refuses: a front removes them before it sends a request on without a question.
+# Headers that the own proxy refuses: a front proxy removes them before it forwards a request without a query.
 IDENTITY_NAMES = ["x-robot-detection", "x-robot-detection-verdict", "x-robot-detection-probe"]
 METHODS = ["GET"] * 8 + ["HEAD", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND", "get", "Get", "TRACE",
                          "MKCOL", "REPORT", "FOO", "GETX", "QUERY"]
@@ -94,7 +94,7 @@ METHODS = ["GET"] * 8 + ["HEAD", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PA
 
 @dataclass
 class Case:
-    """One request as bytes, with the name by which a report finds it again."""
+    """One request as bytes, with a name for reports."""
 
     name: str
     raw: bytes
@@ -103,20 +103,20 @@ class Case:
     headers: list
     host: str = "example.org"
     agent: str = None
-    is_odd: bool = False  # Its head is not plain HTTP/1.1, so only proxies can be asked, not `explain`.
+    is_odd: bool = False  # Its head is not plain HTTP/1.1, so only proxies can be tested, not `explain`.
 
     def is_plain(self):
         return self.name.startswith("plain")
 
     def is_malformed(self):
-        """Whether the message or its target is none of HTTP's, which some fronts repair before they ask."""
+        """Whether the message or its target violates HTTP, which some front proxies repair before the query."""
         names = [name for name, _ in self.headers]
         return (self.name.startswith("malformed") or not re.match(r"(https?://[^/@]+)?/[^#]*$", self.target, re.IGNORECASE)
                 or ("Transfer-Encoding" in names and b" HTTP/1.0\r\n" in self.raw)
                 or ("Host" not in names and b" HTTP/1.1\r\n" in self.raw))
 
     def is_no_uri(self):
-        """Whether the target has characters that RFC 3986 does not know."""
+        """Whether the target has characters that RFC 3986 does not allow."""
         return re.search(r"[^!-~]|[\"<>\\^`{|}]", self.target) is not None
 
     def has_odd_name(self):
@@ -148,7 +148,7 @@ class Case:
         return re.search(r"/(\.|%2e){0,2}(/|\?|$)", self.target.split("://")[-1][1:], re.IGNORECASE) is not None
 
     def cleaned(self, raw, is_apache=False):
-        """The request as Go reads it, or as Apache reads one with a host: without dot segments, Go's also without empty ones."""
+        """The request as Go, or Apache with a host, reads it: without dot segments, in Go also without empty ones."""
         path, mark, query = self.target.partition("?")
         origin, path = re.match(r"(https?://[^/]*|)(.*)", path, re.IGNORECASE).groups()
         segments = []
@@ -181,7 +181,7 @@ def without_lines(raw, names):
 
 
 def spell(template, path, host="example.org", before=""):
-    """Writes a path in another way."""
+    """Returns another spelling of a path."""
     p, _, x = path[1:].partition("/")
     escape = "%{:02x}".format
     target = template.format(
@@ -201,9 +201,9 @@ def make(name, method, target, headers=(), agent=None, host="example.org", versi
 
 
 def plain_cases():
-    """Every User-Agent asks for every path, without any trick."""
+    """Every User-Agent requests every path, without any trick."""
     hosts = ["example.org", "shop.example.org"]
-    # nginx keeps its path of the question, and counts no request for it; random cases ask for it too.
+    # nginx uses this path for the query, and counts no request for it; random cases request it too.
     paths = [path for path in PATHS + PLAIN_PATHS if path != "/robot-detection-check"]
     for (who, agent), path, host in itertools.product(AGENTS.items(), paths, hosts):
         yield make(f"plain {who} {host}", "GET", path, agent=agent, host=host)
@@ -216,7 +216,7 @@ def plain_cases():
 
 
 def detour_cases():
-    """Every detour past our own pages, with every spelling of a refused path."""
+    """Every detour through our own pages, with every spelling of a refused path."""
     for detour, spelling in itertools.product(DETOURS, SPELLINGS):
         if "{b}" in spelling:
             yield make(f"detour {detour} {spelling}", "GET", spell(spelling, "/refused/x", before=detour),
@@ -241,7 +241,7 @@ def site_cases():
 
 
 def forged_cases():
-    """Every forged name in every spelling, from a browser and from a robot."""
+    """Every forged header in every spelling, from a browser and from a robot."""
     for name, (how, spelled), who in itertools.product(FORGED_NAMES, enumerate(odd_names("")), ["firefox", "gptbot"]):
         yield make(f"forged {who} {how}", "GET", "/open/1", [(odd_names(name)[how], FORGED)], AGENTS[who])
     for name in INTERNAL_NAMES:
@@ -324,7 +324,7 @@ HEADER_SETS = [
     lambda rng: ("From", "googlebot(at)googlebot.com"),
 ]
 
-# Requests that are not plain HTTP/1.1: lines with `|` between them, {t} the target, {h} and {a} the Host and User-Agent lines.
+# Requests other than plain HTTP/1.1: lines separated by `|`, {t} target, {h} and {a} Host and User-Agent lines.
 MALFORMED = """
 no version               = GET {t}
 version 1.2              = GET {t} HTTP/1.2|{h}|{a}
@@ -371,6 +371,6 @@ def malformed_cases():
 
 
 def all_cases(seed, number):
-    """The fixed cases, and random ones up to the number."""
+    """Returns the fixed cases, followed by random ones up to the number."""
     fixed = [*plain_cases(), *detour_cases(), *spelled_cases(), *site_cases(), *forged_cases(), *malformed_cases()]
     return fixed + list(itertools.islice(random_cases(seed), max(number - len(fixed), 500)))

@@ -1,4 +1,4 @@
-"""Compares the decision that each door gave for the same request with that of the own proxy."""
+"""Compares the decisions of all interfaces for the same request with that of the own proxy."""
 
 import json
 import re
@@ -17,23 +17,23 @@ class Outcome:
     kind: str
     detail: str = ""
     identity: tuple = ()
-    # What the site was sent, if the request reached it.
+    # The request as received by the site, if it got there.
     seen: dict = None
     # Headers and text that a decision adds to the response.
     added: tuple = ()
     is_ours: bool = False
 
     def decision(self):
-        # The way back that a login gets is a path as the front writes it.
+        # The return path of a login is a path as the front proxy writes it.
         return self.kind, re.sub(r"^(\.\./)*(\./)?login.*", "login", self.detail), self.identity
 
     def on_the_same_host(self, case, own):
-        """The same outcome, with a redirect to the host that was asked relative as the own proxy's."""
+        """The same outcome, with a redirect to the requested host made relative, as the own proxy does."""
         host = re.match(r"https?://([^/]+)/", case.target, re.IGNORECASE)
         host = (host[1] if host else case.host or "").lower()
         origin, _, path = self.detail.removeprefix("http://").partition("/")
         host = host.removesuffix(":80")
-        # Who names no host is told the name of the front's first server.
+        # A request without a host is redirected to the name of the front proxy's first server.
         is_host = not host or origin in (host, host.replace(".:", ":").rstrip("."))
         is_same = self.kind == "redirect" and own.detail == "/" + path and is_host
         return replace(self, detail=own.detail) if is_same else self
@@ -42,7 +42,7 @@ class Outcome:
         return self.seen and self.seen["site"]
 
     def brief(self):
-        """Kind and detail, without what differs between visitors."""
+        """Kind and detail, without parts that differ between visitors."""
         return re.sub(r"redirect (\.\./)*(\./)?login.*", "redirect to the login", f"{self.kind} {self.detail}".strip())[:100]
 
     def __str__(self):
@@ -88,7 +88,7 @@ def endpoint_outcome(answer):
 
 
 def explained_outcome(told, own):
-    """Reads a decision of `explain`; it names no identity."""
+    """Parses a decision of `explain`, which contains no identity."""
     kind = {"refuse": "refusal", "serve": "page"}.get(told["decision"], told["decision"])
     detail = {"redirect": told["location"], "refusal": str(told["status"])}.get(kind, "")
     return Outcome(kind, detail, own.identity)
@@ -98,8 +98,8 @@ def identity(variables):
     return tuple("|".join(variables.get(name, ["-"])) for name in IDENTITY)
 
 
-# Differences that the book describes (docs/src/keep-your-proxy.md): name, doors, test of the case and of the outcomes
-# of the own proxy and of the other door.
+# Differences documented in docs/src/keep-your-proxy.md: name, interfaces, test of the case and of the outcomes
+# of the own proxy and of the other interface.
 DOCUMENTED = [
     ("page in place", r"^(?!.*nginx)|ingress",
      lambda case, own, other: own.kind == "page" and other.kind == "redirect" and resolved(case.target)[:1] == [b"pages"]),
@@ -133,8 +133,8 @@ DOCUMENTED = [
 ]
 
 
-# The same for a request that a front reads as another one: name, doors, test of the case, how the front reads it.
-# Then the own proxy's decision about that request counts.
+# The same for a request that a front proxy reads differently: name, interfaces, test of the case, the reading.
+# Then the own proxy's decision for that reading counts.
 READ_OTHERWISE = [
     ("removed headers", r"^(nginx|apache|caddy|traefik)", Case.has_odd_name, Case.without_odd_names),
     ("removed headers", r"^(envoy|apache include)", Case.has_empty_identity, Case.without_identity),
@@ -147,18 +147,18 @@ READ_OTHERWISE = [
 
 
 class Differences:
-    """Collects differences, and groups those that look alike."""
+    """Collects differences, grouped by similarity."""
 
     def __init__(self):
         self.groups = defaultdict(list)
         self.documented = defaultdict(int)
 
     def judge(self, door, case, own, other, refuses_itself=lambda: False, own_of=None):
-        """Counts a difference that is not documented; `own_of` sends other bytes to the own proxy."""
+        """Counts an undocumented difference; `own_of` sends other bytes to the own proxy."""
         fault = self.fault(door, case, own, other, refuses_itself)
         raw, rows = case.raw, []
         for row, doors, is_so, read in READ_OTHERWISE if fault and own_of else []:
-            # Only what a trusted proxy sends on unasked is not refused.
+            # Only requests that a trusted proxy would forward without a query are not refused.
             is_asked = row == "trusted proxy" and door != "apache" and not asks_own_page(case)
             if not re.search(doors, door) or not is_so(case) or is_asked:
                 continue
@@ -170,7 +170,7 @@ class Differences:
             self.groups[fault].append(case)
 
     def fault(self, door, case, own, other, refuses_itself):
-        """Returns what differs: 0 for a bypass, otherwise 1; the door and both outcomes."""
+        """Returns the difference: 0 for a bypass, otherwise 1; the interface and both outcomes."""
         other = other.on_the_same_host(case, own)
         is_same = own.decision() == other.decision() and own.site() == (other.site() or own.site())
         if is_same and not (case.is_plain() and other.seen and own.added != other.added):
@@ -184,9 +184,9 @@ class Differences:
             return 1, door, "the same decision", f"other headers {added}"
         is_malformed = case.is_malformed() or own.detail == "400" and case.is_no_uri()
         if is_malformed and (other.kind in ("pass", "redirect", "refusal", "page", "nothing") or other.kind == "failure" and refuses_itself()):
-            # A front may repair a message; then the site gets what was asked about.
+            # A front proxy may repair a message; then the site gets the request of the query.
             return None if not (is_refused(case) and other.seen and other.seen["refused"]) else (0, door, own.brief(), other.brief())
-        # The endpoint and `explain` may let pass what a front sends to our own pages without a question.
+        # The endpoint and `explain` may pass requests that a front proxy sends to our own pages without a query.
         is_own_page = own.kind == "page" or asks_own_page(case)
         if other.seen is None and door.startswith(("endpoint", "explain")) and is_own_page and not (other.kind == "pass" and is_refused(case)):
             return None
@@ -212,7 +212,7 @@ class Differences:
             if number > most:
                 print(f"  {door}: and {number - most} more groups")
         for (row, door), times in sorted(self.documented.items()):
-            print(f"  as the book says: {row}, {door}: {times}")
+            print(f"  as documented: {row}, {door}: {times}")
 
     def bypasses(self):
         return sum(len(cases) for key, cases in self.groups.items() if not key[0])
@@ -227,17 +227,17 @@ OWN_PAGES = re.compile(
 
 
 def asks_own_page(case):
-    """Whether the target as it was sent begins with a page of this program's own."""
+    """Whether the target as sent begins with a page of this program."""
     return OWN_PAGES.match(case.target) is not None
 
 
 def is_refused(case):
-    """Whether a robot asks for what an application reads as a refused path."""
+    """Whether a robot requests a path that an application reads as a refused one."""
     segments = resolved(case.target)
     return bool(case.agent) and "bot" in case.agent.lower() and segments[:1] == [b"refused"] and len(segments) > 1
 
 
 def has_forged(seen):
-    """Names of the identity that hold a value which the visitor sent, by the way to read them."""
+    """Returns the identity headers that hold a value from the visitor, by the way of reading them."""
     return [f"{way} {name}" for way in ("cgi", "wsgi", "raw") for name, values in seen[way].items()
             if any(FORGED in value for value in values)]

@@ -1,4 +1,4 @@
-"""Starts real fronts: with the files that the program prints, or as plain proxies to compare with."""
+"""Starts real front proxies: with the files printed by the program, or as plain proxies for comparison."""
 
 import os
 import re
@@ -26,15 +26,15 @@ PLAIN = {
     "envoy": (Path(__file__).parent / "plain_envoy.yaml").read_text(),
 }
 
-# What `--listen` says so that a front speaks HTTP/2 without TLS.
+# Extra configuration by which a front proxy accepts HTTP/2 without TLS.
 HTTP_2 = {"nginx": "{} http2", "haproxy": ":{} proto h2", "envoy": "{}"}
 
-# A CDN at 127.0.0.2 whose X-Forwarded-For the front believes: what an administrator adds to the printed file.
+# A CDN at 127.0.0.2 with a trusted X-Forwarded-For: lines that an administrator adds to the printed file.
 CDN = "127.0.0.2"
 
 
 class Front:
-    """A running front; `port` takes visitors in."""
+    """A running front proxy; `port` accepts visitors."""
 
     def __init__(self, name, program, setup="standalone", behind_cdn=False, fails="closed", listen="{}"):
         self.name, self.program, self.behind_cdn = name, program, behind_cdn
@@ -64,7 +64,7 @@ class Front:
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=environment)
         wait_for(self.port, self.process, self.log)
-        # Traefik listens before it has read the files of its provider.
+        # Traefik listens before it has read its provider's files.
         deadline = time.monotonic() + 15
         while wire.ask(self.port, "/open/1").status == 404 and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -75,7 +75,7 @@ class Front:
         return self.program.run("proxy-config", file, *more, "--listen", listen)
 
     def include(self, file, *arguments):
-        """Writes what is printed to be included, and returns where."""
+        """Writes the printed parts for inclusion, and returns their paths."""
         path = self.directory / "-".join([file, *arguments]).replace("--", "")
         path.write_text(self.program.run("proxy-config", file, *arguments))
         return path
@@ -109,8 +109,8 @@ class Front:
         return command + (["-g", "user root;"] if os.getuid() == 0 else [])
 
     def apache_including(self, site, shop, docs):
-        """The RewriteMap; the standalone file is the arrangement in which Apache stands in front of the program."""
-        # The program runs as the test's own user, and there is none of its name.
+        """The RewriteMap; the standalone file is the arrangement with Apache in front of the program."""
+        # The program runs as the test's own user, because the packaged user does not exist.
         printed = self.program.run("proxy-config", "apache").replace(" robot-detection:robot-detection", "")
         path = self.directory / "robot-detection.conf"
         path.write_text(printed)
@@ -206,7 +206,7 @@ frontend visitors
         if (self.directory / "sites.yml").exists():
             (self.directory / "sites.yml").rename(dynamic / "sites.yml")
         trusted = f", forwardedHeaders: {{ trustedIPs: ['{CDN}/32'] }}" if self.behind_cdn else ""
-        # The comment of a file that fails open has what belongs into the static configuration.
+        # The comment of a fail-open file contains the lines for the static configuration.
         more = re.search(r'address: "([\d.:]+)"\n.*\n#   ping', text)
         question = (f", robot-detection: {{ address: '{more[1]}', forwardedHeaders: {{ trustedIPs: ['127.0.0.1/32'] }} }}"
                     if more else "")
@@ -275,7 +275,7 @@ frontend visitors
 
 
 def insert_after(text, before, line):
-    """Inserts a line behind the first one that begins so."""
+    """Inserts a line after the first one with a prefix."""
     at = text.index("\n", text.index(before)) + 1
     return text[:at] + line + text[at:]
 

@@ -1,4 +1,4 @@
-"""Checks that need a situation of their own: sizes, forged names, a CDN in front, a failing endpoint."""
+"""Checks that need a special setup: sizes, forged headers, a CDN in front, a failing endpoint."""
 
 import random
 import signal
@@ -15,7 +15,7 @@ import wire
 from cases import AGENTS
 from program import Program
 
-# What a front accepts by default: header lines, bytes of a line, bytes of all.
+# Default limits of a front proxy: header lines, bytes of a line, bytes in total.
 LIMITS = {
     "own proxy": (256, 65_000, 130_000), "nginx": (600, 8_100, 32_000), "apache": (100, 8_100, 200_000),
     "caddy": (400, 300_000, 900_000), "traefik": (400, 300_000, 900_000), "haproxy": (101, 15_000, 15_300),
@@ -24,13 +24,13 @@ LIMITS = {
 
 
 class Check:
-    """Prints and counts what is wrong."""
+    """Prints and counts faults."""
 
     def __init__(self):
         self.faults, self.printed = 0, 0
 
     def begin(self):
-        """Prints again, for another front."""
+        """Starts printing for another front proxy."""
         self.printed = 0
 
     def __call__(self, is_right, text):
@@ -42,7 +42,7 @@ class Check:
 
 
 def sizes(arguments, send_all):
-    """Header counts and sizes up to each front's limit: no front dies, no 5xx for a browser, no pass for a robot."""
+    """Header counts and sizes up to each front proxy's limit: no crash, no 5xx for a browser, no pass for a robot."""
     check, number = Check(), 200 if arguments.sample else 1_000
     for fails in ("closed", "open"):
         for name, front, port in opened(arguments, Program(arguments.binary, fails=fails), fails=fails):
@@ -82,7 +82,7 @@ def sized_requests(rng, number, most_lines, most_bytes, most_in_all):
 
 
 def forged(arguments, send_all):
-    """Forged headers: an application reads no identity and no address that the visitor sent."""
+    """Forged headers: an application reads neither identity nor address from the visitor."""
     check = Check()
     forged_cases = list(generator.forged_cases())
     for name, _, port in opened(arguments, Program(arguments.binary)):
@@ -107,7 +107,7 @@ def forged(arguments, send_all):
 
 
 class PublishedList(BaseHTTPRequestHandler):
-    """List of the addresses of the robot `listbot`."""
+    """Address list of the robot `listbot`."""
 
     def do_GET(self):
         text = b'{"creationTime":"2026-11-20T10:00:00","prefixes":[{"ipv4Prefix":"192.0.2.0/24"}]}'
@@ -122,7 +122,7 @@ class PublishedList(BaseHTTPRequestHandler):
 
 
 def cdn(arguments, _):
-    """A CDN in front: the addresses that it forwards are believed, and those of no other visitor."""
+    """A CDN in front: its forwarded addresses are trusted, and those of no other visitor."""
     check = Check()
     server = HTTPServer(("127.0.0.1", 0), PublishedList)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -142,10 +142,10 @@ def cdn(arguments, _):
             for what, source, forwarded, is_genuine in [
                 ("the genuine robot", fronts.CDN, [home], True),
                 ("an impostor", fronts.CDN, [elsewhere], False),
-                ("an impostor who forges the first address", fronts.CDN, [f"{home}, {elsewhere}"], False),
-                ("an impostor who forges a header line", fronts.CDN, [home, elsewhere], False),
-                ("a visitor past the CDN who forges an address", wire.VISITOR, [home], None),
-                ("a visitor past the CDN", wire.VISITOR, [], None),
+                ("an impostor that forges the first address", fronts.CDN, [f"{home}, {elsewhere}"], False),
+                ("an impostor that forges a header line", fronts.CDN, [home, elsewhere], False),
+                ("a visitor that bypasses the CDN and forges an address", wire.VISITOR, [home], None),
+                ("a visitor that bypasses the CDN", wire.VISITOR, [], None),
             ]:
                 answer = ask(source, forwarded)
                 # A loopback address proves nothing, so a visitor from there is no impostor either.
@@ -159,13 +159,13 @@ def cdn(arguments, _):
 
 
 def failing(arguments, _):
-    """The endpoint stopped, hanging and restarted under load: decisions as configured, within the promised time."""
+    """The endpoint stopped, frozen and restarted under load: decisions as configured, within the promised time."""
     check = Check()
     for fails in ("open", "closed"):
         with Program(arguments.binary, fails=fails) as program:
             for name in arguments.fronts:
                 with fronts.Front(name, program, usual_setup(name), fails=fails) as front:
-                    # Until then Caddy's own answer while the program is away does not listen.
+                    # Until then, Caddy's own responder for an unavailable program does not listen.
                     time.sleep(1.2)
                     for how in ("stopped", "hanging", "restarted under load"):
                         fail(check, program, front, fails, how)
@@ -173,7 +173,7 @@ def failing(arguments, _):
 
 
 def protocols(arguments, _):
-    """WebSockets pass through, connections stay open, and requests by HTTP/2 get the same decisions."""
+    """WebSockets pass, connections stay open, and HTTP/2 requests get the same decisions."""
     check = Check()
     for name, _, port in opened(arguments, Program(arguments.binary)):
         for agent in ("firefox", "gptbot"):
@@ -201,13 +201,13 @@ def protocols(arguments, _):
                         ["curl", "-s", "-o", "/dev/null", "-w", "%{http_version} %{http_code}", "--http2-prior-knowledge",
                          "-A", AGENTS[agent], "-H", "Host: example.org", f"http://127.0.0.1:{front.port}{target}"],
                         stdout=subprocess.PIPE, text=True).stdout
-                    check(got == expected, f"{name}: {agent} asks by HTTP/2 for {target}: {got}")
+                    check(got == expected, f"{name}: {agent} requests over HTTP/2 {target}: {got}")
             print(f"{name}: HTTP/2 done")
     return check.faults
 
 
 def kept_alive(check, name, port):
-    """A refused request with a body, or of HEAD, leaves nothing behind that the next one of its connection would get."""
+    """A refused request with a body, or of HEAD, leaves no bytes for the next request on its connection."""
     body = b"GET /refused/x HTTP/1.1\r\nHost: example.org\r\n\r\n"
     chunked = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
     for method, more, sent in [("HEAD", [], b""), ("GET", [], b""), ("POST", [("Content-Length", len(body))], body),
@@ -233,7 +233,7 @@ ALL = {"forged": forged, "sizes": sizes, "protocols": protocols, "cdn": cdn, "fa
 
 
 def opened(arguments, program, **how):
-    """Starts the program, yields its own proxy, and then one front after the other."""
+    """Starts the program, yields its own proxy, and then one front proxy after the other."""
     with program:
         yield "own proxy", None, program.own
         for name in arguments.fronts:
@@ -242,11 +242,11 @@ def opened(arguments, program, **how):
 
 
 def usual_setup(name):
-    """Apache's standalone file puts the program in its way, so the included one is the door to test."""
+    """With Apache's standalone file the program itself is the proxy, so the included file is tested."""
     return "include" if name == "apache" else "standalone"
 
 
-# Milliseconds a request may take: before and after the front has noticed; and seconds until all is well again.
+# Time limits of a request in milliseconds, before and after the failure is noticed; and seconds until recovery.
 PROMISED = {"stopped": (50, 10), "hanging": (300, 10)}
 BACK_WITHIN = 2.0
 # Time of this machine and of the test itself, in milliseconds.
@@ -304,7 +304,7 @@ def probe_robot(port):
 
 
 class Load:
-    """Visitors that ask all the time, two at once."""
+    """Two visitors that send requests all the time."""
 
     def __init__(self, port):
         self.port, self.is_on, self.kinds = port, True, {}

@@ -1,4 +1,4 @@
-"""The program under test with its sites, and the questions that each front asks its decision endpoint."""
+"""The program under test with its sites, and the queries that each front proxy sends to the decision endpoint."""
 
 import json
 import random
@@ -18,7 +18,7 @@ TOKEN = "0123456789abcdef0123"
 DIALECTS = ["nginx", "caddy", "traefik", "haproxy", "envoy", "apache", "ingress-nginx"]
 
 class Program:
-    """The program, started with a configuration of its own."""
+    """The program, started with its own configuration."""
 
     def __init__(self, binary, verify="enabled = false", fails=None, trusted=""):
         self.binary = binary
@@ -67,9 +67,9 @@ class Program:
         return subprocess.run(command, check=True, capture_output=True, text=True, cwd=self.directory, **more).stdout
 
     def explain(self, cases):
-        """Returns the answers of `explain` by the `id` of their case; without those that cannot be asked."""
+        """Returns the results of `explain` by the `id` of their case, except cases that cannot be expressed."""
         askable = [case for case in cases if not case.is_odd and "\\" not in case.target and '"' not in case.target]
-        # A log line holds neither headers nor an empty User-Agent.
+        # A log line contains neither headers nor an empty User-Agent.
         plain = [case for case in askable if case.agent and len(case.headers) == 2]
         lines = [json.dumps({
             "request_uri": case.target, "request_method": case.method, "host": case.host, "status": 200,
@@ -81,7 +81,7 @@ class Program:
         return {id(plain[one["line"] - 1]): one for one in told if "decision" in one}
 
     def counters(self):
-        """Requests by all labels but the status, which only a proxy in the request's way sees."""
+        """Requests by all labels except the status, which only a proxy that forwards the request sees."""
         counted = {}
         for line in wire.ask(self.operation, "/metrics", source="127.0.0.1").body.decode().splitlines():
             if line.startswith("robot_detection_requests_total{"):
@@ -92,12 +92,12 @@ class Program:
         return counted
 
 
-# Headers of one connection or of a body, which no question has.
+# Connection and body headers, which no query has.
 LEFT_OUT = ("connection", "content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer", "host")
 
 
 def question(dialect, case):
-    """Writes the question that a front of this kind asks about a case."""
+    """Writes the query that a front proxy of this kind sends about a case."""
     set_by_front = {
         "nginx": ["x-robot-detection-request"], "caddy": ["x-robot-detection-request"],
         "haproxy": ["x-robot-detection-request"], "apache": ["x-robot-detection-request"], "envoy": ["x-robot-detection-client", "x-robot-detection-scheme"],
@@ -125,7 +125,7 @@ def question(dialect, case):
 
 
 def unfold(answer):
-    """Reads the answer to nginx or Apache, a line of fields: the response that its visitor gets."""
+    """Parses the response to nginx or Apache, a line of fields, into the response for the visitor."""
     line = answer.header("x-robot-detection-answer")
     if line is None:
         return answer
@@ -137,7 +137,7 @@ def unfold(answer):
 
 
 def free_port():
-    """Returns a port below those that the system gives to clients, which would take it meanwhile."""
+    """Returns a port below the ephemeral ports, which clients could occupy meanwhile."""
     while True:
         port = random.randint(20_000, 32_000)
         try:

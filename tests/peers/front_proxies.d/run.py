@@ -1,4 +1,4 @@
-"""Sends the same requests through `explain`, the own proxy, the decision endpoint and real fronts, and compares."""
+"""Compares `explain`, the own proxy, the decision endpoint and real front proxies for the same requests."""
 
 import argparse
 import sys
@@ -20,8 +20,8 @@ SAMPLE = ["nginx", "apache", "haproxy"]
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default="target/release/robot-detection")
-    parser.add_argument("--only", action="append", choices=fronts.ALL, help="this front; may be repeated")
-    parser.add_argument("--sample", action="store_true", help="Debian's fronts, and all but a failing endpoint")
+    parser.add_argument("--only", action="append", choices=fronts.ALL, help="only this front proxy; may be repeated")
+    parser.add_argument("--sample", action="store_true", help="only Debian's front proxies, and no failing endpoint")
     parser.add_argument("--seed", type=int, default=45)
     parser.add_argument("--cases", type=int, default=6_000, help="fixed and random requests to compare")
     chosen = {}
@@ -58,15 +58,15 @@ def send_all(cases, send):
 
 
 def compare_includes(arguments, _):
-    """The same requests through fronts whose own configuration includes what is printed."""
+    """Sends the same requests through front proxies with their own configuration and the printed includes."""
     return compare_all(arguments, _, setup="include")
 
 
 def compare_all(arguments, _, setup="standalone"):
-    """The same requests through every door."""
+    """Sends the same requests through every interface."""
     cases = generator.all_cases(arguments.seed, arguments.cases)
     print(f"{len(cases)} requests, seed {arguments.seed}")
-    # A request that is decided about gets the same decision, whatever happens when none can be had.
+    # A request gets the same decision whatever `fails` specifies for an unavailable endpoint.
     with Program(arguments.binary, fails="open" if setup == "include" else "closed") as program:
         found = compare.Differences()
         own, own_counters = send_counted(program, program.own, cases)
@@ -110,10 +110,10 @@ def compare_front(name, program, cases, own, own_counters, found, setup):
 
 
 def send_counted(program, port, cases):
-    """Returns the outcomes of all cases, and what the plain ones of them have added to the counters."""
+    """Returns the outcomes of all cases, and the increase of the counters by the plain ones."""
     before = program.counters()
     plain = send_all([case for case in cases if case.is_plain()], lambda case: wire.exchange(port, case.raw))
-    # Each request is counted once its response has ended.
+    # Each request is counted at the end of its response.
     time.sleep(0.5)
     after = program.counters()
     rest = send_all([case for case in cases if not case.is_plain()], lambda case: wire.exchange(port, case.raw))
@@ -122,7 +122,7 @@ def send_counted(program, port, cases):
 
 
 def refuses_itself(plain, case):
-    """Whether this front refuses the request without asking, as a plain proxy does."""
+    """Whether this front proxy refuses the request without a query, as a plain proxy does."""
     return compare.outcome(wire.exchange(plain.port, case.raw)).kind in ("refusal", "nothing", "failure")
 
 

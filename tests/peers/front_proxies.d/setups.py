@@ -1,4 +1,4 @@
-"""Sites as people run them, changed by nothing but the include: WordPress, Nextcloud, three backends."""
+"""Typical sites, changed only by the include: WordPress, Nextcloud, three backends."""
 
 import os
 import re
@@ -14,7 +14,7 @@ LEFT_OUT = "/left-out/x"
 
 
 def wordpress(front):
-    """nginx with PHP-FPM, try_files, static files, a part with a password, and TLS."""
+    """nginx with PHP-FPM, try_files, static files, a password-protected part, and TLS."""
     root = front.directory
     (root / "html/wp-admin").mkdir(parents=True)
     (root / "html/wp-content").mkdir()
@@ -86,11 +86,11 @@ http://shop.example.org:{front.port} {{
 def three_backends(front):
     """HAProxy with three backends."""
     text = front.haproxy_including(*(site.port for site in front.program.sites))
-    # A rule before the question.
+    # A rule before the query.
     return re.sub(r"(\n    bind [^\n]*)", r"\1\n    # left out", text, count=1), "http-request allow if { path_beg /left-out/ }", ""
 
 
-# Setup, front, scheme, path of static files, path that shows headers, and what more is asked: path and status for all visitors.
+# Setup, front proxy, scheme, path of static files, path that shows headers, and further paths with their statuses.
 SETUPS = [
     (wordpress, "nginx", "https", "/wp-content/a.css", "/a/post", [("/wp-admin/", 401), ("/.htaccess", 403)]),
     (nextcloud, "caddy", "http", "/static/a.css", "/echo", [("/.well-known/carddav", 301)]),
@@ -99,7 +99,7 @@ SETUPS = [
 
 
 def setups(arguments, _):
-    """Three realistic setups, changed by nothing but the include; doctor --front is content, and finds a location left out."""
+    """Three typical setups, changed only by the include; doctor --front accepts them, and finds an omission."""
     check = Check()
     with Program(arguments.binary) as program:
         for setup, name, scheme, static, echo, more in SETUPS:
@@ -125,7 +125,7 @@ def setups(arguments, _):
 
 
 def policy(check, name, url, environment, more):
-    """Googlebot, GPTBot and a browser get what the configuration says."""
+    """Googlebot, GPTBot and a browser get the configured responses."""
     for path, statuses in [("/", (200, 200, 200)), ("/members-only-stuff/a", (302, 302, 200)), ("/refused/a", (451, 451, 200)),
                            ("/x/../refused/a", (451, 451, 200)), ("/closed/1", (403, 403, 200)), ("/paid/1", (200, 402, 200)),
                            ("/robots.txt", (200, 200, 200)), ("/robot-heaven/", (200, 200, 200)), *more]:

@@ -1,4 +1,4 @@
-"""Web site behind every proxy: it passes back what it was sent, as CGI, WSGI and raw applications read it."""
+"""Web site behind every proxy: it returns the request as CGI, WSGI and raw applications read it."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 import wire
 
 IDENTITY = ("X_ROBOT_DETECTION", "X_ROBOT_DETECTION_VERDICT")
-# Value that every forged header of the generator holds.
+# Value of all forged headers.
 FORGED = "203.0.113.66"
 
 
@@ -73,7 +73,7 @@ class Site:
 
 
 def cgi(name):
-    """Variable of CGI without `HTTP_`; servers differ in what they fold, so here is the worst of them."""
+    """CGI variable without `HTTP_`; servers fold names differently, so this is the most lenient folding."""
     return re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
@@ -90,7 +90,7 @@ def is_identity(folded):
 
 
 def resolved(target):
-    """Segments of the path that an application reads: decoded once, without dot segments and empty ones."""
+    """Segments of the path as an application reads it: decoded once, without dot segments and empty ones."""
     path = target.encode("latin-1", "replace").split(b"?")[0].split(b"#")[0]
     path = re.sub(rb"^[a-zA-Z]+://[^/]*", b"", path)
     segments = []

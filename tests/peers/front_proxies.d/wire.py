@@ -1,4 +1,4 @@
-"""Raw HTTP/1 over sockets: bytes are sent as they are, because a library would correct them."""
+"""Raw HTTP/1 over sockets: bytes are sent unchanged, because a library would correct them."""
 
 import re
 import socket
@@ -10,7 +10,7 @@ VISITOR = "127.0.0.3"
 
 @dataclass
 class Answer:
-    """Response to one request; status 0 means that the connection ended without one."""
+    """Response to one request; status 0 means that the connection ended without a response."""
 
     status: int = 0
     headers: list = field(default_factory=list)
@@ -41,7 +41,7 @@ def exchange(address, request, source=VISITOR, timeout=10):
             try:
                 stream.sendall(request)
             except OSError:
-                pass  # Refused before its end; the response may still be there.
+                pass  # Refused before its end; the response may still arrive.
             answer = read_answer(stream.makefile("rb"), request.startswith(b"HEAD "))
     except (OSError, ValueError):
         pass

@@ -1,4 +1,4 @@
-"""Asks the applications of examples/behind_nginx through nginx, as people and robots do."""
+"""Sends requests to the applications of examples/behind_nginx through nginx, as people and robots."""
 
 import argparse
 import http.client
@@ -55,17 +55,17 @@ def ask(port, path, agent, method="GET", body=None, **headers):
 
 
 def checks(port):
-    """Yields what is asked, and whether the answer is as it should be."""
+    """Yields each check, and whether it passed."""
     status, _, text = ask(port, "/", FIREFOX)
     yield "a person is welcomed as a visitor", status == 200 and "Welcome, visitor." in text
     status, _, text = ask(port, "/", GOOGLEBOT)
-    yield "a robot is known by name and verdict", status == 200 and "Welcome, googlebot (" in text
+    yield "a robot is identified by name and verdict", status == 200 and "Welcome, googlebot (" in text
     forged = {"X-Robot-Detection": "bingbot", "X-Robot-Detection-Verdict": "verified"}
     _, _, text = ask(port, "/", FIREFOX, **forged)
-    yield "nobody makes himself a robot", "Welcome, visitor." in text
+    yield "forged identity headers are ignored", "Welcome, visitor." in text
     status, headers, _ = ask(port, "/members-only-stuff/", GOOGLEBOT)
     heaven = headers["Location"]
-    yield "a robot is sent from the members' area to heaven", status == 302 and heaven == "/robot-heaven/"
+    yield "a robot is redirected from the members' area to heaven", status == 302 and heaven == "/robot-heaven/"
     status, _, _ = ask(port, heaven, GOOGLEBOT)
     yield "heaven answers", status == 200
     status, _, text = ask(port, "/members-only-stuff/", FIREFOX)
@@ -76,13 +76,13 @@ def checks(port):
     cookie = (headers["Set-Cookie"] or "").split(";")[0]
     yield "the password logs in", status == 303 and cookie
     _, _, text = ask(port, "/members-only-stuff/", FIREFOX, Cookie=cookie)
-    yield "a member reads", "The minutes of the last meeting." in text
+    yield "a member reads the page", "The minutes of the last meeting." in text
 
 
 def run(name, command, binary, directory):
-    """Returns what is wrong with one application."""
+    """Returns the number of faults of one application."""
     site, own, front = free_port(), free_port(), free_port()
-    # The example as it is, but for the ports and the socket of this machine.
+    # The example unchanged, except for the ports and the socket of this machine.
     text = (EXAMPLE / "robot-detection.toml").read_text()
     for old, new in [
         ("127.0.0.1:3000", f"127.0.0.1:{site}"),
@@ -110,7 +110,7 @@ def run(name, command, binary, directory):
             f"http {{ access_log off;\n{places}include {directory}/robot-detection.conf; }}\n"
         )
         nginx = ["nginx", "-c", directory / "nginx.conf", "-p", directory]
-        # As nginx's own user it could not open the socket.
+        # nginx's own user could not open the socket.
         nginx += ["-g", "user root;"] if os.getuid() == 0 else []
         start(stack, nginx, front, log=log, cwd=directory)
         wrong = 0
@@ -127,7 +127,7 @@ def main():
     parser.add_argument("--binary", default="target/release/robot-detection")
     binary = Path(parser.parse_args().binary).resolve()
     if not binary.exists():
-        print(f"error: there is no {binary}: cargo build --release", file=sys.stderr)
+        print(f"error: {binary} is missing: cargo build --release", file=sys.stderr)
         return 2
     wrong = 0
     for name, command in APPLICATIONS.items():

@@ -1,4 +1,4 @@
-"""Besieges a site whose suspects get copies, and says what its upstream and its people felt."""
+"""Attacks a site that serves copies to suspects, and reports the effect on its upstream and on people."""
 
 import argparse
 import asyncio
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = 60
-# What the upstream can do at once, and how long it takes: its queue is what people wait in.
+# Concurrency and response time of the upstream: people wait in its queue.
 SLOTS, TAKES = 8, 0.05
 # Seconds between two requests of people.
 PAUSE = 0.05
@@ -43,7 +43,7 @@ action = "heaven"
 
 
 class Upstream:
-    """A site that can do little at once, and counts who asks."""
+    """A site with little capacity that counts its requests."""
 
     def __init__(self):
         self.slots = asyncio.Semaphore(SLOTS)
@@ -77,7 +77,7 @@ def page(path):
 
 
 async def ask(port, path, headers, address=None, times=1):
-    """Asks some times over one connection; returns status and body of the last answer."""
+    """Sends some requests over one connection; returns status and body of the last response."""
     local = (address, 0) if address else None
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=local)
     try:
@@ -92,7 +92,7 @@ async def ask(port, path, headers, address=None, times=1):
 
 
 async def people(port, until):
-    """Asks as people do, until an event; returns the seconds that each answer took."""
+    """Sends requests as people do, until an event; returns the duration of each response."""
     took = []
 
     async def one(number):
@@ -111,7 +111,7 @@ async def people(port, until):
 
 
 async def siege(port, requests):
-    """Asks from as many addresses as half the requests; returns how many got copies."""
+    """Sends two requests from each of many addresses; returns how many responses were copies."""
     copies, left = 0, iter(range(requests // 2))
     headers = f"User-Agent: {LIAR}\r\nAccept: */*\r\n"
 
@@ -140,7 +140,7 @@ async def check(options, folder):
     try:
         await reachable(port)
         walked = await asyncio.create_subprocess_exec(*command, "site-robot", "run", stdout=subprocess.DEVNULL)
-        assert await walked.wait() == 0, "the site robot has not walked the site"
+        assert await walked.wait() == 0, "the site robot has not visited the site"
         headers = f"User-Agent: {LIAR}\r\nAccept: */*\r\n"
         for _ in range(100):
             if b"I am human" in (await ask(port, f"/page/{PAGES - 1}.html", headers))[1]:

@@ -1,4 +1,4 @@
-"""Has Scrapy walk the demonstration site, and reads from access log and evidence who was in a trap."""
+"""Crawls the demonstration site with Scrapy, and reads the trapped clients from access log and evidence."""
 
 import argparse
 import http.server
@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-# Pages within which a robot that follows every link has to meet a trap.
+# Number of pages within which a robot that follows every link must meet a trap.
 PAGES = 50
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PROVEN, HOME = "ExampleBot/1.0", "192.0.2.7"
@@ -58,7 +58,7 @@ process.start()
 
 
 class Program:
-    """This program with its demonstration site, and a robot whose addresses are published."""
+    """This program with its demonstration site, and a robot with published addresses."""
 
     def __init__(self, binary, folder):
         self.folder, self.port = folder, free_port()
@@ -77,7 +77,7 @@ class Program:
         return subprocess.run([*self.command, *arguments], cwd=self.folder, check=True, capture_output=True, text=True).stdout
 
     def lines(self, address):
-        """Returns what was logged of an address, once nothing more comes."""
+        """Returns the lines logged for an address, once no more arrive."""
         log, size = self.folder / "access.log", -1
         while size != (size := log.stat().st_size if log.exists() else 0):
             time.sleep(1.5)
@@ -85,7 +85,7 @@ class Program:
         return [line for line in lines if line["remote_addr"] == address]
 
     def evidence(self):
-        """Returns what is kept as evidence; it is written every five seconds."""
+        """Returns the stored evidence, which is written every five seconds."""
         time.sleep(6)
         headers = {"Authorization": f"Bearer {self.token}"}
         url = f"{self.url}/robot-detection/admin/api/v1/evidence?limit=500"
@@ -97,7 +97,7 @@ class Program:
 
 
 class Ranges(http.server.BaseHTTPRequestHandler):
-    """List of the addresses that the proven robot has."""
+    """Address list of the verified robot."""
 
     def do_GET(self):
         body = json.dumps({"prefixes": [{"ipv4Prefix": HOME + "/32"}]}).encode()
@@ -139,7 +139,7 @@ def free_port():
 
 
 def crawl(program, obeys, address, *agent):
-    """Has Scrapy walk the site; returns at which page it was in a trap, and how many pages it saw."""
+    """Crawls the site with Scrapy; returns the page number of the first trap, and the number of pages."""
     done = subprocess.run([sys.executable, "-c", SPIDER, program.url + "/", str(obeys), address, *agent],
                           capture_output=True, text=True, timeout=300)
     paths = [line["request_uri"] for line in program.lines(address) if line["request_uri"] != "/robots.txt"]
@@ -158,19 +158,19 @@ def check(options, folder):
             print(f"Scrapy as {said}, ROBOTSTXT_OBEY={obeys}: {pages} pages, in a trap at page {first}", flush=True)
             if (first is not None) if obeys else (first is None or first > PAGES):
                 failed.append(f"Scrapy as {said}, ROBOTSTXT_OBEY={obeys}: trap at page {first} of {pages}")
-        # The list of its addresses is fetched once it comes, and then it is asked again.
+        # The address list is fetched when the robot first arrives; then the robot sends another request.
         robot = {"User-Agent": PROVEN, "X-Forwarded-For": HOME}
         def is_proven():
             ask(program.url + "/about.html", robot)
             return program.lines(HOME)[-1]["verdict"] == "verified"
-        until(is_proven, "the robot is not proven")
+        until(is_proven, "the robot is not verified")
         for trap in program.traps:
             ask(program.url + trap, robot)
         hits = [line for line in program.lines(HOME) if line["request_uri"] in program.traps]
         kept = [one for one in program.evidence() if one["path"] in program.traps]
         listed = [line for line in hits if line["suspect"]]
         told = {one["robot"] or "a person": one["event"] for one in kept}
-        print(f"a proven robot in {len(hits)} traps: suspect in {len(listed)}; kept of all hits: {told}")
+        print(f"a verified robot in {len(hits)} traps: suspect in {len(listed)}; evidence of all hits: {told}")
         if len(hits) != len(program.traps) or listed or {line["verdict"] for line in hits} != {"verified"}:
             failed.append(f"the proven robot: {hits}")
     finally:

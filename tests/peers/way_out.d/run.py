@@ -1,4 +1,4 @@
-"""Has w3m press the button on a copy, at a terminal of its own, and reads what it shows then."""
+"""Presses the button on a copy with w3m in a terminal, and reads the page shown afterwards."""
 
 import argparse
 import http.server
@@ -18,7 +18,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-# A version that no browser writes so: what w3m says of itself is never suspect.
+# A version in a form that no browser uses: w3m's own User-Agent is never suspect.
 SUSPECT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.3"
 PAGE, BUTTON = "/page.html", "I am human"
 CONFIG = """
@@ -44,7 +44,7 @@ action = "heaven"
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """A site whose page tells how often it was asked for: its copy does not."""
+    """A site whose page shows the number of its requests, which the copy does not."""
 
     asked = 0
 
@@ -81,7 +81,7 @@ class Browser:
         os.write(self.terminal, keys.encode())
 
     def wait_for(self, text):
-        """Reads what it shows until that is among it."""
+        """Reads the output until it contains the text."""
         end = time.monotonic() + 30
         while text not in re.sub(r"\x1b[\[(][0-9;?]*[A-Za-z0-9]", "", self.shown):
             left = end - time.monotonic()
@@ -113,11 +113,11 @@ def check(options, folder):
         browser = Browser(folder, url)
         browser.wait_for(BUTTON)
         before = Site.asked
-        # To the first thing that can be pressed, which is the button; then to load the page again.
+        # Go to the first pressable item, which is the button; then reload the page.
         for number, keys in enumerate(("\t\r", "R"), before + 1):
             browser.type(keys)
             until(lambda: Site.asked == number, f"w3m does not ask for the page itself ({keys!r})")
-            # What has changed alone is painted, unless it is asked to paint all.
+            # Only changed parts are painted unless a full repaint is requested.
             browser.type("\f")
             browser.wait_for(f"original-{number}")
         if BUTTON in browser.shown:

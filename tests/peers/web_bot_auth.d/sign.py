@@ -1,9 +1,8 @@
-"""Signs requests to servers with http-message-signatures, and reads what they make of them.
+"""Signs requests to servers with http-message-signatures, and reads the servers' verdicts.
 
-Argument: the certificate and key of the key directories, in PEM. It serves them on the
-loopback and says where: one that is right and one that is too large. Then it reads two
-lines, each the HOST:PORT of a server and its log: one that may ask private networks, and
-one that may not. Both let only verified robots to /members/.
+Argument: the certificate and key of the key directories, in PEM. The script serves a valid and a too large directory on
+loopback, and prints their addresses. Then it reads two lines, each with the HOST:PORT of a server and its log: one that
+may fetch from private networks, and one that may not. Both admit only verified robots to /members/.
 """
 
 import base64
@@ -42,7 +41,7 @@ KEYS = json.dumps({"keys": [JWK | {"kid": KEYID, "use": "sig"}]})
 
 
 def serve_directory(certificate, body):
-    """Serves a key directory by TLS, and returns its HOST:PORT."""
+    """Serves a key directory over TLS, and returns its HOST:PORT."""
 
     class Directory(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -102,7 +101,7 @@ class Site:
         change=None,
         again=False,
     ):
-        """Signs a request, sends it as `change` makes it, and returns what is said of it."""
+        """Signs a request, sends it as modified by `change`, and returns the verdict."""
         message = Message(self.address, method, path, agent or f'sig1="https://{self.agent}"')
         created = datetime.datetime.now() - datetime.timedelta(seconds=age_s)
         HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=Keys()).sign(
@@ -123,7 +122,7 @@ class Site:
         return self.send(sent)
 
     def send(self, sent):
-        """Sends a request; returns status, verdict or reason, and whether a signature is asked for."""
+        """Sends a request; returns status, verdict or reason, and whether a signature is requested."""
         with open(self.log, "rb") as log:
             log.seek(0, 2)
             connection = http.client.HTTPConnection(self.address, timeout=PATIENCE_S)
@@ -139,7 +138,7 @@ class Site:
 
 
 def reason(log):
-    """Returns the reason that a log gives next."""
+    """Returns the next reason in a log."""
     text, deadline = "", time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         text += log.read().decode()
@@ -206,7 +205,7 @@ def main():
     right_ones = 0
     for name, at, status, said, arguments in cases:
         found, text, asks = at.ask(**arguments)
-        # Whoever is refused is told that a signature would help.
+        # Refused clients are told that a signature would help.
         fits = found == status and text.startswith(said) and asks == (status == 403)
         right_ones += fits
         print(f"{'ok   ' if fits else 'WRONG'} {name}: {found} {text}{', asked to sign' if asks else ''}")
