@@ -87,7 +87,10 @@ fn parse(file: &'static str) -> HashMap<&'static str, Translations> {
         } else if let Some((tag, text)) = line.split_once(' ')
             && let Some(at) = TAGS.iter().position(|known| *known == tag)
         {
-            texts.entry(key).or_insert([""; TAGS.len()])[at] = text;
+            let translations = texts.entry(key).or_insert([""; TAGS.len()]);
+            if let Some(place) = translations.get_mut(at) {
+                *place = text;
+            }
         }
     }
     texts

@@ -219,11 +219,7 @@ impl RateLimiter {
 
     /// Describes the limit in a sentence.
     pub(super) fn sentence(&self) -> String {
-        if self.pace.is_of_errors {
-            format!("The limit allows {self}; further requests get 429.")
-        } else {
-            format!("The limit allows {self}; further requests get 429.")
-        }
+        format!("The limit allows {self}; further requests get 429.")
     }
 
     fn take(&self, keys: BucketKeys, now_ms: i64) -> Result<(), Duration> {
