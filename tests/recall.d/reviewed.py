@@ -1,9 +1,8 @@
-"""User-Agents of which a list says what they are not, as a review found.
+"""User-Agents that a review found to be classified wrongly by a list.
 
-Each is told by the first half of its hash, with the reason; no User-Agent is
-kept here. They count as neither robots' nor people's, and how many they are is
-printed. Only what we and a list say differently was looked at, which favours
-us: tests/held_apart --unreviewed counts them all.
+Each is stored as the first half of its hash, with the reason; no User-Agent is stored here. They count as neither
+robots' nor people's, and their number is printed. Only User-Agents on which we and a list differ were reviewed, which
+favours us: tests/held_apart --unreviewed counts them all.
 """
 
 import hashlib
