@@ -22,14 +22,14 @@ def key(user_agent):
 
 
 def among(user_agents, start=""):
-    """Returns the reasons that start so of those that were reviewed, by User-Agent."""
+    """Returns the reasons of reviewed User-Agents, limited to reasons with a prefix."""
     known = {short: reason for short, reason in reasons().items() if reason.startswith(start)}
     keys = ((agent, key(agent)) for agent in user_agents)
     return {agent: known[short] for agent, short in keys if short in known}
 
 
 def counts(user_agents):
-    """Returns how many User-Agents each reason has."""
+    """Returns the number of User-Agents of each reason."""
     found = {}
     for reason in among(user_agents).values():
         found[reason] = found.get(reason, 0) + 1
