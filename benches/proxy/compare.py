@@ -233,7 +233,7 @@ def instructions_table(count, found):
 def instructions(directory, site, count, options):
     """Returns the instructions per request of the serving thread, excluding the kernel's. Periodic work, such as
     storing counts, runs in other threads: valgrind slows the server about fifty times, so this work would be
-    overestimated about fifty times. """
+    overestimated about fifty times."""
     start, servers = Running.__init__, []
 
     def under_valgrind(self, name, command, port, core, where, *further):

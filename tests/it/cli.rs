@@ -65,7 +65,7 @@ fn startup_prints_the_next_steps_until_paths_closed_to_robots_are_configured() {
 }
 
 #[test]
-fn the_demonstration_redirects_robots_and_lets_people_pass() {
+fn the_demonstration_redirects_robots_and_passes_people() {
     let directory = directory();
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     let members = "/members-only-stuff/reports/";
@@ -568,7 +568,7 @@ fn a_search_without_results_prints_a_note_to_standard_error() {
 }
 
 #[test]
-fn a_token_without_a_name_is_wrong_usage() {
+fn creating_a_token_without_a_name_is_wrong_usage() {
     let directory = directory();
     let output = run(directory.path(), &["admin", "token", " "]);
     assert_eq!(output.status.code(), Some(2));

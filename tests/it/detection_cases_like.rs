@@ -52,7 +52,7 @@ fn a_user_agent_that_is_like_a_robot_is_identified_by_its_own_name() {
     for (user_agent, expected) in CASES {
         assert_eq!(named(user_agent), *expected, "{user_agent}");
     }
-    // This one is the robot itself, whose User-Agent says `like` as browsers do.
+    // Googlebot itself, with `like` in its User-Agent as in a browser's.
     let google = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; \
                   +http://www.google.com/bot.html) Chrome/141.0.0.0 Safari/537.36";
     assert_eq!(named(google), "googlebot");

@@ -238,7 +238,7 @@ fn mozilla_joined_to_a_library_is_the_library() {
 }
 
 #[test]
-fn every_robot_that_trains_models_has_a_product_token() {
+fn every_model_training_robot_has_a_product_token() {
     let without: Vec<_> = bundled()
         .robots
         .into_iter()

@@ -62,7 +62,7 @@ where
 }
 
 #[tokio::test]
-async fn default_layer_redirects_robots_and_lets_people_pass() {
+async fn default_layer_redirects_robots_and_passes_people() {
     let site = site().layer(RobotDetectionLayer::default());
     let path = "/members-only-stuff/a";
     assert_eq!(ask(site.clone(), path, GOOGLEBOT).await.0, 302);

@@ -209,7 +209,7 @@ async fn the_readmes_application_counts_serves_its_console_and_stops_cleanly() {
 }
 
 #[test]
-fn the_layer_alone_redirects_and_names_robots() {
+fn the_layer_example_redirects_and_names_robots() {
     let example = Example::start("axum_layer");
     let robot = example.get("/members-only-stuff/", GOOGLEBOT);
     assert!(robot.starts_with("HTTP/1.1 302 "), "{robot}");
@@ -226,7 +226,7 @@ fn the_layer_alone_redirects_and_names_robots() {
 }
 
 #[test]
-fn axum_application_keeps_robots_out_and_lets_members_in() {
+fn axum_application_excludes_robots_and_admits_members() {
     let example = Example::start("axum_members");
     for path in ["/members-only-stuff", "/members-only-stuff/lighthouses"] {
         let robot = example.get(path, GOOGLEBOT);

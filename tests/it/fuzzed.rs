@@ -86,7 +86,7 @@ macro_rules! targets {
         )*
 
         #[test]
-        fn every_target_is_run() {
+        fn every_fuzz_target_is_run() {
             let targets = include_str!("../../fuzz/src/lib.rs");
             let declared: Vec<_> = targets
                 .lines()

@@ -188,7 +188,7 @@ async fn sitemaps_of_fifty_thousand_pages_are_split() {
         assert_eq!(found.len(), urls);
         listed.extend(found);
     }
-    // Each page once, and the start page.
+    // Each page is listed once, and so is the start page.
     assert_eq!(listed.len(), 50_101);
 
     let start = server.get("/robot-heaven/", GOOGLEBOT).text();

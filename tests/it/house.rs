@@ -316,7 +316,7 @@ fn the_public_interface_is_small() {
 }
 
 #[test]
-fn tests_wait_by_one_helper() {
+fn tests_wait_with_a_single_helper() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
     let helper = root.join("support/eventually.rs");
     let own = [concat!("sleep", "("), concat!("fn ", "eventually")];

@@ -31,7 +31,7 @@ impl Instance {
         Self { directory, server }
     }
 
-    /// Returns the command's output.
+    /// Returns the output of the command `instances`.
     fn fleet(&self) -> Value {
         let told = succeed(self.directory.path(), &["instances", "--json"]);
         serde_json::from_str(&told).unwrap()

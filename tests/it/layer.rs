@@ -263,7 +263,7 @@ async fn paths_are_compared_after_decoding() {
 }
 
 #[tokio::test]
-async fn heaven_serves_robots_by_a_static_page_or_a_script() {
+async fn heaven_can_be_a_static_page_or_a_script() {
     let addr = serve(site(layer(|policy| policy))).await;
     let page = visit(addr, "GET", "/robot-heaven/", GOOGLEBOT).await;
     assert_eq!((page.status, page.body()), (200, "static heaven"));
@@ -348,7 +348,7 @@ async fn upstream_gets_robot_headers_that_clients_cannot_forge() {
 }
 
 #[tokio::test]
-async fn forged_identification_of_an_outer_service_is_removed() {
+async fn forged_identification_from_an_outer_service_is_removed() {
     let claimed = detector([robot("forged", "x")]);
     let mut outer = RobotDetectionLayer::new(
         SharedDetector::new(claimed),
@@ -552,7 +552,7 @@ async fn plain_hyper_service_works_too() {
 }
 
 #[tokio::test]
-async fn vary_of_the_application_is_kept_and_not_repeated() {
+async fn an_applications_vary_is_kept_and_not_repeated() {
     let app = Router::new()
         .route(
             "/members-only-stuff/accept",
@@ -614,7 +614,7 @@ fn poll_ready(readiness: Poll<Result<(), u8>>) -> Poll<Result<(), OutOfPaper>> {
 }
 
 #[test]
-fn layer_is_ready_when_the_application_is() {
+fn layer_is_ready_if_the_application_is() {
     assert_eq!(poll_ready(Poll::Pending), Poll::Pending);
     assert_eq!(poll_ready(Poll::Ready(Ok(()))), Poll::Ready(Ok(())));
     assert_eq!(
@@ -730,7 +730,7 @@ async fn our_site_robot_passes_by_a_signature_that_is_useless_for_other_requests
     let captured = sign(line);
     let passes = (200, "false".to_owned());
     assert_eq!(ask_as_own_robot(&app, line, &captured).await, passes);
-    // Another method, host, path, query.
+    // Requests with another method, host, path or query.
     for other in [
         ("HEAD", line.1, line.2),
         ("GET", "other.example", line.2),

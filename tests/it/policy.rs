@@ -38,7 +38,7 @@ fn detector() -> Detector {
     .unwrap()
 }
 
-/// Decides about a request of Googlebot.
+/// Returns the decision for a request of Googlebot.
 fn decide<'p>(policy: &'p Policy, method: &str, host: Option<&str>, path: &str) -> Decision<'p> {
     let detector = detector();
     let claim = detector.identify(GOOGLEBOT.as_bytes());
@@ -345,7 +345,7 @@ fn exempted_path_passes_with_everything_below() {
 }
 
 #[test]
-fn each_redirect_status_is_possible() {
+fn each_redirect_status_can_be_configured() {
     for status in [301, 302, 303, 307, 308] {
         let policy = build(|policy| policy.status(status));
         assert_eq!(policy.redirect().unwrap().status, status);

@@ -275,7 +275,7 @@ fn eval_uses_the_files_site_in_the_oldest_dialect() {
 }
 
 #[test]
-fn eval_follows_the_status() {
+fn eval_applies_the_http_status() {
     let line = |dialect: &str, status: u16, redirects: u32| {
         json!({
             "dialect": dialect, "status": status, "redirects": redirects,

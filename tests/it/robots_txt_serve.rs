@@ -99,7 +99,7 @@ fn a_file_is_served_byte_for_byte() {
 }
 
 #[test]
-fn settings_name_robots_by_purpose_and_id() {
+fn settings_select_robots_by_purpose_and_id() {
     let house = House::robots(Reply::text(THEIRS));
     let server = house.serve(
         "[robots_txt]\nserve = 'settings'\nrefuse_purposes = 'ai-training'\nrefuse_robots = 'ahrefsbot'\n\

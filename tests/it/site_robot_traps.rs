@@ -398,7 +398,7 @@ async fn endless_directories_are_abandoned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_very_many_links_the_first_are_followed() {
+async fn only_the_first_of_very_many_links_are_followed() {
     let site = Endless::open(|path| match path {
         "/robots.txt" => typed("text/plain", "User-agent: *\nDisallow: /n\n"),
         "/" => {

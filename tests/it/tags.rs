@@ -325,7 +325,7 @@ async fn an_application_with_only_the_layer_sets_them_too() {
 }
 
 #[test]
-fn a_table_reaches_the_policy() {
+fn the_configured_tables_reach_the_policy() {
     let text = "web_robots_db = ''\n[[x_robots_tag]]\npath = ['/a', '/b']\nvalue = 'robots: none'";
     let loaded = Loader::new().file("f.toml", text).load().unwrap();
     let policy = app::policy(&loaded).unwrap();

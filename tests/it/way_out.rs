@@ -263,7 +263,7 @@ async fn only_page_requests_for_public_pages_get_a_copy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_presses_the_button_for_each_address_frees_no_fleet() {
+async fn a_program_that_confirms_for_each_address_frees_no_fleet() {
     let settings = format!("trusted_proxies = ['127.0.0.1']\n{HEAVEN}[traffic]\nfleets = true\n");
     let house = House::new(&settings).await;
     let address = |number: u32| format!("2001:db8:{number:x}::1");

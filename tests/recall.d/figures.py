@@ -19,7 +19,7 @@ class Groups:
         by_kind = {kind: [c for c in corpora if c.kind == kind] for kind in ("robots", "browsers", "tools")}
         self.robot_lists, self.browser_lists, self.tool_lists = by_kind.values()
         robots, browsers, tools = (union(lists) for lists in by_kind.values())
-        self.reviewed = dict.fromkeys(reviewed.among(browsers, "no people's"))
+        self.reviewed = dict.fromkeys(reviewed.among(browsers, "not people's"))
         disputed = {agent: None for agent in robots if agent in browsers or agent in FRONTS}
         self.disputed = disputed | self.reviewed
         self.robots = without(robots, self.disputed)
@@ -76,7 +76,7 @@ def count(groups, answers):
         },
         "counted in neither": {
             "disputed: lists of both, fronts": found(groups, answers, without(groups.disputed, groups.reviewed)),
-            "reviewed: listed as people's, but no people's": found(groups, answers, groups.reviewed),
+            "reviewed: listed as people's, but not people's": found(groups, answers, groups.reviewed),
             **{c.name: found(groups, answers, without(c, groups.robots)) for c in groups.tool_lists},
         },
     }

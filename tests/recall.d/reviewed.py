@@ -1,9 +1,8 @@
-"""User-Agents of which a list says what they are not, as a review found.
+"""User-Agents that a review found to be classified wrongly by a list.
 
-Each is told by the first half of its hash, with the reason; no User-Agent is
-kept here. They count as neither robots' nor people's, and how many they are is
-printed. Only what we and a list say differently was looked at, which favours
-us: tests/held_apart --unreviewed counts them all.
+Each is stored as the first half of its hash, with the reason; no User-Agent is stored here. They count as neither
+robots' nor people's, and their number is printed. Only User-Agents on which we and a list differ were reviewed, which
+favours us: tests/held_apart --unreviewed counts them all.
 """
 
 import hashlib
@@ -23,14 +22,14 @@ def key(user_agent):
 
 
 def among(user_agents, start=""):
-    """Returns the reasons that start so of those that were reviewed, by User-Agent."""
+    """Returns the reasons of reviewed User-Agents, limited to reasons with a prefix."""
     known = {short: reason for short, reason in reasons().items() if reason.startswith(start)}
     keys = ((agent, key(agent)) for agent in user_agents)
     return {agent: known[short] for agent, short in keys if short in known}
 
 
 def counts(user_agents):
-    """Returns how many User-Agents each reason has."""
+    """Returns the number of User-Agents of each reason."""
     found = {}
     for reason in among(user_agents).values():
         found[reason] = found.get(reason, 0) + 1

@@ -78,7 +78,7 @@ async fn changes_on_the_pages_are_recorded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_the_password_is_recorded() {
+async fn a_password_change_is_recorded() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let new = "another-password-of-mine";

@@ -64,7 +64,7 @@ async fn a_login_from_another_site_is_refused() {
 }
 
 #[tokio::test]
-async fn no_get_has_an_effect() {
+async fn get_requests_change_nothing() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     for path in ["logout", "robots/remove?id=x"] {
@@ -135,7 +135,7 @@ async fn every_response_has_the_security_headers() {
 }
 
 #[tokio::test]
-async fn a_form_of_a_megabyte_is_refused() {
+async fn a_form_of_one_megabyte_is_refused() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let long = "a".repeat(1 << 20);

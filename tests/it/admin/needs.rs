@@ -217,7 +217,7 @@ async fn a_server_names_its_own_certificate_that_expires() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_that_is_not_trusted_is_named_in_log_doctor_and_console() {
+async fn an_untrusted_proxy_is_named_in_log_doctor_and_console() {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("site"));
     let configure = |listen: &str| {

@@ -91,36 +91,36 @@ async fn follow(mount: fn(axum::Router) -> axum::Router, top: &str, prefix: &str
 }
 
 #[tokio::test]
-async fn at_the_root_of_a_site() {
+async fn pages_work_at_the_root_of_a_site() {
     follow(|admin| admin, "/", "").await;
 }
 
 #[tokio::test]
-async fn nested_as_a_service_with_the_slash() {
+async fn pages_work_nested_as_a_service_with_the_slash() {
     let mount = |admin| axum::Router::new().nest_service("/robot-detection/admin", admin);
     follow(mount, "/robot-detection/admin/", "/robot-detection/admin").await;
 }
 
 #[tokio::test]
-async fn nested_as_a_service_without_the_slash() {
+async fn pages_work_nested_as_a_service_without_the_slash() {
     let mount = |admin| axum::Router::new().nest_service("/robot-detection/admin", admin);
     follow(mount, "/robot-detection/admin", "/robot-detection/admin").await;
 }
 
 #[tokio::test]
-async fn nested_as_a_router() {
+async fn pages_work_nested_as_a_router() {
     let mount = |admin| axum::Router::new().nest("/some/where", admin);
     follow(mount, "/some/where", "/some/where").await;
 }
 
 #[tokio::test]
-async fn nested_as_a_router_with_a_slash() {
+async fn pages_work_nested_as_a_router_with_a_slash() {
     let mount = |admin| axum::Router::new().nest("/some/where/", admin);
     follow(mount, "/some/where/", "/some/where").await;
 }
 
 #[tokio::test]
-async fn nested_below_a_parameter_and_another_router() {
+async fn pages_work_nested_below_a_parameter_and_another_router() {
     let mount = |admin| {
         let inner = axum::Router::new().nest("/admin", admin);
         axum::Router::new().nest("/{tenant}/x", inner)
@@ -129,7 +129,7 @@ async fn nested_below_a_parameter_and_another_router() {
 }
 
 #[tokio::test]
-async fn as_the_fallback_of_an_application() {
+async fn pages_work_as_the_fallback_of_an_application() {
     let mount = |admin| axum::Router::new().fallback_service(admin);
     follow(mount, "/", "").await;
 }

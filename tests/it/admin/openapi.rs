@@ -172,7 +172,7 @@ async fn writing_needs_a_token_with_write_scope() {
 }
 
 #[tokio::test]
-async fn bodies_are_described_by_all_of_their_fields() {
+async fn all_fields_of_request_bodies_are_described() {
     let (_site, browser) = site().await;
     let token = browser.get("account").await.csrf();
     let known = regex::Regex::new("`([a-z_]+)`").unwrap();

@@ -477,7 +477,7 @@ async fn poison(site: &Site) -> i64 {
 }
 
 #[tokio::test]
-async fn nothing_hostile_reaches_a_page_unescaped() {
+async fn hostile_text_is_escaped_on_every_page() {
     let site = Plan::default().start().await;
     let client = site.logged_in().await;
     let refresh_id = poison(&site).await;

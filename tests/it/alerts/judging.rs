@@ -62,7 +62,7 @@ async fn robots_txt_violations_count_where_they_are_enforced_or_logged() {
 
 #[tokio::test]
 async fn a_spike_is_far_above_the_usual_hour_and_above_a_minimum() {
-    // In 168 hours: 10, 10 and 0 an hour.
+    // Averages over 168 hours: 10, 10 and 0 per hour.
     let week = sums(&[listed("often", 1_680), listed("low", 1_680)]).await;
     for (robot, requests, hours, expected) in [
         (

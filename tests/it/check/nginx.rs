@@ -328,7 +328,7 @@ async fn parser_errors_and_directly_served_pages_are_not_failures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_endpoint_hangs_requests_pass_or_are_refused_as_configured() {
+async fn while_the_endpoint_hangs_requests_follow_the_configured_mode() {
     for (fails, expected) in [("open", 200), ("closed", 500)] {
         let more = format!("[check]\nlisten = 'unix:check.sock'\nfails = '{fails}'\n");
         let house = House::with(&more).await;

@@ -60,7 +60,7 @@ const LOOK: &str = "
     const wide = document.documentElement.scrollWidth > window.innerWidth;
     const drawn = [...document.querySelectorAll('svg path, svg polyline, svg rect')];
     const black = drawn.filter(part => getComputedStyle(part).fill === 'rgb(0, 0, 0)').length;
-    // Boxes that scroll may hold more than they show; nothing else may.
+    // Only scrollable boxes may contain more than they show.
     const scrolls = element => {
         for (let part = element.parentElement; part; part = part.parentElement)
             if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(part).overflowX)) return true;

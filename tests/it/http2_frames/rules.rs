@@ -220,7 +220,7 @@ async fn a_closed_stream_accepts_no_frames() {
 }
 
 #[tokio::test]
-async fn padding_fits_its_frame() {
+async fn padding_must_fit_its_frame() {
     let padded = |payload: &[u8]| [post(1), frame(DATA, PADDED | END_STREAM, 1, payload)].concat();
     let head = [&[3][..], &block(&GET), &[0; 3]].concat();
     let flags = END_HEADERS | END_STREAM | PADDED;

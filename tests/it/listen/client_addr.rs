@@ -183,7 +183,7 @@ async fn a_clients_other_header_spellings_are_not_forwarded_for_a_trusted_proxy(
 }
 
 #[tokio::test]
-async fn with_trusted_proxies_the_right_address_is_found() {
+async fn the_clients_address_is_found_behind_trusted_proxies() {
     let front = serve_echo(trusting(&["127.0.0.1", "10.0.0.0/8", "fd00::/8"])).await;
     for (lines, client, https) in FOUND {
         let told = answer(&front, get(lines)).await;

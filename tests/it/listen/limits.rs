@@ -232,7 +232,7 @@ async fn http2(front: &Front) -> hyper::client::conn::http2::SendRequest<Full<By
 }
 
 #[tokio::test]
-async fn http2_has_the_same_limits() {
+async fn limits_apply_to_http2_too() {
     let front = serve_echo(ListenSettings {
         max_headers: 10,
         max_body_bytes: 4,

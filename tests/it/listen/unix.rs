@@ -22,7 +22,7 @@ fn settings(directory: &tempfile::TempDir, trusted: &[&str]) -> ListenSettings {
 }
 
 #[tokio::test]
-async fn a_unix_socket_serves_and_is_removed_at_the_end() {
+async fn a_unix_socket_is_served_and_removed_at_shutdown() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("site.sock");
     let mut front = serve_echo(settings(&directory, &[])).await;

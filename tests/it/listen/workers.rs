@@ -31,7 +31,7 @@ async fn thread_name(_: Request<Incoming>) -> Result<Response<String>, Infallibl
 }
 
 #[tokio::test]
-async fn connections_are_spread_over_the_threads_and_stay_there() {
+async fn connections_are_distributed_over_the_threads_and_stay_there() {
     let workers = Arc::new(Workers::start(3).unwrap());
     let listener = Listener::bind(listen_settings()).await.unwrap();
     let (addr, stop) = (listener.local_addr(), CancellationToken::new());

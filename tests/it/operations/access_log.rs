@@ -137,7 +137,7 @@ fn requests_that_never_reach_a_site_are_logged_too() {
 }
 
 #[test]
-fn json_lines_have_the_names_that_identify_reads() {
+fn json_lines_have_the_field_names_that_identify_reads() {
     let site = Site::logging("json", Reply::text("hello"));
     ask(&site.server);
     let referred = [
@@ -263,7 +263,7 @@ fn a_truncated_response_is_logged_with_the_bytes_sent() {
 }
 
 #[test]
-fn a_client_that_leaves_before_the_response_is_a_499() {
+fn a_client_that_disconnects_before_the_response_is_logged_as_499() {
     let upstream = TestServer::with(|seen| match &*seen.path {
         "/slow" => Reply::Hang,
         _ => Reply::status(404),

@@ -80,7 +80,7 @@ fn requests_are_counted_by_site_visitor_decision_robot_and_status() {
 }
 
 #[test]
-fn durations_are_histograms_of_requests_and_of_the_upstream() {
+fn histograms_measure_durations_of_requests_and_of_the_upstream() {
     let site = Site::start("", Reply::text("hello"));
     for _ in 0..3 {
         site.server.get("/", FIREFOX);
@@ -168,7 +168,7 @@ fn every_family_is_described_once_and_no_sample_is_repeated() {
 }
 
 #[test]
-fn the_process_and_the_connections_of_its_database_are_measured() {
+fn process_and_database_connections_are_measured() {
     let site = Site::start("", Reply::text("hello"));
     let text = site.server.metrics();
     let process = |name: &str| value(&text, &format!("process_{name}"), &[]);

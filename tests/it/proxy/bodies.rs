@@ -284,7 +284,7 @@ async fn a_length_next_to_the_upstreams_chunked_coding_is_dropped() {
 }
 
 #[tokio::test]
-async fn even_a_get_keeps_its_body() {
+async fn the_body_of_a_get_is_forwarded() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let front = Front::proxy(upstream.addr).await;
     let request =
@@ -413,7 +413,7 @@ async fn an_early_response_to_an_upload_reaches_the_client() {
 }
 
 #[tokio::test]
-async fn any_body_can_be_sent_without_a_listener() {
+async fn any_body_type_can_be_sent_without_a_listener() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     let proxy = front::proxy(upstream.addr);
     let request = http::Request::post("/")

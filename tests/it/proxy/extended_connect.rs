@@ -128,7 +128,7 @@ async fn messages_pass_in_both_directions_on_several_streams() {
 }
 
 #[tokio::test]
-async fn a_refusal_passes_with_its_page() {
+async fn a_refusal_is_forwarded_with_its_page() {
     let upstream =
         RawServer::answering("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno").await;
     let front = Front::proxy(upstream.addr).await;

@@ -18,7 +18,7 @@ async fn forwarded(front: &Front, upstream: &RawServer, lines: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_upstream_gets_a_clean_head() {
+async fn the_upstream_gets_a_normalised_head() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let lines = "User-Agent: test/1.0\r\nAccept: */*\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n\
@@ -49,7 +49,7 @@ async fn the_upstream_gets_a_clean_head() {
 }
 
 #[tokio::test]
-async fn path_and_query_keep_every_byte() {
+async fn path_and_query_are_forwarded_byte_for_byte() {
     let upstream = RawServer::answering(OK).await;
     let front = Front::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;

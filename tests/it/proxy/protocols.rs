@@ -287,7 +287,7 @@ async fn an_unrequested_switch_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn closing_the_proxy_ends_its_tunnels() {
+async fn closing_the_proxy_closes_its_tunnels() {
     let upstream = RawServer::start(|mut connection| async move {
         connection.request().await;
         connection

@@ -355,7 +355,7 @@ fn connections_stay_on_their_thread() {
                 ask(&mut client).await;
                 turn.store(mine + 1, Ordering::SeqCst);
             }
-            // Its connection lives as long as its runtime.
+            // The thread's connection lives as long as its runtime.
             eventually("all threads have run", || turn.load(Ordering::SeqCst) == 6);
         });
     };

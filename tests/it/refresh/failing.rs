@@ -117,7 +117,7 @@ async fn a_source_that_never_worked_leaves_an_empty_table_and_a_reason() {
 }
 
 #[tokio::test]
-async fn a_loss_needs_force() {
+async fn a_loss_of_many_robots_needs_force() {
     let all: Vec<String> = (0..40).map(|number| format!("Fetcher{number}x")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let server = TestServer::new(Reply::text(flat_file(&all)));

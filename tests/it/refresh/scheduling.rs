@@ -145,7 +145,7 @@ async fn one_failing_source_does_not_hide_the_next() {
 }
 
 #[tokio::test]
-async fn of_two_instances_one_refreshes() {
+async fn only_one_of_two_instances_refreshes() {
     let server = TestServer::new(Reply::text(dozen()));
     let house = House::new(&server.url("/")).await;
     let (_, neighbour) = house.neighbour().await;

@@ -122,7 +122,7 @@ async fn off_checks_nothing_and_settings_change_immediately() {
 }
 
 #[tokio::test]
-async fn a_head_request_gets_no_body_and_other_methods_count_too() {
+async fn a_refused_head_request_gets_no_body_and_other_methods_count_too() {
     let site = strict(FILE);
     for (method, has_body) in [
         ("HEAD", false),
@@ -210,7 +210,7 @@ async fn robots_that_always_pass_are_exempt_but_pass_rules_exempt_no_others() {
 }
 
 #[tokio::test]
-async fn robot_and_rule_are_logged_once() {
+async fn each_robot_and_rule_is_logged_once() {
     log::keep();
     let site = strict("User-agent: *\nDisallow: /logged-once-only/\n");
     for host in ["a.example", "b.example", "a.example"] {

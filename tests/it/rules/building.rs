@@ -94,7 +94,7 @@ fn a_redirect_target_is_required() {
 }
 
 #[test]
-fn rules_alone_or_a_list_alone_redirect() {
+fn rules_or_a_list_alone_are_enough_to_redirect() {
     for (policy, is_disabled) in [
         (build(|policy| policy.purposes([])), true),
         (

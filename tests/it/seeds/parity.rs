@@ -540,7 +540,7 @@ async fn row_15_the_admin_page_lists_robots_and_refreshes_by_post_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn row_16_a_failed_refresh_is_noticed_until_the_next_success() {
+async fn row_16_a_failed_refresh_is_shown_until_the_next_success() {
     let site = site(Serve::File(file(0..30)), |builder| builder).await;
     site.started().await;
     let source = Source::web_robots_db();

@@ -310,7 +310,7 @@ fn yandex_today_treats_host_and_clean_param_as_data() {
 
 /// RFC 9309 §5.1 and §5.2.
 #[test]
-fn the_examples_of_rfc_9309_hold() {
+fn the_examples_of_rfc_9309_are_followed() {
     holds(
         Dialect::rfc9309(),
         "\

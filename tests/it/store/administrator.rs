@@ -8,7 +8,7 @@ use super::{TestDatabase, on_each_engine, on_shared_engines};
 const HOUR_MS: i64 = 3_600_000;
 
 on_each_engine! {
-    a_first_password_is_set_once,
+    the_first_password_is_set_once,
     a_new_password_ends_all_sessions,
     a_token_is_found_by_its_hash,
     a_token_has_a_scope_an_expiry_and_an_hour_of_last_use,
@@ -25,7 +25,7 @@ mod shared {
     }
 }
 
-async fn a_first_password_is_set_once(database: TestDatabase) {
+async fn the_first_password_is_set_once(database: TestDatabase) {
     let store = database.store().await;
     assert_eq!(store.access().password_hash().await.unwrap(), None);
     assert!(store.access().init_password_hash("first", 1).await.unwrap());

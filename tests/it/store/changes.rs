@@ -91,7 +91,7 @@ async fn waiting_can_be_cancelled_and_restarted(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_outlasts_a_restart_of_postgres() {
+async fn waiting_survives_a_restart_of_postgres() {
     let cluster = Cluster::start();
     let url = cluster.create_database().await;
     let store = Store::connect(&url).await.unwrap();

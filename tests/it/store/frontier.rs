@@ -18,7 +18,7 @@ on_each_engine! {
     a_run_is_resumed_until_it_ends,
     changed_settings_start_a_new_run,
     urls_are_claimed_nearest_first_and_once,
-    a_url_found_nearer_is_followed_again,
+    a_url_found_at_a_lower_depth_is_followed_again,
     hosts_with_waiting_urls_are_listed,
     a_failed_url_waits_until_it_is_due,
     a_finished_run_withdraws_pages_that_it_has_not_described,
@@ -203,7 +203,7 @@ async fn urls_are_claimed_nearest_first_and_once(database: TestDatabase) {
     assert_eq!(claim(&store, &run, "other", 9).await.len(), 3);
 }
 
-async fn a_url_found_nearer_is_followed_again(database: TestDatabase) {
+async fn a_url_found_at_a_lower_depth_is_followed_again(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     enter(&store, &run, &[("done", 5), ("taken", 5), ("waiting", 5)]).await;

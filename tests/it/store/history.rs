@@ -15,7 +15,7 @@ use super::{TestDatabase, on_each_engine, on_shared_engines, robot, state, web_r
 on_each_engine! {
     a_refresh_is_loaded_as_it_was_recorded,
     the_newest_refresh_comes_first,
-    the_history_of_a_source_is_bounded,
+    the_history_of_a_source_is_limited,
     the_state_of_a_source_is_loaded_as_it_was_stored,
     a_lease_has_one_holder_until_it_is_released,
     an_expired_lease_is_lost_by_its_holder,
@@ -97,7 +97,7 @@ async fn the_newest_refresh_comes_first(database: TestDatabase) {
     assert_eq!(bundled.unwrap().started_ms, 2);
 }
 
-async fn the_history_of_a_source_is_bounded(database: TestDatabase) {
+async fn the_history_of_a_source_is_limited(database: TestDatabase) {
     let store = database.store().await;
     store
         .refreshes()

@@ -25,7 +25,7 @@ on_each_engine! {
     a_dropped_source_does_not_affect_the_others,
     robots_with_one_id_are_listed_in_order_of_precedence,
     robots_are_counted_by_source_and_status,
-    ten_thousand_robots_fit,
+    ten_thousand_robots_can_be_stored,
     every_statement_prepares,
 }
 
@@ -351,7 +351,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
     );
 }
 
-async fn ten_thousand_robots_fit(database: TestDatabase) {
+async fn ten_thousand_robots_can_be_stored(database: TestDatabase) {
     let store = database.store().await;
     let robots: Vec<Robot> = (0..10_000).map(|n| robot(&format!("robot{n}"))).collect();
     assert_eq!(replace(&store, &robots, 1).await.added.len(), 10_000);

@@ -12,7 +12,7 @@ use super::{Raw, TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     sums_stay_the_same_whatever_is_packed,
-    years_are_packed_in_pieces,
+    years_are_packed_in_batches,
     packed_hours_are_pruned_and_days_stay,
     interrupted_packing_loses_nothing,
     undoing_an_import_removes_nothing_else,
@@ -253,7 +253,7 @@ async fn sums_stay_the_same_whatever_is_packed(database: TestDatabase) {
     }
 }
 
-async fn years_are_packed_in_pieces(database: TestDatabase) {
+async fn years_are_packed_in_batches(database: TestDatabase) {
     let store = database.store().await;
     let counted: Vec<_> = (0..60)
         .map(|days| counted(NOW - days * DAY, 1, 1))
@@ -339,7 +339,7 @@ async fn concurrent_packing_and_adding_add_up(database: TestDatabase) {
     assert_eq!(requests(&store, 0..NOW + 1).await, 2 * 15 * 40);
     pack_all(&store).await;
     assert_eq!(requests(&store, 0..NOW + 1).await, 2 * 15 * 40);
-    // Three days and an hour of each.
+    // Rows of three days, and of one hour of each day.
     assert_eq!(rows(&mut database.raw().await).await, [0, 6]);
 }
 

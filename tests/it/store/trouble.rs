@@ -1,4 +1,4 @@
-//! A database that is locked, gone or damaged.
+//! A database that is locked, missing or damaged.
 
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ async fn a_cancelled_call_changes_nothing(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_may_stop_and_come_back() {
+async fn the_store_recovers_after_a_restart_of_postgres() {
     let cluster = Cluster::start();
     let store = Store::connect(&cluster.create_database().await)
         .await

@@ -36,7 +36,7 @@ pub(crate) enum Reply {
     Drip(Vec<u8>, Duration),
     /// Nothing, until the client or the test ends.
     Hang,
-    /// A TCP reset.
+    /// Reset of the TCP connection.
     Reset,
 }
 

@@ -353,7 +353,7 @@ async fn shutdown_does_not_wait_for_verifications() {
 }
 
 #[tokio::test]
-async fn a_proof_has_the_evidence_of_every_method() {
+async fn a_proof_includes_the_evidence_of_every_method() {
     let house = House::new().await;
     house.put_list();
     house.dns.host(ELSEWHERE, "a.robots.example");

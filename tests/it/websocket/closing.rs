@@ -43,7 +43,7 @@ async fn invalid_codes_violate_the_protocol() {
 }
 
 #[tokio::test]
-async fn closing_frames_of_every_length() {
+async fn close_frames_of_every_length_are_handled() {
     check(vec![
         closed("without a code", &[close_of(b"")], "close eof"),
         closed("half a code", &[close_of(b"\x03")], "close 1002 eof"),
