@@ -222,8 +222,9 @@ fn without_the_port_of_its_operational_endpoints_a_server_serves() {
     };
     let (operation, log) = start("");
     assert_eq!(operation, None);
-    let told =
-        format!("no health checks and metrics at operation.listen: cannot listen on {taken}");
+    let told = format!(
+        "health checks and metrics are not available at operation.listen: cannot listen on {taken}"
+    );
     assert!(log.contains(&told), "{log}");
     // The port is the admin page's too, at its address: one listener serves both.
     let admin = format!("127.0.0.2:{}", taken.port());

@@ -71,7 +71,10 @@ const CONDITIONS: &[(&str, &str)] = &[
     ),
     ("asns = 'AS64496'", "set places.asn_file"),
     ("asns = [0]", "rule.asns: 0 is not an autonomous system"),
-    ("asns = [4294967296]", "4294967296 is not an autonomous system"),
+    (
+        "asns = [4294967296]",
+        "4294967296 is not an autonomous system",
+    ),
     ("asns = 'Example'", "\"Example\" is not a whole number"),
     (
         "asns = ['AS1', 2]",
