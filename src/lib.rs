@@ -1,10 +1,10 @@
-//! Tells robots from people on the way into a web site.
+//! Distinguishes robots from people on the way into a web site.
 //!
 //! A Tower layer matches the `User-Agent` header of each request against a
 //! registry of robots and redirects hits on configured paths to *robot
 //! heaven*: pages made for robots. The registry is downloaded and reparsed on
-//! a schedule, kept in SQLite or PostgreSQL, and served from memory. The same
-//! engine stands in a reverse proxy and behind the administrator's pages.
+//! a schedule, stored in SQLite or PostgreSQL, and served from memory. The same
+//! engine runs in a reverse proxy and behind the administrator's pages.
 //!
 //! With `default-features = false, features = ["layer"]` only the layer and
 //! the detector are built.
@@ -84,7 +84,7 @@ pub use robot_detection_layer::layer::{Identification, RobotDetectionLayer};
 #[doc(inline)]
 pub use robot_detection_robots_txt::{Dialect, RobotsTxt};
 
-/// The code of README and book, run as tests.
+/// Code examples of README and book, run as tests.
 #[cfg(all(doctest, feature = "server"))]
 mod documents {
     #[doc = include_str!("../README.md")]

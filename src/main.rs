@@ -1,4 +1,4 @@
-//! The program: a thin user of the library.
+//! The program: a thin layer over the library.
 
 use std::process::ExitCode;
 

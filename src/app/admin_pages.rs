@@ -20,22 +20,22 @@ use crate::operations::{
 };
 use crate::store::Store;
 
-/// Time after which a database that was away is asked again for a password.
+/// Delay before an unavailable database is queried again for a password.
 const RETRY: Duration = Duration::from_secs(30);
 
 impl RobotDetection {
-    /// Returns the admin pages, which ask for the administrator's password.
+    /// Returns the admin pages, which require the administrator's password.
     ///
-    /// It is an axum router to be nested under any path: use `nest_service`, which answers
-    /// with and without the slash at the end. Where the database has no password yet, one
-    /// is made and written to a file, which a warning in the log names.
-    /// [`admin_password`](super::RobotDetectionBuilder::admin_password) sets one instead,
-    /// and so does `robot-detection admin password --database URL`.
+    /// The result is an axum router that can be nested under any path: use `nest_service`, which
+    /// answers with and without the trailing slash. If the database has no password yet, a password
+    /// is generated and written to a file, which a warning in the log names.
+    /// [`admin_password`](super::RobotDetectionBuilder::admin_password) sets one instead, and so
+    /// does `robot-detection admin password --database URL`.
     ///
     /// Wrong passwords are counted by the client's address, so serve the application with
     /// `into_make_service_with_connect_info::<SocketAddr>()`, and behind a proxy set
-    /// [`client_address`](super::RobotDetectionBuilder::client_address). Where no address
-    /// is known, guesses of anybody delay everybody's login.
+    /// [`client_address`](super::RobotDetectionBuilder::client_address). Without client addresses,
+    /// wrong guesses of one client delay the login of all clients.
     ///
     /// # Panics
     ///
@@ -45,7 +45,7 @@ impl RobotDetection {
         self.admin_router_with_login(self.parts().stop.clone())
     }
 
-    /// Makes the first password as soon as the database is there; the log names its file.
+    /// Creates the first password as soon as the database is available; the log names its file.
     pub(super) fn make_password(&self) {
         let (store, clock) = (self.store().clone(), self.clock().clone());
         let stop = self.parts().stop.clone();
@@ -56,19 +56,18 @@ impl RobotDetection {
         });
     }
 
-    /// Returns the admin pages **without a login**, for an application that has its own.
+    /// Returns the admin pages **without a login**, for an application with its own login.
     ///
-    /// Whoever reaches them may change everything: put the application's own login around
-    /// them, and let administrators pass only. Requests that other sites set in motion are
-    /// refused nevertheless.
+    /// Any client that reaches these pages may change everything: put the application's login
+    /// around them, and let only administrators pass. Cross-site requests are refused anyway.
     pub fn admin_router_without_login(&self) -> Router {
         self.admin_pages(Access::Open, self.parts().stop.clone())
     }
 
-    /// Sets the administrator's first password; returns its place, or `None` if one is set already.
+    /// Sets the administrator's first password; returns its place, or `None` if a password exists.
     ///
-    /// `chosen` is a file with the password; otherwise one is made, which is written to a file
-    /// unless it can be shown.
+    /// `chosen` is a file with the password. Without it, a password is generated, and written to a
+    /// file unless it can be shown.
     pub(crate) async fn first_password(
         &self,
         chosen: Option<&Path>,
@@ -82,7 +81,7 @@ impl RobotDetection {
         first_password(self.store(), self.clock(), source).await
     }
 
-    /// Returns the file of the first password: where the instance keeps its state.
+    /// Returns the file of the first password, in the state directory of the instance.
     fn password_file(&self) -> PathBuf {
         let state = self.parts().live_rules_file.as_ref();
         let directory = state
@@ -92,14 +91,14 @@ impl RobotDetection {
         std::path::absolute(&file).unwrap_or(file)
     }
 
-    /// Sets the password that an application wants, as soon as the database is there.
+    /// Sets the password chosen by the application as soon as the database is available.
     pub(super) async fn want_password(&self, password: String) -> Result<(), BuildError> {
         if password.chars().count() < MIN_PASSWORD_CHARS {
             return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
         }
         let (store, clock) = (self.store().clone(), self.clock().clone());
-        // Where the database is there a failure is the caller's to see; one that is away is waited
-        // for.
+        // With an available database, a failure is returned to the caller; an unavailable one is
+        // waited for.
         if store.absence().is_none() {
             return set_password(&store, &clock, password).await;
         }
@@ -116,7 +115,7 @@ impl RobotDetection {
         Ok(())
     }
 
-    /// Returns the pages with a login, whose streams end with `stop`, and makes no password.
+    /// Returns the admin pages with a login, without creating a password; streams end with `stop`.
     pub(super) fn admin_router_with_login(&self, stop: CancellationToken) -> Router {
         let access = Access::Login {
             secure_cookies: self.parts().secure_cookies,
@@ -137,9 +136,9 @@ impl RobotDetection {
     }
 }
 
-/// Sets the password that an application wants, unless it is set already.
+/// Sets the password chosen by the application, unless it is already set.
 ///
-/// To set it anew would end all sessions at each start.
+/// Setting the same password again would end all sessions at each start.
 async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<(), BuildError> {
     let known = store.access().password_hash().await?;
     let made = tokio::task::spawn_blocking(move || {
@@ -161,22 +160,22 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
 /// First password of the administrator.
 #[derive(Debug)]
 pub(crate) enum FirstPassword {
-    /// It is in a file of the operator's.
+    /// The password is in a file provided by the operator.
     Chosen(PathBuf),
-    /// It was made, and must be shown now.
+    /// The password was generated, and must be shown now.
     Shown(String),
-    /// It was made, and is in a file.
+    /// The password was generated, and is in a file.
     Written(PathBuf),
 }
 
 impl FirstPassword {
-    /// Returns the password; one that was made is in its file then.
+    /// Returns the password, reading it from its file if necessary.
     fn password(&self) -> io::Result<String> {
         match self {
             Self::Shown(password) => Ok(password.clone()),
             Self::Chosen(file) => {
                 let mut text = String::new();
-                // A password ends with its line; a device that never ends must not fill memory.
+                // Only one line is read, up to a limit: an endless device must not fill the memory.
                 File::open(file)?.take(4_096).read_to_string(&mut text)?;
                 Ok(text.lines().next().unwrap_or_default().to_owned())
             }
@@ -189,18 +188,18 @@ impl FirstPassword {
     }
 }
 
-/// Writes a file that only its owner can read; replaces an older one.
+/// Writes a file that only its owner can read; replaces an older file.
 fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     drop(fs::remove_file(file));
     let mut options = File::options();
-    // A file or link that another user has put there meanwhile is not written to.
+    // Never writes to a file or link created by another user in the meantime.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     writeln!(options.open(file)?, "{secret}")
 }
 
-/// Makes the first password, and writes it to a file that the log names.
+/// Creates the first password, and writes it to a file that the log names.
 async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     loop {
         match first_password(&store, &clock, FirstPassword::Written(file.clone())).await {
@@ -210,12 +209,12 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
                 return;
             }
             Ok(None) => return,
-            // A database that is away is waited for.
+            // Waits for an unavailable database.
             Err(BuildError::Store(error)) => {
-                debug!("no password for the admin pages yet: {error}");
+                debug!("cannot create a password for the admin pages yet: {error}");
             }
             Err(error) => {
-                warn!("no password for the admin pages was made: {error}");
+                warn!("cannot create a password for the admin pages: {error}");
                 return;
             }
         }
@@ -223,7 +222,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     }
 }
 
-/// Sets the first password; returns it unless another one is set already.
+/// Sets the first password; returns the password unless another one is already set.
 async fn first_password(
     store: &Store,
     clock: &Clock,
@@ -241,14 +240,14 @@ async fn first_password(
     if password.chars().count() < MIN_PASSWORD_CHARS {
         return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
     }
-    // argon2id is made to be slow: on a worker thread it would hold up requests.
+    // argon2id is deliberately slow and would block requests on a worker thread.
     let made = tokio::task::spawn_blocking(move || hash_password(&password));
     // A task that is not cancelled ends, unless it panics.
     let Ok(made) = made.await else {
         return Ok(None);
     };
     let now_ms = clock.now_ms();
-    // Of instances that start together only one sets its password.
+    // Of several instances that start together, only one sets its password.
     if store.access().init_password_hash(&made?, now_ms).await? {
         return Ok(Some(first));
     }
@@ -263,7 +262,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_that_cannot_be_hashed_is_an_error() {
+    async fn failure_to_hash_a_password_is_an_error() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let clock = Clock::system();
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Serves an axum application with everything around it.
+//! Serves an axum application with the layer, the traffic counters and the console.
 
 use std::{
     convert::Infallible,
@@ -14,19 +14,19 @@ use tower_layer::Layer as _;
 
 use super::{RobotDetection, TrafficBody, admin_pages::FirstPassword, site::ADMIN_PATH};
 
-/// Longest time that requests under way have to end.
+/// Time for active requests to finish at shutdown.
 const DRAIN: Duration = Duration::from_secs(30);
 
 impl RobotDetection {
     /// Serves an application until SIGINT (Ctrl-C) or SIGTERM, then [shuts down](Self::shutdown).
     ///
-    /// It serves what [`around`](Self::around) returns, and prints on standard error where the console
-    /// is and its first password, or the file that contains it. Requests under way have 30 seconds
-    /// to end; a second signal ends them.
+    /// Serves the result of [`around`](Self::around), and prints the console's URL and its first
+    /// password, or the password's file, on standard error. Active requests have 30 seconds to
+    /// finish; a second signal ends them.
     ///
     /// # Errors
     ///
-    /// Fails when the listener has no address, or when signals cannot be received.
+    /// Fails if the listener has no address, or if signals cannot be received.
     ///
     /// # Panics
     ///
@@ -47,7 +47,7 @@ impl RobotDetection {
         let stop = self.parts().stop.child_token();
         let site = self.with_console(site, self.admin_router_with_login(stop.clone()));
         self.announce_console(address).await;
-        // The console's streams end with the same token, else they would hold the server up.
+        // The console's streams end with the same token, so that they do not delay the shutdown.
         let site =
             axum::ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(site);
         let serving = axum::serve(listener, site);
@@ -68,11 +68,11 @@ impl RobotDetection {
         ended
     }
 
-    /// Returns an application with the layer, the counting and the console around it.
+    /// Returns an application with the layer, the traffic counters and the console added to it.
     ///
-    /// They are [`layer`](Self::layer), [`traffic_layer`](Self::traffic_layer) and, below
-    /// `/robot-detection/admin`, [`admin_router`](Self::admin_router). It is for an application that is
-    /// served otherwise than by [`serve`](Self::serve), and is no part of another router.
+    /// Adds [`layer`](Self::layer), [`traffic_layer`](Self::traffic_layer) and, below
+    /// `/robot-detection/admin`, [`admin_router`](Self::admin_router). Use it for an application
+    /// that is not served by [`serve`](Self::serve) and is not nested in another router.
     ///
     /// # Panics
     ///
@@ -102,24 +102,24 @@ impl RobotDetection {
         ServiceExt::<Request>::map_response(self.traffic_layer().layer(site), boxed)
     }
 
-    /// Prints where the console is, and its password if that is not set yet.
+    /// Prints the URL of the console, and its password if none is set yet.
     async fn announce_console(&self, address: SocketAddr) {
         let password = match self.first_password(None, io::stderr().is_terminal()).await {
-            Ok(Some(FirstPassword::Shown(password))) => format!("{password} (shown this once)"),
+            Ok(Some(FirstPassword::Shown(password))) => format!("{password} (not shown again)"),
             Ok(Some(FirstPassword::Written(file) | FirstPassword::Chosen(file))) => {
                 format!(
                     "in {}; delete the file after the first login",
                     file.display()
                 )
             }
-            Ok(None) => "as it was set before".to_owned(),
+            Ok(None) => "already set".to_owned(),
             Err(error) => {
                 self.make_password();
-                format!("not set yet, the log will name the file: {error}")
+                format!("not set yet, the log will name its file: {error}")
             }
         };
         let lines = format!("console: http://{address}{ADMIN_PATH}/\npassword: {password}\n");
-        // A closed standard error leaves nowhere to report its own failure.
+        // If standard error is closed, its failure cannot be reported.
         let _ = io::stderr().lock().write_all(lines.as_bytes());
     }
 }

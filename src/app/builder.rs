@@ -38,8 +38,8 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 
 /// Builder of a [`RobotDetection`].
 ///
-/// The defaults are those of the original package. Calls may come in any order: a list is extended by
-/// each call, and of other values the last one counts.
+/// The defaults are those of the original package. The order of calls does not matter: each call
+/// extends a list, and the last call sets any other value.
 ///
 /// # Example
 ///
@@ -64,7 +64,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 #[must_use]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a setting of its own"
+    reason = "each one is a separate setting"
 )]
 pub struct RobotDetectionBuilder {
     policy: PolicyBuilder,
@@ -96,21 +96,21 @@ pub struct RobotDetectionBuilder {
     pub(super) started: Started,
 }
 
-/// Error of a handle that cannot be built.
+/// Error of building a handle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A pattern, the redirect URL or another rule is wrong.
+    /// A pattern, the redirect URL or another rule is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The client for downloads cannot be made.
+    /// The client for downloads cannot be created.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The administrator's password has too few characters.
-    #[error("the administrator's password has fewer than {0} characters: take a longer one")]
+    #[error("the administrator's password has fewer than {0} characters: choose a longer one")]
     ShortPassword(usize),
     /// The administrator's password cannot be read, written or hashed.
     #[error(transparent)]
@@ -157,31 +157,31 @@ impl RobotDetectionBuilder {
         }
     }
 
-    /// Adds paths on which robots are redirected: globs (`FilterPattern`).
+    /// Adds paths from which robots are redirected: globs (`FilterPattern`).
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.policy = self.policy.filter_patterns(patterns);
         self
     }
 
-    /// Sets where robots are sent: a path or an http(s) URL (`RedirectURL`).
+    /// Sets the redirect target for robots: a path or an http(s) URL (`RedirectURL`).
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.policy = self.policy.redirect_url(url);
         self
     }
 
-    /// Adds a rule after the others; the first that matches decides.
+    /// Adds a rule after the others; the first matching rule decides.
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.policy = self.policy.rule(rule);
         self
     }
 
-    /// Changes any other setting of the policy; what was set before stays.
+    /// Changes any other setting of the policy; earlier changes are kept.
     pub fn policy(mut self, change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> Self {
         self.policy = change(self.policy);
         self
     }
 
-    /// Changes how robots are held to robots.txt; violations are reported by default.
+    /// Changes the enforcement of robots.txt; violations are only reported by default.
     pub fn enforcement(mut self, change: impl FnOnce(Enforcement) -> Enforcement) -> Self {
         self.enforcement = change(self.enforcement);
         self
@@ -193,7 +193,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the most connections to a `PostgreSQL` server that is [waited
+    /// Sets the maximum number of connections to a `PostgreSQL` server that is [waited
     /// for](Self::wait_for_database); default 10.
     #[cfg(feature = "server")]
     pub(super) fn database_connections(mut self, max: u32) -> Self {
@@ -201,18 +201,17 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets whether it is built without a database that cannot be opened; default `false`.
+    /// Sets whether the handle is built even if the database cannot be opened; default `false`.
     ///
-    /// The registry that comes with the program serves until there is one: a server that
-    /// is down is waited for, and a damaged SQLite file is left as it is. By default
-    /// [`build`](Self::build) fails then: an application that starts without the
-    /// database that it was told to use says so itself, or starts later.
+    /// Until the database is available, the bundled registry is used. A server that is down is
+    /// waited for, and a damaged SQLite file is not changed. By default, [`build`](Self::build)
+    /// fails instead, so that the application can report the error or start later.
     pub fn wait_for_database(mut self, waits: bool) -> Self {
         self.waits_for_database = waits;
         self
     }
 
-    /// Sets URL or path of the flat file; empty: not used (`WebRobotsDB`).
+    /// Sets the URL or path of the Web Robots Database; empty: not used (`WebRobotsDB`).
     pub fn web_robots_db(mut self, url: impl Into<String>) -> Self {
         self.web_robots_db = url.into();
         self
@@ -224,13 +223,13 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Adds a registry beside the Web Robots Database.
+    /// Adds a registry in addition to the Web Robots Database.
     pub fn source(mut self, source: SourceSpec) -> Self {
         self.sources.push(source);
         self
     }
 
-    /// Sets whether robots that no registry lists are recognised; default `true`.
+    /// Sets whether robots in no registry are detected; default `true`.
     ///
     /// See [`detect`](crate::detect#unlisted-robots) for the rule.
     pub fn unlisted_robots(mut self, recognise: bool) -> Self {
@@ -244,35 +243,35 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets whether the admin pages' cookies are sent over https only; default `false`.
+    /// Sets whether the admin pages' cookies are sent only over https; default `false`.
     ///
-    /// Set it where the application has https.
+    /// Set it if the application uses https.
     pub fn secure_cookies(mut self, secure: bool) -> Self {
         self.secure_cookies = secure;
         self
     }
 
-    /// Sets the zone in which the admin pages show times; default UTC.
+    /// Sets the time zone of the times on admin pages; default UTC.
     pub fn time_zone(mut self, zone: TimeZone) -> Self {
         self.time_zone = zone;
         self
     }
 
-    /// Sets the administrator's password, of 12 characters or more.
+    /// Sets the administrator's password of at least 12 characters.
     ///
-    /// It is put into the database when the handle is built, unless it is there already;
-    /// sessions of another password end then. By default
-    /// [`RobotDetection::admin_router`] makes one where there is none.
+    /// The password is stored in the database when the handle is built, unless it is already set;
+    /// sessions with another password then end. Without this setting,
+    /// [`RobotDetection::admin_router`] generates a missing password.
     pub fn admin_password(mut self, password: impl Into<String>) -> Self {
         self.admin_password = Some(password.into());
         self
     }
 
-    /// Sets how the address of a client is found among a request's extensions.
+    /// Sets the function that finds the client's address in a request's extensions.
     ///
-    /// By default it is what axum's `ConnectInfo<SocketAddr>` says, which behind a proxy is
-    /// the proxy's. Verdicts need it, and so does the login of the admin pages, which counts
-    /// wrong passwords by it.
+    /// The default is axum's `ConnectInfo<SocketAddr>`, which behind a proxy is the proxy's
+    /// address. The client's address is needed for verdicts, and for the login of the admin
+    /// pages, which counts wrong passwords by address.
     ///
     /// # Example
     ///
@@ -281,7 +280,7 @@ impl RobotDetectionBuilder {
     ///
     /// use robot_detection::RobotDetection;
     ///
-    /// /// What a layer outside of ours makes of `X-Forwarded-For`.
+    /// /// Client address that an outer layer has read from `X-Forwarded-For`.
     /// #[derive(Clone)]
     /// struct Client(IpAddr);
     ///
@@ -296,100 +295,98 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the names under which the admin pages may be asked for; empty: any.
+    /// Sets the host names on which the admin pages are served; empty: any.
     pub fn admin_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the parameters that the admin page shows, with their origins.
+    /// Sets the parameters shown on the admin page, with their origins.
     pub fn shown_settings(mut self, settings: Vec<Setting>) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Sets what `/robots.txt` is; by default the application answers itself.
+    /// Sets the contents of `/robots.txt`; by default the application serves its own.
     ///
-    /// It is served by [`RobotDetection::robots_txt_router`], and robots are held
-    /// to it whether that router is used or not.
+    /// The file is served by [`RobotDetection::robots_txt_router`]. Robots are held to it whether
+    /// or not that router is used.
     pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
         self.robots_txt = plan;
         self
     }
 
-    /// Sets how robots' claims are proven; by default with all methods.
+    /// Sets the methods for verifying robots' claims; all methods by default.
     ///
-    /// The address of a client is what axum's `ConnectInfo` says. Behind a proxy that is
-    /// the proxy's: say with [`client_address`](Self::client_address) how it is found.
+    /// The client's address comes from axum's `ConnectInfo`. Behind a proxy that is the proxy's
+    /// address: set [`client_address`](Self::client_address) to find the client's.
     pub fn verification(mut self, settings: Verification) -> Self {
         self.verification = settings;
         self
     }
 
-    /// Sets whether what is counted of visitors is kept in the database; default `true`.
+    /// Sets whether traffic counters are stored in the database; default `true`.
     ///
-    /// Sums by minute, hour and day, without addresses. What `/metrics` shows is counted
-    /// in any case.
+    /// Counters are summed by minute, hour and day, without addresses. The counters of `/metrics`
+    /// do not depend on this setting.
     pub fn keep_traffic(mut self, keep: bool) -> Self {
         self.keeps_traffic = keep;
         self
     }
 
-    /// Sets whether fleets of robots are looked for among people; by default not.
+    /// Sets whether fleets of robots are detected among human visitors; default `false`.
     ///
-    /// Who hands requests over has to know the addresses of clients, as the server does.
+    /// The caller must pass the addresses of clients, as the server does.
     #[cfg(feature = "server")]
     pub(super) fn find_fleets(mut self, find: bool) -> Self {
         self.finds_fleets = find;
         self
     }
 
-    /// Sets whether rules may be made, and enforcement paused, while it runs; default `true`.
+    /// Sets whether live rules can be added and enforcement paused at run time; default `true`.
     ///
-    /// On the admin pages, by their JSON, and by `robot-detection rules`. Otherwise those
-    /// that were made before are not judged.
+    /// Administrators do so on the admin pages, in their JSON API, and with `robot-detection
+    /// rules`. If `false`, existing live rules are ignored.
     pub fn live_rules(mut self, enable: bool) -> Self {
         self.live_rules = enable;
         self
     }
 
-    /// Sets the directory of what an instance keeps for itself.
+    /// Sets the directory for local files of the instance.
     ///
-    /// That is a copy of the live rules, with which it starts while the database is away, and
-    /// the first password of the administrator. By
-    /// default it is the directory of an `SQLite` database; with `PostgreSQL` there is no
-    /// copy then.
+    /// The files are a copy of the live rules, used at startup if the database is unavailable, and
+    /// the first password of the administrator. The default is the directory of an `SQLite`
+    /// database; with `PostgreSQL`, there is no copy by default.
     pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(directory.into());
         self
     }
 
-    /// Sets whether the pages that are asked for most are kept with it; default `true`.
+    /// Sets whether the most requested pages are stored with the traffic counters; default `true`.
     ///
-    /// Of robots their paths, of people patterns such as `/docs/guide/*` without ids.
+    /// Paths are stored for robots, only patterns without ids (`/docs/guide/*`) for people.
     pub fn keep_paths(mut self, keep: bool) -> Self {
         self.keeps_paths = keep;
         self
     }
 
-    /// Sets for how many days evidence is kept; default 30, 0 for none.
+    /// Sets for how many days evidence is stored; default 30, 0 for none.
     ///
-    /// Evidence is what was not simply passed, request by request, at most 18,000 of them:
-    /// redirects, refusals, impostors, violations of robots.txt. It takes
-    /// [`traffic_layer`](RobotDetection::traffic_layer), and is kept where
-    /// [traffic](Self::keep_traffic) is.
+    /// Evidence consists of single requests that did not simply pass, at most 18,000: redirects,
+    /// refusals, spoofed robots, violations of robots.txt. It needs
+    /// [`traffic_layer`](RobotDetection::traffic_layer) and [`keep_traffic`](Self::keep_traffic).
     pub fn evidence_days(mut self, days: u32) -> Self {
         self.evidence.days = days;
         self
     }
 
-    /// Sets how much is kept of the addresses in the evidence.
+    /// Sets the part of client addresses that the evidence contains.
     pub fn kept_addresses(mut self, addresses: KeptAddresses) -> Self {
         self.evidence.addresses = addresses;
         self
     }
 
-    /// Sets the clock; tests move it.
+    /// Sets the clock, which tests can move.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
@@ -407,20 +404,19 @@ impl RobotDetectionBuilder {
     ///
     /// # Errors
     ///
-    /// Fails when a setting is wrong or the database cannot be opened, unless it is
-    /// [waited for](Self::wait_for_database). A source that cannot be reached is no
-    /// error; nor is a database that goes away after it was opened: what memory has
-    /// serves until it is back, and what needs the database fails at once.
+    /// Fails if a setting is wrong or the database cannot be opened, unless it is [waited
+    /// for](Self::wait_for_database). An unavailable source is not an error, nor is a database that
+    /// becomes unavailable later: requests are then served from memory, and operations that need
+    /// the database fail immediately.
     pub async fn build(mut self) -> Result<RobotDetection, BuildError> {
         let (bundled, password) = (self.bundled, self.admin_password.take());
         let robots = Box::pin(self.open()).await?;
         if let Some(password) = password {
             robots.want_password(password).await?;
         }
-        // The database was opened: one that goes away now must not keep the application from
-        // starting.
+        // The database was opened: losing it now must not prevent the application from starting.
         if let Err(error) = robots.refresher().prepare(bundled).await {
-            warn!(%error, "the database does not answer, the bundled registry serves until it does");
+            warn!(%error, "database unavailable, using the bundled registry until it is available");
         }
         for unknown in robots
             .policy()
@@ -438,7 +434,7 @@ impl RobotDetectionBuilder {
             parts.live_rules_file.as_ref(),
         )
         .await;
-        // Behind the registry, which says which robots a robots.txt of ours names.
+        // After the registry, which provides the robots that our robots.txt names.
         robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
         robots.load_own_robot().await;
@@ -447,16 +443,16 @@ impl RobotDetectionBuilder {
 
     /// Opens the database and loads the registry, but starts no job.
     ///
-    /// It is for commands: the rows of a server on the same database stay as
-    /// they are, only an empty table gets the bundled registry.
+    /// Intended for commands: the rows of a server on the same database are not changed, only an
+    /// empty table is filled from the bundled registry.
     ///
     /// # Errors
     ///
-    /// Fails when a setting is wrong, or the database cannot be opened or read.
+    /// Fails if a setting is wrong, or the database cannot be opened or read.
     pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
         let robots = Box::pin(self.open()).await?;
-        // What comes with a newer program than the server's must not replace the server's rows.
+        // The registry of a newer program must not replace the rows of the server.
         if robots.store().robots().counts().await?.is_empty() {
             robots.refresher().prepare(bundled).await?;
         } else {
@@ -488,7 +484,7 @@ impl RobotDetectionBuilder {
             detector,
             fetcher: Fetcher::new(LIMITS)?,
             clock: self.clock,
-            // Until the database tells the key nobody passes as our robot.
+            // Until the key is read from the database, no client passes as our site robot.
             own_robot: own_robot::unknown(),
             proving,
             client_address: self.client_address,
@@ -533,7 +529,7 @@ impl RobotDetectionBuilder {
         } else {
             Store::connect(&self.database_url).await?
         };
-        // Before any scheduled work; the heartbeat tries again.
+        // Before any scheduled work; the heartbeat repeats it.
         let _ = set_clock(&self.clock, &store).await;
         Ok(store)
     }
@@ -582,13 +578,13 @@ fn operations(
     }
 }
 
-/// Returns what finds fleets, where it is on, with the seed that instances share.
+/// Returns the detection of fleets, if enabled, with the seed that instances share.
 async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicion> {
     if !is_on {
         return None;
     }
     let own = [fastrand::u64(..), fastrand::u64(..)];
-    // While the database is away an instance has a seed of its own, and hears of no other.
+    // Without the database, an instance uses its own seed and shares no findings.
     let [seed, _] = store.pace().seed(own).await.unwrap_or(own);
     Some(Suspicion::new(clock, seed))
 }

@@ -1,4 +1,4 @@
-//! Watches the database, so that nobody waits for one that is away.
+//! Watches the database, so that callers do not wait for an unavailable one.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::instances::set_clock;
 use crate::refresh::Refresher;
 use crate::store::{PresenceChange, Store};
 
-/// Time between two looks at a database that is there.
-// For a database that is there a failed call brings the look forward; this only finds one that went
-// away while nobody asked.
+/// Interval between two checks of an available database.
+// A failed call triggers an earlier check; the interval only detects an outage while there are no
+// calls.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Time that failing calls are not asked to wait for a look.
+/// Minimum time between two checks triggered by failed calls.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// Longest time between two looks at a database that is away.
+/// Maximum time between two checks of an unavailable database.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Looks at the database for ever, and puts in force what it holds whenever it is back.
+/// Checks the database for ever, and applies its contents when it becomes available again.
 pub(super) async fn watch_database(
     store: Store,
     refresher: Refresher,
@@ -34,32 +34,33 @@ pub(super) async fn watch_database(
             None => {}
             Some(PresenceChange::Away(absence)) => {
                 let reason = &absence.reason;
-                error!("the database is away, all is served from memory: {reason}");
+                error!("database unavailable, serving from memory: {reason}");
                 refresher.prepare_again(use_bundled);
             }
             Some(PresenceChange::Back(absence)) => {
                 let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
-                info!(away_s, "the database is back after {away_s} s");
-                // Before anything is done at a time of its own; the next heartbeat tries again.
+                info!(away_s, "database available again after {away_s} s");
+                // Before any scheduled work; the next heartbeat repeats it.
                 let _ = set_clock(&clock, &store).await;
                 take_over(&refresher, use_bundled).await;
             }
         }
         pause = match store.absence() {
             None => INTERVAL,
-            // The first look after it went away is soon, as a restart takes a second or two.
+            // The first check after an outage begins is soon, because a restart takes a second or
+            // two.
             Some(_) if pause == INTERVAL => SHORTEST,
             Some(_) => (pause * 2).min(LONGEST),
         };
     }
 }
 
-/// Waits for the next look; a call that failed brings it forward.
+/// Waits for the next check; a failed call triggers it earlier.
 async fn wait(store: &Store, pause: Duration) {
-    // Also when calls fail all the time, as of a table that is broken: a look costs a query.
+    // Also limits checks if calls fail constantly, such as on a broken table.
     tokio::time::sleep(SHORTEST).await;
     let rest = tokio::time::sleep(pause.saturating_sub(SHORTEST));
-    // While it is away every call fails: one more is no news.
+    // During an outage every call fails, so a failed call is not a reason to check.
     if store.absence().is_some() {
         return rest.await;
     }
@@ -71,6 +72,6 @@ async fn wait(store: &Store, pause: Duration) {
 
 async fn take_over(refresher: &Refresher, use_bundled: bool) {
     if let Err(error) = refresher.prepare(use_bundled).await {
-        warn!(%error, "what the database holds is not in force yet: {error}");
+        warn!(%error, "the contents of the database could not be applied yet: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The handle that an application keeps.
+//! The handle that an application uses.
 
 use std::sync::Arc;
 
@@ -31,9 +31,9 @@ use super::{
     site::{Common, Detection},
 };
 
-/// Handle on a running robot detection; clones share it.
+/// Handle on a running robot detection; clones share its state.
 ///
-/// Its jobs end at [`RobotDetection::shutdown`], or when the last clone is gone.
+/// Its jobs end at [`RobotDetection::shutdown`], or when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct RobotDetection {
     pub(super) inner: Arc<Inner>,
@@ -41,27 +41,27 @@ pub struct RobotDetection {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// What administrators read and change.
+    /// State that administrators read and change.
     pub(super) operations: Operations,
-    /// What further sites are made with.
+    /// Parts shared by all sites.
     pub(super) common: Common,
-    /// The site that the handle itself is for.
+    /// Site of the handle itself.
     pub(super) main: Site,
     pub(super) sites: ArcSwap<Vec<Site>>,
     pub(super) live_rules_file: Option<StateFile>,
     /// Whether the bundled registry is used.
     pub(super) bundled: bool,
-    /// Whether the session's cookie is sent over https only.
+    /// Whether session cookies are sent only over https.
     pub(super) secure_cookies: bool,
-    /// Zone in which the pages show times.
+    /// Time zone of the times on pages.
     pub(super) time_zone: TimeZone,
     pub(super) hosts: Vec<String>,
     #[cfg_attr(
         not(feature = "server"),
-        expect(dead_code, reason = "there is no server to ask for them")
+        expect(dead_code, reason = "only the server uses it")
     )]
     pub(super) server: ServerParts,
-    /// Where health, metrics and console are; empty until it is known, or where they have no listener.
+    /// URL of health checks, metrics and console; empty while unknown or without a listener.
     pub(super) address: watch::Sender<String>,
     pub(super) stop: CancellationToken,
 }
@@ -73,16 +73,16 @@ impl RobotDetection {
 
     /// Returns the Tower layer; put it outside of the application's own login.
     ///
-    /// Below `/robot-detection/admin` nobody is a visitor; admin pages that are nested
-    /// elsewhere want [`own_path`](RobotDetectionLayer::own_path).
+    /// Requests below `/robot-detection/admin` are not counted as visitors; for admin pages nested
+    /// elsewhere, set [`own_path`](RobotDetectionLayer::own_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
         self.inner.main.layer()
     }
 
-    /// Returns a layer that counts the requests of the application; put it outside of [`layer`](Self::layer).
+    /// Returns a layer that counts requests; put it outside of [`layer`](Self::layer).
     ///
-    /// What it counts is kept in the database, as what a server of ours counts.
+    /// The counters are stored in the database, like those of the server.
     ///
     /// # Example
     ///
@@ -98,12 +98,12 @@ impl RobotDetection {
         self.inner.operations.traffic.layer(self.inner.main.name())
     }
 
-    /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
+    /// Returns a router that serves `/robots.txt`, for merging into the application's router.
     ///
-    /// It answers GET and HEAD as
-    /// [`robots_txt`](super::RobotDetectionBuilder::robots_txt) planned it, with `ETag` and
-    /// `Last-Modified`; caches keep it for five minutes. Where the plan is that
-    /// the application answers itself, it answers 404: leave it out then.
+    /// It answers GET and HEAD according to
+    /// [`robots_txt`](super::RobotDetectionBuilder::robots_txt), with `ETag` and
+    /// `Last-Modified`, and may be cached for five minutes. If the application serves
+    /// its own file, the router returns 404 and is not needed.
     ///
     /// # Example
     ///
@@ -126,51 +126,51 @@ impl RobotDetection {
         self.inner.main.robots_txt_router()
     }
 
-    /// Returns what `/robots.txt` is on each host, and the rules in force there.
+    /// Returns the `/robots.txt` served on each host, and its rules.
     #[must_use]
     pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
         self.inner.main.served_robots_txt()
     }
 
-    /// Returns all sites, each with its name and counters; that of the handle comes first.
+    /// Returns all sites, each with its name and counters; the handle's site comes first.
     ///
-    /// Where a server runs, they are those that it serves at the moment.
+    /// With a running server, these are the sites that it currently serves.
     #[must_use]
     pub fn sites(&self) -> Arc<Vec<Site>> {
         self.inner.sites.load_full()
     }
 
-    /// Returns what asks for a reload, and what came of the last one.
+    /// Returns the requests for reloads, and the result of the last reload.
     #[must_use]
     pub fn reloads(&self) -> &Reloads {
         &self.inner.operations.reloads
     }
 
-    /// Returns what asks for runs of site robots, and what the pages show of them.
+    /// Returns the requests for site robot runs, and the runs shown on the pages.
     #[must_use]
     pub fn robot_runs(&self) -> &RobotRuns {
         &self.inner.operations.robot_runs
     }
 
-    /// Returns the detector alone.
+    /// Returns the detector.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
         &self.inner.common.detector
     }
 
-    /// Returns the policy in force; replacing it takes effect at once.
+    /// Returns the current policy; replacing it takes effect immediately.
     #[must_use]
     pub fn policy(&self) -> &SharedPolicy {
         self.inner.main.policy()
     }
 
-    /// Returns what holds robots to robots.txt: settings, files and violations.
+    /// Returns the enforcement of robots.txt: settings, files and violations.
     #[must_use]
     pub fn enforcer(&self) -> &Enforcer {
         self.inner.main.enforcer()
     }
 
-    /// Returns the rules that are made while it runs, and whether enforcement is paused.
+    /// Returns the live rules, and whether enforcement is paused.
     #[must_use]
     pub fn live_rules(&self) -> &LiveRules {
         &self.inner.common.live_rules
@@ -182,25 +182,25 @@ impl RobotDetection {
         &self.inner.operations.store
     }
 
-    /// Returns the job that keeps the registry up to date.
+    /// Returns the job that refreshes the registry.
     #[must_use]
     pub fn refresher(&self) -> &Refresher {
         &self.inner.operations.refresher
     }
 
-    /// Returns what proves robots' claims: verdicts, their counters, and the last impostors.
+    /// Returns the verification of robots' claims: verdicts, counters, and the last spoofed robots.
     #[must_use]
     pub fn verifier(&self) -> &Verifier {
         self.inner.common.proving.verifier()
     }
 
-    /// Returns what keeps the lists of robots' addresses up to date.
+    /// Returns the job that refreshes the lists of robots' addresses.
     #[must_use]
     pub fn ranges_refresher(&self) -> RangesRefresher {
         self.inner.common.proving.refresher()
     }
 
-    /// Returns the parameters that the admin page shows.
+    /// Returns the parameters shown on the admin page.
     #[must_use]
     pub fn shown_settings(&self) -> &SharedSettings {
         &self.inner.operations.settings
@@ -212,13 +212,13 @@ impl RobotDetection {
         &self.inner.common.clock
     }
 
-    /// Begins a site robot that asks the application itself, as whom `prepare` logs in.
+    /// Returns a builder of a site robot that calls the application, logged in by `prepare`.
     ///
-    /// Give it the whole application, this handle's layer included: the layer lets its
-    /// own robot pass. The closure puts into each request whom the application
-    /// takes for logged in, such as an extension; no password is needed, and no
-    /// network. Descriptions go to this handle's database, from which
-    /// [`heaven`](crate::heaven) is made.
+    /// Pass the whole application, including this handle's layer: the layer lets its
+    /// own robot pass. The closure adds the logged-in user to each request, for example
+    /// as an extension; neither a password nor a network is needed. Descriptions are
+    /// stored in this handle's database, from which [`heaven`](crate::heaven) is
+    /// generated.
     ///
     /// # Example
     ///
@@ -281,11 +281,11 @@ impl RobotDetection {
         SiteRobot::builder(DEFAULT_SITE, self.store().clone(), source).clock(self.clock().clone())
     }
 
-    /// Ends the jobs, waits for them, closes the database.
+    /// Ends the jobs, waits for them, and closes the database.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         self.inner.operations.tasks.close();
-        // The database is last: jobs that end store what they have.
+        // The database is closed last, because ending jobs store their data.
         self.inner.operations.tasks.wait().await;
         self.inner.operations.traffic.flush().await;
         self.inner.operations.store.close().await;
@@ -352,16 +352,16 @@ impl RobotDetection {
         self.follow(&self.inner.main);
     }
 
-    /// Starts a site; its job ends with it, or with the handle.
+    /// Starts a site; its job ends with the site or with the handle.
     pub(super) fn start_site(&self, name: &str, detection: Detection) -> Site {
         let site = Site::new(name, detection, &self.inner.common);
         self.follow(&site);
         site
     }
 
-    /// Lists a site, in place of one of the same name.
+    /// Lists a site, replacing one with the same name.
     pub(super) fn list_site(&self, site: &Site) {
-        // Two sites may be built at a time: the loser of the exchange tries again with both.
+        // Two sites may be built at the same time: the loser of the exchange retries with both.
         self.inner.sites.rcu(|sites| {
             let others = sites.iter().filter(|other| other.name() != site.name());
             let mut sites: Vec<_> = others.cloned().collect();
@@ -370,13 +370,13 @@ impl RobotDetection {
         });
     }
 
-    /// Applies the key by which all layers of the database know our site robot.
+    /// Loads the key by which all layers on the database recognise our site robot.
     pub(super) async fn load_own_robot(&self) {
         let (own, store, clock) = (self.own_robot(), self.store(), self.clock());
         let Err(error) = own_robot::load(own, store, clock).await else {
             return;
         };
-        tracing::warn!(%error, "site robots of other processes are redirected until the database answers: {error}");
+        tracing::warn!(%error, "site robots of other processes are redirected until the database is available: {error}");
         let later = own_robot::load_later(own.clone(), store.clone(), clock.clone());
         let stop = self.inner.stop.clone();
         self.inner.operations.tasks.spawn(async move {
@@ -384,7 +384,7 @@ impl RobotDetection {
         });
     }
 
-    /// Returns what our own site robot is known by.
+    /// Returns the key that identifies our own site robot.
     pub(super) fn own_robot(&self) -> &OwnRobot {
         &self.inner.common.own_robot
     }
@@ -393,7 +393,7 @@ impl RobotDetection {
         let robots_txt = site.served_robots_txt().clone();
         let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
         self.inner.operations.tasks.spawn(async move {
-            // Of the two tokens one ends with the site, the other with the handle.
+            // One of the two tokens ends with the site, the other with the handle.
             site_stop.run_until_cancelled(robots_txt.run(stop)).await;
         });
     }

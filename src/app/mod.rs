@@ -1,4 +1,4 @@
-//! Puts the rooms together: a handle for applications, a server for every other site.
+//! Combines the modules: a handle for applications, and a server for all other sites.
 //!
 //! # Example
 //!

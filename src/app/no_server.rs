@@ -1,14 +1,14 @@
-//! Stands in for the server in builds without it: a handle keeps nothing for one.
+//! Replaces the server in builds without the feature: a handle then stores nothing for a server.
 
 use crate::operations::Operations;
 
 use super::site::Common;
 
-/// Settings that a process started with; only a server has any.
+/// Settings that the process started with; empty without a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Started {}
 
-/// What a handle keeps for a server: nothing.
+/// Parts that a handle stores for a server; empty here.
 #[derive(Debug)]
 pub(super) struct ServerParts;
 

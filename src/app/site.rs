@@ -1,4 +1,4 @@
-//! Sites of one process: each with decisions and counters of its own.
+//! Sites of a process, each with its own policy and counters.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, S
 /// Path at which applications nest the admin pages.
 pub(super) const ADMIN_PATH: &str = "/robot-detection/admin";
 
-/// Site with a policy, a robots.txt and counters of its own.
+/// Site with its own policy, robots.txt and counters.
 ///
-/// Sites of one [`RobotDetection`](super::RobotDetection) share its registry and its detector. Clones
-/// share everything; with the last one its job ends.
+/// Sites of one [`RobotDetection`](super::RobotDetection) share its registry and detector. Clones
+/// share all state; the site's job ends with the last clone.
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
@@ -36,7 +36,7 @@ struct Inner {
     _ends: DropGuard,
 }
 
-/// What is decided about the requests of a site.
+/// Policy and enforcement of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Detection {
     pub(super) policy: Policy,
@@ -44,19 +44,19 @@ pub(super) struct Detection {
     pub(super) robots_txt: RobotsTxtPlan,
 }
 
-/// What all sites of a handle share.
+/// Parts that all sites of a handle share.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) detector: SharedDetector,
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
-    /// The site robot of these sites, whatever process it runs in.
+    /// Key of these sites' own site robot, in whatever process it runs.
     pub(super) own_robot: OwnRobot,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
-    /// Says which visits are described for the evidence, and for whoever looks.
+    /// Switch that selects the visits to describe for the evidence and for observers.
     pub(super) visits: VisitSwitch,
-    /// Laid over the policy of each site.
+    /// Live rules, applied on top of each site's policy.
     pub(super) live_rules: LiveRules,
 }
 
@@ -95,8 +95,8 @@ impl Site {
             policy,
             enforcer,
             robots_txt,
-            // The job of the site has clones of its parts, never of the site: else it would not
-            // end.
+            // The job of the site has clones of the parts, never of the site: otherwise it would
+            // not end.
             _ends: stop.clone().drop_guard(),
             stop,
         };
@@ -106,7 +106,7 @@ impl Site {
         }
     }
 
-    /// Returns its name; `default` for the one that the handle is for.
+    /// Returns the site's name; `default` for the handle's own site.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
@@ -114,62 +114,62 @@ impl Site {
 
     /// Returns the Tower layer of this site.
     ///
-    /// Below `/robot-detection/admin` nobody is a visitor; admin pages that are nested
-    /// elsewhere want [`own_path`](RobotDetectionLayer::own_path).
+    /// Requests below `/robot-detection/admin` are not counted as visitors; for admin pages nested
+    /// elsewhere, set [`own_path`](RobotDetectionLayer::own_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
-        // What counts traffic outside of it wants to know.
+        // Outcomes are reported for the traffic counters outside of the layer.
         self.layer.clone().own_path(ADMIN_PATH).report_outcome(true)
     }
 
-    /// Returns its counters.
+    /// Returns the site's counters.
     #[must_use]
     pub fn stats(&self) -> &Arc<Stats> {
         self.layer.stats()
     }
 
-    /// Returns the policy in force; replacing it takes effect at once.
+    /// Returns the current policy; replacing it takes effect immediately.
     #[must_use]
     pub fn policy(&self) -> &SharedPolicy {
         &self.inner.policy
     }
 
-    /// Returns what holds robots to robots.txt: settings, files and violations.
+    /// Returns the enforcement of robots.txt: settings, files and violations.
     #[must_use]
     pub fn enforcer(&self) -> &Enforcer {
         &self.inner.enforcer
     }
 
-    /// Returns what `/robots.txt` is on its hosts, and the rules in force there.
+    /// Returns the `/robots.txt` served on its hosts, and the current rules.
     #[must_use]
     pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
         &self.inner.robots_txt
     }
 
-    /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
+    /// Returns a router that serves `/robots.txt`, for merging into the application's router.
     ///
     /// See [`RobotDetection::robots_txt_router`](super::RobotDetection::robots_txt_router).
     pub fn robots_txt_router(&self) -> axum::Router {
         self.inner.robots_txt.router()
     }
 
-    /// Token that is cancelled when the last clone is gone.
+    /// Returns the token that is cancelled when the last clone is dropped.
     pub(super) fn stop(&self) -> CancellationToken {
         self.inner.stop.clone()
     }
 }
 
 impl RobotDetection {
-    /// Begins a further site beside the one that the handle is for.
+    /// Returns a builder of a further site in addition to the handle's own.
     ///
-    /// An application that serves several hosts gives each the layer of its
-    /// site; registry, detector and admin page are one for all.
+    /// An application that serves several hosts gives each the layer of its site; registry,
+    /// detector and admin page are shared.
     pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
         SiteBuilder::new(self.clone(), name.into())
     }
 }
 
-/// Builder of a further [`Site`] beside the one that the handle is for.
+/// Builder of a further [`Site`] in addition to the handle's own.
 ///
 /// # Example
 ///
@@ -215,31 +215,31 @@ impl SiteBuilder {
         }
     }
 
-    /// Sets what is redirected, and where to; by default as the original package does.
+    /// Sets the policy of redirects; by default that of the original package.
     pub fn policy(mut self, policy: PolicyBuilder) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Sets how robots are held to robots.txt; violations are reported by default.
+    /// Sets the enforcement of robots.txt; violations are only reported by default.
     pub fn enforcement(mut self, settings: Enforcement) -> Self {
         self.enforcement = settings;
         self
     }
 
-    /// Sets what `/robots.txt` is; by default the application answers itself.
+    /// Sets the contents of `/robots.txt`; by default the application serves its own.
     pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
         self.robots_txt = plan;
         self
     }
 
-    /// Builds the site and lists it among [`RobotDetection::sites`]; one of the same name goes.
+    /// Builds the site and lists it in [`RobotDetection::sites`]; replaces one with the same name.
     ///
     /// Needs a Tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails when a setting of the policy is wrong.
+    /// Fails if a setting of the policy is wrong.
     pub fn build(self) -> Result<Site, PolicyError> {
         let detection = Detection {
             policy: self.policy.build()?,

@@ -1,9 +1,9 @@
-//! From `[[alert]]` to what is watched, and who is told.
+//! Converts `[[alert]]` tables into alerts.
 
 use crate::alerts::{Alert, Trigger, Watch, Webhook};
 use crate::config::{AlertSettings, ConfigErrors, Loaded};
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 100;
 
 /// Returns the alerts of the settings.
@@ -26,13 +26,13 @@ pub fn alerts(loaded: &Loaded) -> Result<Vec<Alert>, ConfigErrors> {
 
 fn alert(settings: &AlertSettings) -> Result<Alert, ConfigErrors> {
     let name = &settings.name;
-    // It stands in logs, on pages and on terminals.
+    // Names appear in logs, on pages and on terminals.
     if name.chars().any(char::is_control) || name.chars().count() > MAX_NAME_CHARS {
-        let reason = format!("a name has up to {MAX_NAME_CHARS} characters, none for control");
+        let reason = format!("a name must have at most {MAX_NAME_CHARS} characters and no control characters");
         return Err(settings.wrong(&AlertSettings::KEY.name, reason));
     }
     if settings.template.is_some() && settings.format.is_some() {
-        let reason = "it stands in place of format: leave one of them out";
+        let reason = "it replaces format: remove one of them";
         return Err(settings.wrong(&AlertSettings::KEY.template, reason));
     }
     let watch = watch(settings)?;
@@ -93,9 +93,9 @@ fn watch(settings: &AlertSettings) -> Result<Watch, ConfigErrors> {
             "certificate",
         ),
     ] {
-        // A threshold that is never looked at would promise what does not happen.
+        // An unused threshold would suggest an alert that never fires.
         if is_set && !has_meaning {
-            return Err(settings.wrong(key, format!("it is of {of} alone")));
+            return Err(settings.wrong(key, format!("it applies only to {of}")));
         }
     }
     Ok(watch)

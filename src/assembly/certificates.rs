@@ -1,17 +1,17 @@
-//! From `[[certificate]]` and the `acme` of listeners to what TLS serves.
+//! Converts `[[certificate]]` tables and the `acme` keys of listeners into TLS settings.
 
 use crate::config::{AcmeTable, ConfigError, ConfigErrors, ListenerSettings, Settings};
 use crate::listen::{CertificateError, CertificateFiles, Tls};
 
-/// Reads the certificates that all listeners share, if there are any.
+/// Reads the certificates shared by all listeners, if there are any.
 pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
     let listeners = settings.tables.listeners.iter();
     let orders: Vec<_> = listeners
         .filter_map(|listener| Some((listener, listener.acme()?)))
         .collect();
-    // First what a listener says of itself: it can be told without a file being read.
+    // Settings of the listener are checked first, without reading files.
     if let Some((listener, _)) = orders.iter().find(|(listener, _)| !listener.is_tls()) {
-        let reason = "it encrypts nothing, but orders certificates: remove tls or acme";
+        let reason = "it does not use TLS, but requests certificates: remove tls or acme";
         return Err(listener.wrong(&ListenerSettings::KEY.tls, reason));
     }
     let loaded = match (settings.tables.certificates.first(), orders.last()) {
@@ -23,7 +23,7 @@ pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
                 .iter()
                 .any(ListenerSettings::is_tls) =>
         {
-            // Who has a certificate believes that the site is encrypted.
+            // A certificate without a TLS listener suggests encryption that does not exist.
             return Err(first.wrong_files("no [[listener]] has tls = true"));
         }
         (_, None) => Tls::load(files(settings)),
@@ -42,7 +42,7 @@ fn files(settings: &Settings) -> Vec<CertificateFiles> {
         .collect()
 }
 
-/// Finds the place of the certificate that is concerned.
+/// Returns an error with the place of the affected certificate.
 fn wrong(settings: &Settings, error: &CertificateError) -> ConfigErrors {
     let concerned = settings.tables.certificates.iter().find(|certificate| {
         [&certificate.certificate_file, &certificate.key_file]
@@ -77,7 +77,7 @@ mod acme {
             order.check().map_err(|error| wrong(listener, &error))?;
             judged.push(order);
         }
-        // Only what is in conflict with another can be wrong now.
+        // Only conflicts with other listeners can be wrong now.
         let acme = Acme::new(judged).map_err(|error| wrong(last, &error))?;
         Ok(Tls::load_with_acme(files, acme))
     }
@@ -106,7 +106,7 @@ mod acme {
         AcmeTable, CertificateError, CertificateFiles, ConfigErrors, ListenerSettings, Tls,
     };
 
-    /// Refuses what only other builds can do.
+    /// Refuses settings that need another build.
     pub(crate) fn load(
         _: Vec<CertificateFiles>,
         _: &[(&ListenerSettings, &AcmeTable)],
@@ -115,8 +115,8 @@ mod acme {
         Err(last.wrong(&AcmeTable::KEY.hosts, REFUSAL))
     }
 
-    const REFUSAL: &str = "this build cannot order certificates; take one with the feature acme \
-         (cargo build --features acme), or name files in a [[certificate]]";
+    const REFUSAL: &str = "this build cannot request certificates; use a build with the feature acme \
+         (cargo build --features acme), or set files in a [[certificate]]";
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
 
     #[cfg(not(feature = "acme"))]
     #[test]
-    fn without_the_feature_it_says_which_build_has_it() {
+    fn build_without_acme_names_the_feature() {
         let text = error(
             "[[listener]]\nlisten = '127.0.0.1:0'\nacme.hosts = ['a.example']\nacme.agree_to_terms = true",
         );
@@ -142,7 +142,7 @@ mod tests {
 
     #[cfg(feature = "acme")]
     #[test]
-    fn what_cannot_be_ordered_is_refused_with_its_place() {
+    fn invalid_acme_settings_are_refused_with_their_place() {
         let listener = "[[listener]]\nlisten = '127.0.0.1:0'\nacme = ";
         for (acme, place, expected) in [
             ("{ hosts = ['a.example'] }", "f:1", "agree_to_terms = true"),
@@ -181,7 +181,7 @@ mod tests {
 
     #[cfg(feature = "acme")]
     #[test]
-    fn what_is_ordered_is_told() {
+    fn requested_certificates_are_listed() {
         let text = "[[listener]]\nlisten = '127.0.0.1:0'\n[listener.acme]\nhosts = ['a.example', 'b.example']\n\
                     agree_to_terms = true\ncache = '/none'\ndirectory = 'staging'";
         let loaded = Loader::new().file("f", text).load().unwrap();

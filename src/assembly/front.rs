@@ -1,4 +1,4 @@
-//! From the configuration to what the files of other proxies tell.
+//! Converts the configuration into the data for other proxies' configuration files.
 
 use axum::http::HeaderName;
 
@@ -13,12 +13,13 @@ use super::{
     rules::{answer_setting, rules_of_all},
 };
 
-/// Returns what stands behind a proxy that asks a server with these settings; `traps` tells those of a
-/// site by its name, and of the site that has none of its own.
+/// Returns the data about sites behind a proxy that queries a server with these settings.
+///
+/// `traps` returns the traps of a site by its name.
 ///
 /// # Errors
 ///
-/// Fails with what to change, where the settings have no place to ask at or no site behind.
+/// Fails with the required change if no decision endpoint or no site is configured.
 pub(crate) fn front<'t>(
     loaded: &Loaded,
     traps: impl Fn(Option<&str>) -> Vec<&'t str>,
@@ -77,7 +78,7 @@ pub(crate) fn front<'t>(
     })
 }
 
-/// Returns the name in a condition such as `!Accept-Language` or `Accept: text/*`.
+/// Returns the header's name in a condition such as `!Accept-Language` or `Accept: text/*`.
 fn read_header(condition: &str) -> Option<String> {
     let condition = condition.trim().trim_start_matches('!');
     let name = condition.split(':').next()?.trim().to_ascii_lowercase();
@@ -85,7 +86,7 @@ fn read_header(condition: &str) -> Option<String> {
     Some(name)
 }
 
-/// Returns what the door of a proxy that asks one question at a time does not judge of a rule.
+/// Returns the part of a rule that a proxy with one query at a time does not evaluate.
 fn unjudged(rule: &RuleSettings) -> Option<String> {
     let name = if rule.name.is_empty() {
         "A rule without a name".to_owned()
@@ -138,7 +139,7 @@ fn site_behind(
     Ok(site)
 }
 
-/// Returns where this program's own pages are reached without TLS.
+/// Returns the address at which this program's own pages are served without TLS.
 fn own(settings: &Settings) -> Result<Place, PlaceError> {
     let tables = settings.tables.listeners.iter();
     let plain =
@@ -150,7 +151,7 @@ fn own(settings: &Settings) -> Result<Place, PlaceError> {
         .chain(plain.map(|listener| &listener.listen));
     let is_named = |addr: &&ListenAddr| !matches!(addr, ListenAddr::Systemd(_));
     let addr = addrs.find(is_named).ok_or_else(|| {
-        let text = "the proxy reaches no listener of robot-detection: set server.listen to an address or unix:PATH";
+        let text = "the proxy cannot reach a listener of robot-detection: set server.listen to an address or unix:PATH";
         PlaceError(text.to_owned())
     })?;
     place(addr, "server.listen")
@@ -161,7 +162,7 @@ fn place(addr: &ListenAddr, key: &str) -> Result<Place, PlaceError> {
         ListenAddr::Tcp(addr) => Place::parse(&format!("http://{}", from_here(*addr))),
         ListenAddr::Unix(path) => Place::parse(&format!("unix:{}", path.display())),
         _ => Err(PlaceError(format!(
-            "{key} is the service manager's, and its place is not known here: name it, as unix:PATH or an address"
+            "{key} is a socket of the service manager with an unknown address: set it as unix:PATH or an address"
         ))),
     }
 }

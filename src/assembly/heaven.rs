@@ -1,4 +1,4 @@
-//! What robot heaven is told about its site.
+//! Settings of a site's robot heaven.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::registry::{Purpose, Robot, Source};
 
 use super::{policy, robot_conf};
 
-/// Returns the settings of the heaven of a site at a URL.
+/// Returns the settings of a site's heaven with the given URL.
 ///
-/// Its pages say that others must log in for the original where our own robot
-/// does, and where filter patterns keep robots away from it.
+/// Its pages state that a login is required for the original if the site robot logs in, or if
+/// filter patterns redirect robots away from the original.
 pub(crate) fn heaven_settings(
     loaded: &Loaded,
     settings: &Settings,
@@ -35,7 +35,7 @@ pub(crate) fn heaven_settings(
     let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
     let heaven = heaven.path(&settings.heaven.path).needs_login(needs_login);
     let own = site_url(settings).and_then(|url| HeavenSettings::new(&url).ok());
-    // Without a configured address, the site's address is that of the visited pages.
+    // Without a configured URL, the site's URL is that of the visited pages.
     let heaven = if own.is_some_and(|own| own.site() == heaven.site()) {
         let others = other_addresses(settings, heaven.site());
         heaven.moves_from(others)
@@ -56,7 +56,7 @@ pub(crate) fn heaven_settings(
     }))
 }
 
-/// Returns where a proven robot is sent from a path, if it is.
+/// Returns the redirect target of a verified robot that requests a path, if any.
 fn sent_from<'p>(
     policy: &'p Policy,
     robot: &Arc<Robot>,
@@ -85,12 +85,12 @@ fn host(url: &str) -> Option<String> {
     Some(Url::parse(url).ok()?.host_str()?.to_owned())
 }
 
-/// Returns the URL of the site that the pages are about, if the settings tell it.
+/// Returns the URL of the original site, if the settings specify it.
 pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven.url.is_empty() {
         return Some(settings.heaven.url.clone());
     }
-    // The one setting that tells that visitors come by https, also where TLS ends in front of us.
+    // The only setting that indicates https for visitors even if TLS ends in front of us.
     let scheme = if settings.admin.secure_cookies {
         "https"
     } else {
@@ -100,8 +100,8 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-/// Returns the origins besides its own at which a site is known to answer: its upstreams, and
-/// where one is set, the other scheme.
+/// Returns other origins at which the site is reachable: its upstreams, and the other scheme if one
+/// is set.
 fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     let upstreams = settings.server.upstream.iter();
     let upstreams = upstreams.filter_map(|url| Some(SiteUrl::parse(url)?.into_url()));
@@ -121,19 +121,19 @@ fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     others
 }
 
-/// Returns the question who may read pages behind a login, unless `heaven.open_to` answers it.
+/// Returns a question about the readers of pages behind a login, if `heaven.open_to` is not set.
 pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<String> {
     let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);
     is_open.then(|| {
-        "heaven.open_to does not say who may read the whole texts of pages that the site robot reads with \
+        "heaven.open_to does not specify who may read full texts of pages that the site robot reads with \
          a login: set it to everybody, robots or verified"
             .to_owned()
     })
 }
 
-/// Returns `true` if the site robot logs in, so that others have to as well.
+/// Returns `true` if the site robot logs in, so that other visitors must log in as well.
 pub(crate) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
-    // What is wrong with robot.conf is told where the robot is made.
+    // Errors in robot.conf are reported when the robot is created.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
     let own = &settings.site_robot;
@@ -147,7 +147,7 @@ mod tests {
     use crate::description::{ResourceDescription, name};
     use crate::heaven::{Catalogue, page};
 
-    /// Returns which of three pages say that one must log in for them.
+    /// Returns for each of three pages whether it states that a login is required.
     fn told(text: &str) -> [bool; 3] {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";
@@ -163,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn what_robots_are_kept_away_from_needs_a_login() {
+    fn filtered_pages_are_marked_as_requiring_a_login() {
         assert_eq!(told("filter_pattern = '/members/*'"), [true, false, false]);
     }
 
-    /// Returns whether the page of a path is canonical itself.
+    /// Returns whether the heaven page of a path is canonical.
     fn is_canonical(text: &str, path: &str) -> bool {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn where_robots_are_sent_to_heaven_its_pages_are_canonical() {
+    fn pages_are_canonical_if_robots_are_redirected_to_heaven() {
         let members = "filter_pattern = '/members/*'\nredirect_url = '/robot-heaven/'\n";
         assert!(is_canonical(members, "/members/a"));
         assert!(!is_canonical(members, "/a"));
-        // Where they get heaven's page at the original's own URL, that is the one.
+        // If robots get heaven's page at the original's URL, that URL is canonical.
         let serve = format!("{members}[[rule]]\nrobots = 'googlebot'\naction = 'serve'");
         assert!(!is_canonical(&serve, "/members/a"));
         let elsewhere = members.replace("/robot", "https://other.example/robot");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn where_our_robot_logs_in_others_must() {
+    fn pages_require_a_login_if_the_site_robot_logs_in() {
         let all = [true; 3];
         assert_eq!(told("site_robot.login = 'bearer t'"), all);
         assert_eq!(told("site_robot.robot = ['username=a', 'password=b']"), all);

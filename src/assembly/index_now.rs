@@ -1,4 +1,4 @@
-//! From `[index_now]` to who is told of a site's pages.
+//! Converts `[index_now]` into the settings of submissions.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ use crate::index_now::{AnnouncerSettings, IndexNowKey, IndexedSite, site_obstacl
 
 use super::heaven::logs_in;
 
-/// Returns who is told of pages, where anybody is.
+/// Returns the settings of IndexNow submissions, if active.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, Co
     let endpoint = Url::parse(&settings.endpoint).ok();
     let endpoint = endpoint.filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some(endpoint) = endpoint else {
-        let reason = "write such as https://api.indexnow.org/indexnow";
+        let reason = "write a URL such as https://api.indexnow.org/indexnow";
         return Err(loaded.wrong(&IndexNowSection::KEY.endpoint, reason));
     };
     Ok(Some(AnnouncerSettings {
@@ -38,20 +38,20 @@ pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, Co
     }))
 }
 
-/// Returns the site whose pages are told, or why none is.
+/// Returns the site whose pages are submitted, or the reason if none is.
 pub(crate) fn indexed_site(
     loaded: &Loaded,
     settings: &Settings,
     heaven: &HeavenSettings,
 ) -> Result<IndexedSite, String> {
-    let told = |why: String| format!("index_now.active: nobody is told of pages: {why}");
+    let told = |why: String| format!("index_now.active: no pages are submitted: {why}");
     let site = Url::parse(heaven.site()).map_err(|error| told(error.to_string()))?;
     if let Some(why) = site_obstacle(&site) {
         return Err(told(format!("{why}; set heaven.url")));
     }
     if logs_in(loaded, settings) || settings.site_robot.signing_key.is_some() {
-        let why = "the site robot logs in or signs its requests, so that it is not known which \
-                   pages open to all";
+        let why = "the site robot logs in or signs its requests, so it is not known which \
+                   pages are public";
         return Err(told(why.to_owned()));
     }
     let heaven = heaven.clone();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place() {
+    fn errors_name_their_place() {
         for (text, expected) in [
             ("key = 'short'", "c.toml:3: index_now.key: a key has 8"),
             ("endpoint = 'there'", "c.toml:3: index_now.endpoint: write"),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_may_not_open_to_all_are_not_told() {
+    fn pages_that_may_not_be_public_are_not_submitted() {
         let site = "https://www.example.com";
         assert_eq!(told("", site), Ok(true));
         assert_eq!(told("filter_pattern = '/members/*'", site), Ok(false));

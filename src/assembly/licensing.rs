@@ -1,17 +1,17 @@
-//! From `[licensing]` and `[[license]]` to the terms of a site.
+//! Converts `[licensing]` and `[[license]]` into the terms of a site.
 
 use crate::config::{ConfigErrors, LicenseSettings, LicensingSection, Loaded, Settings};
 use crate::licensing::{Licensing, Terms, WrongTerms};
 
 use super::heaven::site_url;
 
-/// Currency of amounts that name none.
+/// Default currency of amounts.
 const CURRENCY: &str = "USD";
 
 /// Setter of a text.
 type Set = fn(Terms, &str) -> Result<Terms, WrongTerms>;
 
-/// Returns the terms that the settings describe, and where they are served.
+/// Returns the terms of the settings, and their URLs.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     for table in tables {
         let wrong = |error: WrongTerms| table.wrong_by_name(error.key(), &error);
         let made = terms(table).map_err(wrong)?;
-        // Judged one by one, so that the error names its table.
+        // Checked one by one, so that the error names its table.
         let _ = Licensing::new([made.clone()]).map_err(wrong)?;
         all.push(made);
     }
@@ -31,7 +31,7 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     let section = &settings.licensing;
     let licensing = Licensing::new(all).map_err(|error| loaded.wrong(&key.rsl, error))?;
     let nothing =
-        "there are no terms to tell; write a [[license]], such as prohibits = \"ai-train\"";
+        "there are no terms to publish; add a [[license]], such as prohibits = \"ai-train\"";
     if tables.is_empty() && section.tdmrep {
         return Err(loaded.wrong(&key.tdmrep, nothing));
     }
@@ -45,7 +45,7 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     }
 }
 
-/// Returns the URL of the document of RSL on a host, if there is one.
+/// Returns the URL of the RSL document on a host, if there is one.
 pub(crate) fn license_url(settings: &Settings, host: &str) -> Option<String> {
     let path = &settings.licensing.rsl;
     let site = site_url(settings)?;

@@ -1,4 +1,4 @@
-//! From `[server]`, `[[listener]]` and `[[certificate]]` to listeners.
+//! Converts `[server]`, `[[listener]]` and `[[certificate]]` into listeners.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -8,7 +8,7 @@ use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 
 use super::{certificates::tls, origins::trusted_proxies};
 
-/// Returns the addresses of `server.listen`; beside a `[[listener]]` they count only where they are set.
+/// Returns the addresses of `server.listen`; next to a `[[listener]]`, only if set explicitly.
 fn server_addresses(loaded: &Loaded) -> &[ListenAddr] {
     let settings = loaded.settings();
     if settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen) {
@@ -18,7 +18,7 @@ fn server_addresses(loaded: &Loaded) -> &[ListenAddr] {
     }
 }
 
-/// Returns the addresses of the listeners for visitors without TLS and without PROXY headers.
+/// Returns the addresses of public listeners without TLS and without PROXY headers.
 pub(crate) fn plain_addresses(loaded: &Loaded) -> impl Iterator<Item = &ListenAddr> {
     let listeners = loaded.settings().tables.listeners.iter();
     let plain = listeners.filter(|it| !it.is_tls() && !it.proxy_protocol.unwrap_or_default());
@@ -36,7 +36,7 @@ pub(crate) fn from_here(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Returns all listeners for visitors.
+/// Returns all public listeners.
 pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let tls = tls(settings)?;
@@ -50,10 +50,10 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
             ));
         }
         let proxy_protocol = listener.proxy_protocol.unwrap_or_default();
-        // Only trusted proxies may connect to such a listener, which would turn everybody away.
+        // Only trusted proxies may connect to such a listener, so without any it rejects all clients.
         if proxy_protocol && settings.server.trusted_proxies.is_empty() {
             let reason =
-                "nobody's PROXY headers are believed; name the proxies in server.trusted_proxies";
+                "no proxy is trusted to send PROXY headers; add the proxies to server.trusted_proxies";
             return Err(listener.wrong(&ListenerSettings::KEY.proxy_protocol, reason));
         }
         listeners.push(ListenSettings {
@@ -81,14 +81,14 @@ pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
     (!is_shared).then(|| listen(loaded, addr))
 }
 
-/// Limits of a question; nginx accepts heads of 32 KiB, Envoy of 60 KiB, HAProxy of 16 KiB.
+/// Maximum size of a query; nginx accepts heads of 32 KiB, Envoy of 60 KiB, HAProxy of 16 KiB.
 const MAX_QUESTION_BYTES: usize = 128 * 1_024;
 const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
 const MAX_QUESTION_HEADERS: usize = 8_192;
-/// Fewer could be guessed.
+/// Minimum length of a token; shorter tokens could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 
-/// Returns the listener of those who ask for decisions.
+/// Returns the listener of the decision endpoint.
 pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let Some(addr) = &settings.check.listen else {
@@ -97,7 +97,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     let token = settings.check.token.as_ref();
     if matches!(addr, ListenAddr::Tcp(_)) && token.is_none() {
         let reason =
-            "whoever reaches an address may ask there: set check.token, or listen at unix:PATH";
+            "any client that reaches the address could send queries: set check.token, or listen at unix:PATH";
         return Err(loaded.wrong(&CheckSection::KEY.listen, reason));
     }
     if let Some(token) = token
@@ -110,7 +110,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     }
     let server = &settings.server;
     Ok(Some(ListenSettings {
-        // No peer is trusted: a header of the question names the visitor.
+        // No peer is trusted, because a header of the query names the visitor.
         trusted_proxies: match server.client_address_header.clone() {
             Some(name) => TrustedProxies::default().client_header(name),
             None => TrustedProxies::default(),
@@ -119,13 +119,13 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
         max_header_bytes: server.max_header_bytes.max(MAX_QUESTION_BYTES),
         max_header_line_bytes: server.max_header_line_bytes.max(MAX_QUESTION_LINE_BYTES),
         refusal_line: Some(REFUSAL_LINE),
-        // All questions come from a few proxies.
+        // All queries come from a few proxies.
         max_connections_per_address: 0,
         ..listen(loaded, addr)
     }))
 }
 
-/// Returns `true` if a token is long, and means nothing more in any proxy's file (RFC 6750 §2.1).
+/// Returns `true` if a token is long and has no special characters for proxies (RFC 6750 §2.1).
 fn is_good_token(token: &[u8]) -> bool {
     let is_good = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
     token.len() >= MIN_TOKEN_BYTES && token.iter().all(is_good)

@@ -1,4 +1,4 @@
-//! How the site robot logs in by a form, and where its password is kept.
+//! Form login of the site robot, and its password.
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -11,14 +11,14 @@ use super::read_text;
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// Rights that others than owner and group have.
+/// File permissions of users other than owner and group.
 const OTHERS: u32 = 0o007;
 
 /// Reads the form login of a site; returns it with warnings about its password.
 ///
 /// # Errors
 ///
-/// Fails with the place of what is wrong.
+/// Fails with the place of the wrong value.
 pub(crate) fn form_login(
     loaded: &Loaded,
     settings: &Settings,
@@ -28,13 +28,13 @@ pub(crate) fn form_login(
         return Ok((None, Vec::new()));
     }
     if matches!(own.login, Some(Credentials::Cookie(_))) {
-        let reason = "a cookie and login_form are two logins by cookie: leave one out";
+        let reason = "a cookie and login_form are two logins by cookie: remove one of them";
         return Err(loaded.wrong(&KEYS.login, reason));
     }
     let url = Url::parse(own.login_form.trim()).map_err(|error| error.to_string());
     let url = url.and_then(|url| match url.scheme() {
         "http" | "https" => Ok(url),
-        scheme => Err(format!("{scheme}: is no page with a form")),
+        scheme => Err(format!("{scheme}: is not a page with a form")),
     });
     let url = url.map_err(|reason| {
         let reason = format!("{reason}; write it as https://www.example.com/login");
@@ -48,9 +48,9 @@ pub(crate) fn form_login(
     if !own.login_token_field.is_empty() {
         login = login.token_field(&own.login_token_field);
     }
-    // Behind an upstream the URL of the form says nothing of the way that its password goes.
+    // With an upstream, the URL of the form does not show how the password is transmitted.
     if settings.server.upstream.is_empty() && !login.is_private() {
-        let reason = "a password does not go over http: write the form's https URL";
+        let reason = "a password must not be sent over http: use the form's https URL";
         return Err(loaded.wrong(&KEYS.login_form, reason));
     }
     Ok((Some(login), warnings))
@@ -60,7 +60,7 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
     let own = &settings.site_robot;
     let (password, file, key) = match (&own.login_password_file, &own.login_password) {
         (Some(_), Some(_)) => {
-            let reason = "login_password_file and login_password are both set: leave one out";
+            let reason = "login_password_file and login_password are both set: remove one of them";
             return Err(loaded.wrong(&KEYS.login_password, reason));
         }
         (Some(path), None) => {
@@ -71,7 +71,7 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
         }
         (None, Some(password)) => {
             let text = String::from_utf8_lossy(password.bytes()).into_owned();
-            // `c.toml:3`; a variable of the environment is no path.
+            // Such as `c.toml:3`; an environment variable is not a path.
             let place = loaded.origin(&KEYS.login_password).rsplit_once(':');
             (
                 text,
@@ -80,7 +80,7 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
             )
         }
         (None, None) => {
-            let reason = "it needs a password: set login_password_file, or the variable \
+            let reason = "the form needs a password: set login_password_file, or the variable \
                           ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD";
             return Err(loaded.wrong(&KEYS.login_form, reason));
         }
@@ -91,12 +91,12 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
     Ok((password, file.and_then(warning).into_iter().collect()))
 }
 
-/// Warns of a file with a password that anybody on the machine may read.
+/// Returns a warning if a password file is readable for all users of the machine.
 fn warning(path: &Path) -> Option<String> {
     let mode = fs::metadata(path).ok()?.mode();
     let shown = path.display();
     (mode & OTHERS != 0).then(|| {
-        format!("{shown} holds the site robot's password and others may read it: chmod o= {shown}")
+        format!("{shown} contains the site robot's password and is readable for other users: chmod o= {shown}")
     })
 }
 
@@ -118,20 +118,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place() {
+    fn errors_name_their_place() {
         let form = "login_form = 'https://h.example/login'\n";
         for (text, expected) in [
             (
                 form.to_owned(),
-                "c.toml:2: site_robot.login_form: it needs a password",
+                "c.toml:2: site_robot.login_form: the form needs a password",
             ),
             (
                 "login_form = 'http://h.example/login'\nlogin_password = 'geheim'".to_owned(),
-                "c.toml:2: site_robot.login_form: a password does not go over http",
+                "c.toml:2: site_robot.login_form: a password must not be sent over http",
             ),
             (
                 "login_form = 'ftp://h/'\nlogin_password = 'geheim'".to_owned(),
-                "c.toml:2: site_robot.login_form: ftp: is no page",
+                "c.toml:2: site_robot.login_form: ftp: is not a page",
             ),
             (
                 format!("{form}login_password_file = '/nowhere'"),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_read_is_warned_of() {
+    fn password_file_readable_for_others_causes_a_warning() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("password");
         fs::write(&path, "geheim\n").unwrap();

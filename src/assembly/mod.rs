@@ -1,4 +1,4 @@
-//! From the configuration to what each room is built with: what is wrong is told by its place.
+//! Converts the configuration into the settings of each module; errors name their place.
 
 mod alerts;
 mod certificates;

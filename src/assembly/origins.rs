@@ -1,4 +1,4 @@
-//! From `[[list]]`, `[places]` and `server.trusted_proxies` to what addresses are looked up in.
+//! Converts `[[list]]`, `[places]` and `server.trusted_proxies` into address data.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::refresh::SourceSpec;
 use crate::registry::Format;
 use robot_detection_site_robot::spelling::nearest;
 
-/// Time between two requests for a list that says nothing else.
+/// Default time between two downloads of a list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
-/// Returns the lists and files that are to be kept up to date.
+/// Returns the lists and files to refresh.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub fn wanted_origins(loaded: &Loaded) -> Result<Wanted, ConfigErrors> {
             let reason = if is_taken {
                 format!("two lists are named {name:?}")
             } else {
-                format!("{name:?} is no name; use letters, digits, -, . and _")
+                format!("{name:?} is not a valid name; use letters, digits, -, . and _")
             };
             return Err(list.wrong(&ListSettings::KEY.name, reason));
         }
@@ -63,7 +63,7 @@ pub fn wanted_origins(loaded: &Loaded) -> Result<Wanted, ConfigErrors> {
     Ok(wanted)
 }
 
-/// Refuses rules that ask for a list or file that there is not.
+/// Refuses rules that need a list or file that is not configured.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub(super) fn check_senders(settings: &Settings) -> Result<(), ConfigErrors> {
     Ok(())
 }
 
-/// Returns whose forwarding headers are believed, by the lists of now and those to come.
+/// Returns the trusted proxies, according to current and future contents of the lists.
 pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
     let (settings, origins) = (loaded.settings(), loaded.origins());
     let proxies = &settings.server.trusted_proxies;
@@ -98,7 +98,7 @@ pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
     }
 }
 
-/// Returns the lists that a rule means, each by its name.
+/// Returns the lists named by a rule, each with its name.
 pub(super) fn addresses_of_lists(
     names: &[String],
     settings: &Settings,
@@ -127,11 +127,11 @@ fn check(settings: &Settings, when: &WhenSettings) -> Result<(), (&'static Key, 
         return Ok(());
     };
     let (key, setting, example) = missing;
-    let reason = format!("nothing tells them: set {setting} to a file such as {example:?}");
+    let reason = format!("no file contains them: set {setting} to a file such as {example:?}");
     Err((key, reason))
 }
 
-/// Finds a list by its name; the error names the nearest.
+/// Finds a list by its name; the error names the most similar one.
 fn find<'s>(settings: &'s Settings, name: &str) -> Result<&'s ListSettings, String> {
     let mut lists = settings.tables.lists.iter();
     let found = lists.clone().find(|list| list.name == name);
@@ -139,7 +139,7 @@ fn find<'s>(settings: &'s Settings, name: &str) -> Result<&'s ListSettings, Stri
         let near = nearest(name, lists.by_ref().map(|list| list.name.as_str()));
         match near {
             Some(near) => format!("no [[list]] is named {name:?}; did you mean {near:?}?"),
-            None => format!("no [[list]] is named {name:?}; write one, with a name and a url"),
+            None => format!("no [[list]] is named {name:?}; add one with a name and a url"),
         }
     })
 }
@@ -159,7 +159,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_good)
 }
 
-/// Returns the registries that are refreshed, the Web Robots Database first.
+/// Returns the registries to refresh, the Web Robots Database first.
 ///
 /// # Errors
 ///
@@ -187,10 +187,10 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
 
 fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
     let source = &settings.name;
-    // From 3 on stand the sources of users; below are `manual`, `bundled` and `web-robots-db`.
+    // Users' sources start at 3, after `manual`, `bundled` and `web-robots-db`.
     if source.precedence() < 3 {
         let reason = format!(
-            "the name {:?} is taken by the program itself",
+            "the name {:?} is reserved",
             source.as_str()
         );
         return Err(settings.wrong(&SourceSettings::KEY.name, reason));

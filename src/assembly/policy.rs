@@ -1,4 +1,4 @@
-//! From the settings of a site to its policy.
+//! Converts the settings of a site into its policy.
 
 use super::{
     origins::check_senders,
@@ -13,7 +13,7 @@ use crate::policy::{
     RuleBuilder,
 };
 
-/// Returns the policy that the settings describe.
+/// Returns the policy of the settings.
 ///
 /// # Errors
 ///
@@ -33,10 +33,10 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 key,
                 reason,
             } if let Some(rule) = settings.tables.rules.get(number - 1) => {
-                // Rules are numbered from 1, as people count them.
+                // Rules are numbered from 1 for users.
                 return rule.wrong_by_name(key, reason);
             }
-            // Behind those of the file stands the one about suspects.
+            // The rule about suspects follows the rules of the file.
             PolicyError::Rule { reason, .. } => {
                 return loaded.wrong(&SuspectsSection::KEY.action, reason);
             }
@@ -53,7 +53,7 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     })
 }
 
-/// Returns how the server of a site reads paths.
+/// Returns how the server of a site normalizes paths.
 pub(crate) fn path_reading(settings: &Settings) -> PathReading {
     PathReading {
         parameters: settings.server.path_parameters,
@@ -79,11 +79,11 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     if settings.admin.enabled {
         builder = builder.never(&*settings.admin.path);
     }
-    // Whoever is refused has to find out on which terms it would not be.
+    // Refused clients must be able to read the terms for access.
     if !settings.licensing.rsl.is_empty() {
         builder = builder.never(&*settings.licensing.rsl);
     }
-    // A robot that was sent to heaven would be sent there again, for ever.
+    // A robot redirected to heaven would be redirected there again, for ever.
     if settings.heaven.serve {
         builder = builder.never(&*settings.heaven.path);
     }
@@ -102,15 +102,15 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     builder
 }
 
-/// What reasons, logs and bans call the rule.
+/// Label of the rule in reasons, logs and bans.
 const LABEL: &str = "suspects";
 
-/// Returns `true` if suspects are looked for among people.
+/// Returns `true` if suspects are detected.
 pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     loaded.settings().suspects.action != SuspectAction::Off
 }
 
-/// Returns the rule about suspects that are left when no other has decided, if there is to be one.
+/// Returns the final rule about suspects that no other rule matches, if configured.
 pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     let rule = Rule::builder(match loaded.settings().suspects.action {
         SuspectAction::Off | SuspectAction::Report => return None,
@@ -118,12 +118,12 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
         SuspectAction::Refuse => Action::Refuse,
     });
     let origin = loaded.origin(&SuspectsSection::KEY.action);
-    // Whoever sets the action has thought of people: there are no other suspects.
+    // Suspects are always people, so setting the action confirms that the rule applies to people.
     let rule = rule.label(LABEL).origin(origin).paths(["/*"]);
     Some(rule.suspect(true).people(true))
 }
 
-/// Returns how strictly the settings hold robots to robots.txt.
+/// Returns the enforcement of robots.txt in the settings.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     let settings = loaded.settings();
     let of = &settings.enforcement;
     if of.refusal == Refusal::Redirect && settings.general.redirect_url.is_empty() {
-        let reason = "there is nowhere to redirect to; set redirect_url, or write \"403\"";
+        let reason = "there is no redirect target; set redirect_url, or use \"403\"";
         return Err(loaded.wrong(&EnforcementSection::KEY.refusal, reason));
     }
     Ok(Enforcement::default()
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_words() {
         for (text, expected) in [
             (
                 "robots_txt.enforce = 'onn'",
@@ -181,7 +181,7 @@ mod tests {
             ),
             (
                 "redirect_url = ''\nrobots_txt.refusal = 'redirect'",
-                "c.toml:2: robots_txt.refusal: there is nowhere to redirect to",
+                "c.toml:2: robots_txt.refusal: there is no redirect target",
             ),
         ] {
             let error = of(text).unwrap_err();

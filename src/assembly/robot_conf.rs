@@ -1,4 +1,4 @@
-//! robot.conf, and the lines of the configuration that count before it.
+//! Reads robot.conf, and the lines of the configuration that override it.
 
 use std::{fs::File, io::Read as _};
 
@@ -6,25 +6,25 @@ use crate::config::{ConfigErrors, Loaded, Settings, SiteRobotSection};
 use crate::filter::{Severity, has_error};
 use crate::site_robot::{RobotConf, RobotConfFile};
 
-/// Size of a file at most.
+/// Maximum size of a file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Keys that have no effect, each with what to do.
+/// Keys without effect, each with an alternative.
 const UNUSED: [(&str, &str); 2] = [("command-port", API), ("remote-access", API)];
 
-/// What commands a run, in place of a port that nobody has to log in to.
-const API: &str = "use the API: the admin page's JSON takes commands from who has a token, and \
-                   admin.listen says from where";
+/// Alternative to a command port without a login.
+const API: &str = "use the API: the admin page's JSON API accepts commands with a token, and \
+                   admin.listen sets its address";
 
-/// Why a script that finds a proxy is of no use.
-const SCRIPT: &str = "auto-proxy: a proxy.pac cannot be read; name the proxy itself, such as \
+/// Reason why a script that finds a proxy is not supported.
+const SCRIPT: &str = "auto-proxy: a proxy.pac is not supported; set the proxy itself, such as \
                       http://proxy.example.com:3128";
 
 /// Reads the settings of robot.conf; returns them, their text, and warnings about them.
 ///
 /// # Errors
 ///
-/// Fails with the place of what is wrong.
+/// Fails with the place of the wrong value.
 pub(crate) fn robot_conf(
     loaded: &Loaded,
     settings: &Settings,
@@ -48,11 +48,11 @@ pub(crate) fn robot_conf(
         }
         text
     };
-    // Behind the file's: of a key that stands twice the later value counts.
+    // After the lines of the file, because the last value of a repeated key counts.
     let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
     let conf = RobotConfFile::parse(&all).conf().clone();
     if conf.auto_proxy.as_deref().is_some_and(is_script) {
-        // Without the proxy that it would name, visits would go ways that they should not.
+        // Without that proxy, visits would take unintended routes.
         let has_line = own.conf().auto_proxy.is_some();
         let place = if has_line {
             &SiteRobotSection::KEY.robot
@@ -69,12 +69,12 @@ pub(crate) fn robot_conf(
 ///
 /// # Errors
 ///
-/// Fails with a text for people.
+/// Fails with an error message.
 pub(crate) fn read(path: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| {
-        // A byte beyond the limit tells that there is more, and a device that never ends fills no
-        // memory.
+        // One byte more than the limit shows that a file is too large, and an endless device cannot
+        // fill the memory.
         let mut file = file.take(MAX_BYTES + 1);
         file.read_to_string(&mut text)
     });
@@ -91,16 +91,16 @@ fn warnings(conf: &RobotConf) -> Vec<String> {
     unused.map(warning).collect()
 }
 
-/// Returns the keys that are set and have no effect, each with what to do.
+/// Returns the keys that are set but have no effect, each with an alternative.
 pub(crate) fn unused_keys(conf: &RobotConf) -> impl Iterator<Item = (&'static str, &'static str)> {
-    // `remote-access=false` asks for just what this program does.
+    // `remote-access=false` requests the behaviour of this program.
     let is_off = |value: Option<&str>| matches!(value, None | Some("false"));
     let set = conf.rows().into_iter().filter(|row| !row.is_default);
     let set = set.filter(move |row| !is_off(row.value.as_deref()));
     set.filter_map(|row| UNUSED.iter().find(|(key, _)| *key == row.key).copied())
 }
 
-/// Returns `true` if a proxy is found by a script.
+/// Returns `true` if a script finds the proxy.
 fn is_script(proxy: &str) -> bool {
     let path = proxy.split(['?', '#']).next().unwrap_or_default();
     path.to_ascii_lowercase().ends_with(".pac")
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_configuration_count_before_the_file() {
+    fn lines_of_the_configuration_override_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("robot.conf");
         std::fs::write(&path, "depth=3\nmax-connections=5\n").unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place() {
+    fn errors_name_their_place() {
         for (text, expected) in [
             (
                 "robot = 'dpeth=1'",
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_used_is_told_with_the_reason() {
+    fn unused_key_is_reported_with_the_reason() {
         let text = "[site_robot]\nrobot = ['command-port=21445', 'remote-access=false', 'depth=2']";
         let (_, _, warnings) = read_conf(text).unwrap();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
@@ -156,11 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_finds_the_proxy_is_refused() {
+    fn proxy_script_is_refused() {
         let text = "[site_robot]\nrobot = 'auto-proxy=http://p.example/proxy.pac'";
         let error = read_conf(text).unwrap_err().to_string();
         assert!(
-            error.starts_with("c.toml:2: site_robot.robot: auto-proxy: a proxy.pac cannot"),
+            error.starts_with("c.toml:2: site_robot.robot: auto-proxy: a proxy.pac is not supported"),
             "{error}"
         );
         let text = "[site_robot]\nrobot = 'auto-proxy=http://p.example:3128'";

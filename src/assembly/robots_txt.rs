@@ -1,4 +1,4 @@
-//! From settings to a plan: what is wrong is told by its place in the file.
+//! Converts settings into a plan for `/robots.txt`; errors name their place in the file.
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
@@ -17,21 +17,21 @@ use crate::robots_file::{
 
 use super::license_url;
 
-/// Largest file that is served; robots read 500 KiB.
+/// Maximum size of a served file; robots read 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the plan for `/robots.txt` that the settings describe.
+/// Returns the plan for `/robots.txt` in the settings.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value, also where a file cannot be read.
+/// Fails with the place of the wrong value, including unreadable files.
 pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let settings = loaded.settings();
     let wrong = |key: &Key, reason: &dyn Display| loaded.wrong(key, reason);
     let name = settings.server.hosts.first().map(String::as_str);
     let content = content(&settings.robots_txt, settings, name, &wrong)?;
     let mut plan = RobotsTxtPlan::new(content);
-    // Its file is fetched with a client of its own, which speaks to these.
+    // The file is downloaded with a separate client that connects to these servers.
     let mut upstreams = settings.server.upstream.iter();
     if let Some(upstream) = upstreams.find(|url| !url.starts_with("unix:")) {
         let url = upstream.replacen("h2c://", "http://", 1);
@@ -44,14 +44,13 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     Ok(plan)
 }
 
-/// Returns what a server with these settings would serve and have in force.
+/// Returns the robots.txt that a server with these settings would serve and apply.
 ///
-/// Asks the upstream for its file where the settings need it, for a few seconds
-/// at most.
+/// Requests the upstream's file if the settings need it, for a few seconds at most.
 ///
 /// # Errors
 ///
-/// Fails with the place of a wrong value, or if there can be no HTTP client.
+/// Fails with the place of a wrong value, or if the HTTP client cannot be created.
 pub async fn robots_txt_in_force(
     loaded: &Loaded,
     detector: &SharedDetector,
@@ -61,7 +60,7 @@ pub async fn robots_txt_in_force(
     Ok(served)
 }
 
-/// Returns the same, before the upstream is asked.
+/// Returns the robots.txt of the settings, before the upstream's file is requested.
 pub(crate) fn robots_txt_of_settings(
     loaded: &Loaded,
     detector: &SharedDetector,
@@ -90,17 +89,17 @@ fn add(
     let main = host.main_mirror.as_deref();
     let main = main.map(|main| parse(&keys.main_mirror, main));
     let main = main.transpose()?;
-    // Asked before the names of this table are added, among which its main mirror may stand.
+    // Checked before the names of this table are added, which may include its main mirror.
     let is_seen = |main: &&HostName| seen.iter().any(|seen| seen.is_same(main));
     let taken = main.as_ref().filter(is_seen).cloned();
     for name in &names {
         if seen.iter().any(|seen| seen.is_same(name)) {
-            return Err(host.wrong(&keys.hosts, format!("{name} is named twice")));
+            return Err(host.wrong(&keys.hosts, format!("{name} is listed twice")));
         }
         seen.push(name.clone());
     }
     if let Some(main) = taken {
-        let reason = "has a [[robots_txt.host]] above; put the hosts of both into that one";
+        let reason = "has a [[robots_txt.host]] above; move the hosts of both into that one";
         return Err(host.wrong(&keys.main_mirror, format!("{main} {reason}")));
     }
     let first = main.as_ref().or(names.first()).map(ToString::to_string);
@@ -125,7 +124,7 @@ type Wrong<'a> = dyn Fn(&Key, &dyn Display) -> ConfigErrors + 'a;
 
 const KEY: RobotsTxtKeys = RobotsTxtSection::KEY;
 
-/// Judges everything, also what is not served for now.
+/// Checks all settings, including those not served now.
 fn content(
     what: &RobotsTxtSection,
     settings: &Settings,
@@ -146,7 +145,7 @@ fn content(
     match what.serve {
         RobotsTxtSource::Pass => Ok(RobotsTxtContent::Pass),
         RobotsTxtSource::File if what.file.is_empty() => {
-            Err(wrong(&KEY.serve, &"\"file\" needs a file: set it"))
+            Err(wrong(&KEY.serve, &"\"file\" needs robots_txt.file"))
         }
         RobotsTxtSource::File => read_file(&what.file).map_err(|reason| wrong(&KEY.file, &reason)),
         RobotsTxtSource::Settings => Ok(RobotsTxtContent::Settings(rules)),
@@ -187,7 +186,7 @@ fn read_file(file: &str) -> Result<RobotsTxtContent, String> {
     })
 }
 
-/// Returns the URL of heaven's sitemap, if we serve heaven and it has one, or will after a run.
+/// Returns the URL of heaven's sitemap, if heaven is served here and has one or will after a run.
 fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
     let directory = Path::new(&settings.heaven.directory);
     let has_file = !settings.heaven.directory.is_empty() && directory.join("sitemap.xml").is_file();
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_values() {
         for (text, expected) in [
             (
                 "[robots_txt]\nserve = 'fiel'",
@@ -229,7 +228,7 @@ mod tests {
             ),
             (
                 "[robots_txt]\nserve = 'file'",
-                "c.toml:2: robots_txt.serve: \"file\" needs a file: set it",
+                "c.toml:2: robots_txt.serve: \"file\" needs robots_txt.file",
             ),
             (
                 "[robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt'",
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_of_hosts_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_host_values() {
         for (text, expected) in [
             (
                 "[[robots_txt.host]]\nhosts = ['a.example/x']",
@@ -277,11 +276,11 @@ mod tests {
             ),
             (
                 "[[robots_txt.host]]\nhosts = 'a.example'\n[[robots_txt.host]]\nhosts = 'A.example:80'",
-                "c.toml:4: robots_txt.host.hosts: a.example is named twice",
+                "c.toml:4: robots_txt.host.hosts: a.example is listed twice",
             ),
             (
                 "[[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example'",
-                "c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; put the hosts",
+                "c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; move the hosts",
             ),
             (
                 "[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example'",
@@ -301,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_says_what_it_says_and_the_site_the_rest() {
+    fn host_overrides_settings_of_the_site() {
         let text = "[robots_txt]\nserve = 'settings'\ndisallow = '/a'\n\
             [[robots_txt.host]]\nhosts = 'x.example'\n\
             [[robots_txt.host]]\nhosts = ['www.y.example', 'y.example']\nmain_mirror = 'www.y.example'\nserve = 'pass'\n";
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sitemap_of_heaven_is_named_where_there_is_one() {
+    fn sitemap_of_heaven_is_listed_if_it_exists() {
         let directory = tempfile::tempdir().unwrap();
         let text = format!(
             "[server]\nhosts = 'www.example.com'\n[heaven]\ndirectory = '{}'\n[robots_txt]\nserve = 'settings'",

@@ -1,4 +1,4 @@
-//! From `[[rule]]` and `[[x_robots_tag]]` to rules of the policy.
+//! Converts `[[rule]]` and `[[x_robots_tag]]` tables into rules of the policy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::origins::Origins;
 use crate::policy::{Addresses, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 use robot_detection_site_robot::spelling::unknown;
 
-/// Returns the rules of all sites, and those that are common to them; some come several times.
+/// Returns the rules of all sites, including common rules; a rule may occur several times.
 pub(super) fn rules_of_all<'s>(
     common: &'s Settings,
     sites: &'s [SiteLoaded],
@@ -23,9 +23,9 @@ pub(super) fn rules_of_all<'s>(
     all.flat_map(|settings| &settings.tables.rules)
 }
 
-/// Returns the setting by which a rule depends on answers of the site.
+/// Returns the setting by which a rule depends on responses of the site.
 pub(crate) fn answer_setting(rule: &RuleSettings) -> Option<&'static str> {
-    // Whose requests count too acts by these.
+    // With a limit of requests too, the rule does not depend on responses alone.
     let by_time = rule
         .load_milliseconds
         .filter(|_| rule.load_requests.is_none());
@@ -63,7 +63,7 @@ pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -
     })
 }
 
-/// Calls a setter of a builder, where its value is set.
+/// Calls a setter of a builder if a value is set.
 fn set<B, V>(builder: B, value: Option<V>, setter: impl FnOnce(B, V) -> B) -> B {
     match value {
         Some(value) => setter(builder, value),
@@ -81,7 +81,7 @@ pub(crate) fn tag_rule(
         .when(when(&settings.when, all, origins))
 }
 
-/// Returns the conditions that every kind of rule has.
+/// Returns the conditions shared by all kinds of rules.
 fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     let purposes = settings.purposes.as_ref().map(|all| all.iter().copied());
     let sources = settings.sources.as_ref().map(|all| all.iter().cloned());
@@ -100,7 +100,7 @@ fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     set(when, verdicts, When::verdicts)
 }
 
-/// Returns the conditions on where a request comes from.
+/// Returns the conditions on the origin of a request.
 fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     let addresses = settings.addresses.as_ref().map(|networks| {
         let listed = addresses_of_lists(networks.lists(), all, origins);
@@ -123,7 +123,7 @@ fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When
     set(when, reasons, When::reasons)
 }
 
-/// Returns the networks that are written themselves, if there are any.
+/// Returns the networks written in the setting, if there are any.
 fn named(networks: &Networks) -> Option<Addresses> {
     let set = Arc::clone(networks.set());
     let names = networks.written().join(", ");
@@ -131,13 +131,13 @@ fn named(networks: &Networks) -> Option<Addresses> {
     (!names.is_empty()).then(|| Addresses::new(names, contains))
 }
 
-/// What refuses, or makes wait, beside rules.
+/// Causes of refusals and delays other than rules.
 const WORDS: [&str; 4] = ["robots.txt", "crawl-delay", "spoofed", "deny"];
 
 const PER: Duration = Duration::from_mins(1);
 const LASTS: Duration = Duration::from_hours(1);
 
-/// Returns how often somebody has to be refused before he is banned.
+/// Returns the ban rules of the settings.
 ///
 /// # Errors
 ///
@@ -166,7 +166,7 @@ fn ban(settings: &BanSettings, names: &[&str]) -> Result<BanRule, ConfigErrors> 
     })
 }
 
-/// Returns what requests are told to be refused by, of a rule's name or a word.
+/// Returns the cause of refusals for the name of a rule or a word.
 fn cause(name: &str, names: &[&str]) -> Result<String, String> {
     if names.contains(&name) {
         Ok(Rule::label_of_name(name))

@@ -1,4 +1,4 @@
-//! Whether the site robot signs its requests, and with which key.
+//! Request signing of the site robot, and its key.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    /// Judges the settings of a site; `None` where no key is set.
+    /// Reads the settings of a site; `None` if no key is set.
     pub(crate) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
         let settings = loaded.settings();
         let Some(key) = settings.site_robot.signing_key.clone() else {
@@ -29,7 +29,7 @@ impl Signing {
         Ok(Some(Self { key, agent }))
     }
 
-    /// Returns the signer of a site; a key that is not there is made.
+    /// Returns the signer of a site, and creates a missing key.
     pub(crate) fn signer_of(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
         let signing = Self::of(loaded)?;
         let signer = signing.map(|signing| signing.signer(Clock::system()));
@@ -39,24 +39,24 @@ impl Signing {
         })
     }
 
-    /// Reads the key, or makes it.
+    /// Reads the key, or creates it.
     pub(crate) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
         Signer::open(&self.key, &self.agent, clock)
     }
 }
 
-/// Returns the agent that is set, else the site of the first starting point.
+/// Returns the configured agent, or else the site of the first starting point.
 fn agent(settings: &Settings) -> Result<String, String> {
     if !settings.site_robot.signature_agent.is_empty() {
         return Ok(settings.site_robot.signature_agent.clone());
     }
     let first = settings.site_robot.starting_points.first();
     match first.map(StartingPoint::url) {
-        // Verifiers fetch the directory over https alone, as whoever is in between could exchange
-        // the keys.
+        // Verifiers download the directory only over https, because anyone in between could replace
+        // keys.
         Some(url) if url.scheme() == "https" => Ok(url.origin().ascii_serialization()),
         _ => Err(format!(
-            "{} is set: say which site serves the key directory, such as https://www.example.com",
+            "{} is set: specify the site that serves the key directory, such as https://www.example.com",
             KEYS.signing_key.name
         )),
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_is_what_is_set_or_the_site_itself() {
+    fn agent_is_the_configured_one_or_the_site_itself() {
         let agent = |text: &str| {
             let text = format!("[site_robot]\nsigning_key = 'k'\n{text}");
             Signing::of(&loaded(&text)).map(|signing| signing.unwrap().agent)
@@ -85,14 +85,14 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("say which site serves the key directory"),
+            error.contains("specify the site that serves the key directory"),
             "{error}"
         );
         assert_eq!(Signing::of(&loaded("")).unwrap(), None);
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place() {
+    fn errors_name_their_place() {
         let directory = tempfile::tempdir().unwrap();
         let key = directory.path().join("key");
         let key = key.to_str().unwrap();

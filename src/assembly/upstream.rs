@@ -1,4 +1,4 @@
-//! From `[server]` to the proxy in front of the upstream.
+//! Converts `[server]` into the settings of the proxy for the upstream.
 
 use crate::check::{IDENTIFICATION_HEADER, PREFIX, VERDICT_HEADER};
 use crate::config::{ConfigErrors, Loaded, ServerSection, Settings};
@@ -28,7 +28,8 @@ pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
             })
         })
         .map(|proxy| {
-            // A client that names them in `Connection` would have them removed (RFC 9110 §7.6.1).
+            // A client that names these headers in `Connection` would have them removed (RFC 9110
+            // §7.6.1).
             proxy
                 .keep_header(IDENTIFICATION_HEADER)
                 .keep_header(VERDICT_HEADER)
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place() {
+    fn errors_name_their_place() {
         for (lines, expected) in [
             (
                 "upstream = 'ftp://a'",
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn several_servers_can_be_a_list_or_a_text_with_commas() {
+    fn several_servers_can_be_a_list_or_a_string_with_commas() {
         for upstream in [
             "['http://a', 'unix:/run/b.sock']",
             "'http://a, unix:/run/b.sock'",

@@ -9,16 +9,16 @@ use pin_project_lite::pin_project;
 
 use super::observation::Observation;
 
-/// Body that knows whether the upstream was asked for it.
+/// Body that may come from the upstream.
 pub(crate) trait FromUpstream {
-    /// Returns `true` if the upstream was asked, even if an error page of ours is the response.
+    /// Returns `true` if the upstream was queried, even if the response is our error page.
     fn is_from_upstream(&self) -> bool;
 }
 
 pin_project! {
-    /// Body whose bytes are counted until it ends, or is dropped.
+    /// Body that counts its bytes until it ends or is dropped.
     ///
-    /// A response has this body type from the start: it need not be moved to be observed.
+    /// Responses have this body type from the start, so that observing them needs no move.
     #[derive(Debug, Default)]
     pub(crate) struct ObservedBody<B> {
         observation: Option<Observation>,
@@ -69,8 +69,8 @@ impl<B: Body> Body for ObservedBody<B> {
         Poll::Ready(frame)
     }
 
-    // Once this is true hyper does not poll any more; the observation then ends with the body's
-    // drop.
+    // hyper does not poll again once this is true; the observation then ends when the body is
+    // dropped.
     fn is_end_stream(&self) -> bool {
         self.inner.is_end_stream()
     }

@@ -16,7 +16,8 @@ use super::{
 pin_project! {
     /// Future of a response that is observed to its end.
     ///
-    /// If it is dropped before, the request is logged with 499: the client went away.
+    /// If dropped before the response, the request is logged with status 499: the client
+    /// disconnected.
     #[derive(Debug)]
     pub(crate) struct ObserveFuture<F> {
         observation: Option<Observation>,
@@ -27,7 +28,7 @@ pin_project! {
 }
 
 impl<F> ObserveFuture<F> {
-    /// Creates it; the response gets the additions, here, as each future around it would copy it.
+    /// Creates the future; adding the additions here avoids a copy in each outer future.
     pub(crate) fn new(inner: F, observation: Observation, additions: Additions) -> Self {
         Self {
             observation: Some(observation),

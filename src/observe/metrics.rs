@@ -1,4 +1,4 @@
-//! What `/metrics` shows beside the counters of traffic.
+//! Metrics in addition to the traffic counters.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,11 +29,11 @@ pub(crate) struct SiteMetrics {
 }
 
 impl Metrics {
-    /// Returns the metrics of a site, the same ones for the same name.
+    /// Returns the metrics of a site, always the same for a name.
     ///
-    /// The names are those of the counters of traffic, which are bounded.
+    /// The names are those of the traffic counters, which are bounded.
     pub(super) fn site(&self, name: &str) -> Arc<SiteMetrics> {
-        // Nothing panics between the changes of a map.
+        // A panic cannot leave the map in an inconsistent state.
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         let site = sites.entry(name.to_owned()).or_insert_with(|| {
             Arc::new(SiteMetrics {
@@ -70,7 +70,7 @@ pub(super) struct Shared {
     pub(super) observer: Observer,
     pub(super) counters: Arc<SiteCounters>,
     pub(super) metrics: Arc<SiteMetrics>,
-    /// `None` where fleets are not looked for.
+    /// Detection of fleets; `None` if disabled.
     pub(super) suspicion: Option<Suspicion>,
 }
 
@@ -91,13 +91,13 @@ impl SiteObserver {
         }
     }
 
-    /// Leaves what is to be judged of a request.
+    /// Stores the data for evaluating the request as a suspect.
     pub(super) fn leave(&self, request: &Request<RequestContext>) -> Option<Slip> {
         let suspicion = self.shared.suspicion.as_ref()?;
         suspicion.leave(request, request.body().client().client)
     }
 
-    /// Begins to observe a request, which is counted and logged when its response has ended.
+    /// Starts to observe a request, which is counted and logged when its response has ended.
     pub(crate) fn begin(&self, request: &mut Request<RequestContext>) -> Observation {
         Observation::begin(self, request)
     }

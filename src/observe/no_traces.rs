@@ -1,4 +1,4 @@
-//! Stands in for spans in builds without the feature `otel`: no request has one.
+//! Replaces spans in builds without the feature `otel`.
 
 use std::io;
 
@@ -9,15 +9,15 @@ use crate::layer::Outcome;
 
 use super::request_head::RequestHead;
 
-/// Where spans are sent: nowhere.
+/// Settings of traces; empty in this build.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings;
 
-/// Export of spans, which this build has not.
+/// Export of spans; empty in this build.
 #[derive(Debug, Default)]
 pub(super) struct TraceExport;
 
-/// Span of one request: none.
+/// Span of one request; empty in this build.
 #[derive(Debug)]
 pub(super) struct Span;
 
@@ -26,19 +26,19 @@ impl TraceSettings {
         if loaded.settings().otel.endpoint.is_empty() {
             return Ok(Self);
         }
-        let reason = "this program is built without traces; build it with --features otel";
+        let reason = "this build does not support traces; build with --features otel";
         Err(loaded.wrong(&OtelSection::KEY.endpoint, reason))
     }
 }
 
-#[expect(clippy::unused_self, reason = "the one with spans needs it")]
+#[expect(clippy::unused_self, reason = "the build with spans needs it")]
 impl TraceExport {
-    #[expect(clippy::unnecessary_wraps, reason = "the one with spans may fail")]
+    #[expect(clippy::unnecessary_wraps, reason = "the build with spans may fail")]
     pub(super) fn open(_: &TraceSettings) -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// Returns `false`: no head is kept for spans.
+    /// Returns `false`, because no request heads are needed for spans.
     pub(super) fn is_on(&self) -> bool {
         false
     }
@@ -47,11 +47,11 @@ impl TraceExport {
         Span
     }
 
-    #[expect(clippy::unused_async, reason = "the one with spans waits")]
+    #[expect(clippy::unused_async, reason = "the build with spans waits")]
     pub(super) async fn close(&self) {}
 }
 
-#[expect(clippy::unused_self, reason = "the one of a request needs it")]
+#[expect(clippy::unused_self, reason = "the build with spans needs it")]
 impl Span {
     pub(super) fn end(&mut self, _: Option<u16>, _: &RequestHead, _: &Outcome) {}
 }

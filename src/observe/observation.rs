@@ -1,4 +1,4 @@
-//! One request, from its head to the end of the response's body.
+//! Observation of one request, from its head to the end of the response's body.
 
 use std::time::Duration;
 
@@ -18,30 +18,30 @@ use super::{
     traces::Span,
 };
 
-/// Status of a request whose client went away before the response; nginx logs the same number.
+/// Status of a request whose client disconnected before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Word for the visitor where there is none.
+/// Word for a missing visitor.
 pub(super) const NOBODY: &str = "-";
 
-/// Observation of one request; it is counted and logged when dropped.
+/// Observation of one request, which is counted and logged when dropped.
 #[derive(Debug)]
 pub(crate) struct Observation {
     site: SiteObserver,
     span: Span,
-    /// Only where an access log or traces need it: copying a head costs allocations.
+    /// Only set for an access log or traces, because copying a head costs allocations.
     head: Option<Box<RequestHead>>,
     begun: Instant,
-    /// `None`: somebody else answers, of whose answer nothing is seen.
+    /// Status of the response; `None` if another program answers and its response is unknown.
     status: Option<u16>,
     outcome: Option<Outcome>,
-    /// Where the path was left.
+    /// Stored path of the request.
     ticket: Option<Ticket>,
-    /// Where was left what is judged.
+    /// Stored data for evaluating the request as a suspect.
     slip: Option<Slip>,
     body_bytes: u64,
     counts: bool,
-    /// Of a request of `doctor`, which is neither counted nor logged.
+    /// Probe for a request of `doctor`, which is neither counted nor logged.
     probe: Option<Box<Probe>>,
 }
 
@@ -70,19 +70,19 @@ impl Observation {
         }
     }
 
-    /// Has the request stored as one of `doctor`.
+    /// Stores the request as one of `doctor`.
     pub(crate) fn store_for(&mut self, probe: Option<Box<Probe>>) {
         if probe.is_some() {
             (self.slip, self.ticket, self.probe) = (None, None, probe);
         }
     }
 
-    /// Notes the decision; `None` for a person's request.
+    /// Records the decision; `None` for a person's request.
     pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
         self.outcome = outcome;
     }
 
-    /// Notes the response, and goes on observing its body.
+    /// Records the response, and continues to observe its body.
     pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
         let status = response.status().as_u16();
         self.status = Some(status);
@@ -100,22 +100,22 @@ impl Observation {
         response.body_mut().observe(self);
     }
 
-    /// Notes a response that has no body, and ends.
+    /// Records a response without a body, and ends the observation.
     pub(crate) fn ended(mut self, status: StatusCode) {
         self.status = Some(status.as_u16());
     }
 
-    /// Notes that somebody else was told the decision, and ends: neither status nor bytes nor time
-    /// of the answer are known here.
+    /// Records a decision that another program applies, and ends the observation.
     ///
-    /// Unless it `counts`, somebody else counts the request too.
+    /// Status, bytes and time of the response are unknown. Unless `counts`, the other program
+    /// counts the request.
     pub(crate) fn told(mut self, outcome: Option<Outcome>, counts: bool) {
         self.outcome = outcome;
         self.status = None;
         self.counts = counts;
     }
 
-    /// Has the request judged, if a person sent it.
+    /// Evaluates the request as a possible suspect, if a person sent it.
     fn judge(&mut self, status: u16) {
         if let (Some(suspicion), Some(slip)) = (&self.site.shared.suspicion, self.slip.take()) {
             let kind = |outcome: &Outcome| outcome.kind() == Some(Kind::Person);
@@ -159,8 +159,8 @@ impl Observation {
 }
 
 impl Drop for Observation {
-    // Only a drop comes at the end of every request: a client that goes away has hyper drop future
-    // and body wherever they are.
+    // Only a drop happens at the end of every request: if a client disconnects, hyper drops the
+    // future and body in any state.
     fn drop(&mut self) {
         if let Some(probe) = self.probe.take() {
             return probe.store(self.outcome.as_ref());
@@ -183,7 +183,7 @@ impl Drop for Observation {
         } else {
             counters.note_alone(outcome, ticket);
         }
-        // The program's own requests count as no visits.
+        // The program's own requests do not count as visits.
         if is_seen && outcome.is_none_or(|outcome| !outcome.is_own()) {
             shared.metrics.durations.record(duration);
         }

@@ -1,4 +1,4 @@
-//! The observer of all requests, with metrics, access log and traces.
+//! Observer of all requests, with metrics, access log and traces.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
     traces::{TraceExport, TraceSettings},
 };
 
-/// Word for the site and the visitor of a request that a listener refused by itself.
+/// Word for the site and visitor of a request that a listener rejected.
 const UNKNOWN: &str = "-";
 
 /// Destination and format of the access log.
@@ -35,7 +35,7 @@ pub(crate) struct ObserveSettings {
     traces: TraceSettings,
 }
 
-/// Observer of requests: metrics, and an access log where one is configured.
+/// Observer of requests: metrics, and an access log if configured.
 ///
 /// Clones share both.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl ObserveSettings {
 }
 
 impl AccessLogSettings {
-    /// Reads the settings; `None` where there is to be no access log.
+    /// Reads the settings; `None` without an access log.
     fn new(settings: &AccessLogSection) -> Option<Self> {
         let (path, format) = (settings.path.clone(), settings.format);
         (!path.is_empty()).then_some(Self { path, format })
@@ -75,7 +75,7 @@ impl AccessLogSettings {
 }
 
 impl Observer {
-    /// Opens the access log and starts traces, where they are configured.
+    /// Opens the access log and starts traces, if configured.
     pub(crate) fn open(settings: &ObserveSettings) -> io::Result<Self> {
         let log = match &settings.access_log {
             Some(AccessLogSettings { path, format }) => Some(AccessLog {
@@ -108,7 +108,7 @@ impl Observer {
         &self.inner.metrics
     }
 
-    /// Returns how many lines of the access log were lost.
+    /// Returns the number of lost access log lines.
     pub(crate) fn lost_lines(&self) -> u64 {
         let log = self.inner.log.as_ref();
         log.map_or(0, |log| log.writer.lost())
@@ -119,14 +119,14 @@ impl Observer {
         self.inner.metrics.reloaded(succeeded);
     }
 
-    /// Opens the access log's file again.
+    /// Reopens the access log file.
     pub(crate) fn reopen_log(&self) {
         if let Some(log) = &self.inner.log {
             log.writer.reopen();
         }
     }
 
-    /// Writes the last lines and spans; call it when nothing is served any more.
+    /// Writes the last lines and spans; call this method after serving has ended.
     pub(crate) async fn close(&self) {
         if let Some(log) = &self.inner.log {
             log.writer.close().await;
@@ -158,7 +158,7 @@ impl RefusalObserver for Observer {
             }),
             referer: head.and_then(|head| head.referer.as_ref().map(HeaderValue::as_bytes)),
             user_agent: head.and_then(RequestHead::user_agent),
-            // The listener refuses before a site or a visitor is looked up.
+            // The listener rejects requests before the site or visitor is determined.
             site: UNKNOWN,
             robot: None,
             visitor: UNKNOWN,
@@ -180,7 +180,7 @@ impl Inner {
 
 fn explain(path: &str, error: &io::Error) -> io::Error {
     let text = format!(
-        "cannot open the access log {path}: {error}: make its directory, writable for this user, or change access_log.path"
+        "cannot open the access log {path}: {error}: create its directory, writable for this user, or change access_log.path"
     );
     io::Error::new(error.kind(), text)
 }

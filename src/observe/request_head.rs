@@ -7,7 +7,7 @@ use axum::http::{
     header::{HOST, REFERER, USER_AGENT},
 };
 
-/// Head of a request, without cookies and authorisation: secrets must not reach a log.
+/// Head of a request without cookies and authorization, which are secrets.
 #[derive(Debug)]
 pub(super) struct RequestHead {
     pub(super) client: IpAddr,
@@ -24,7 +24,7 @@ pub(super) struct RequestHead {
 enum UserAgents {
     None,
     One(HeaderValue),
-    /// The layer examines each of them, so that the log shows all.
+    /// All User-Agent headers, because the layer examines each of them.
     Several(Box<[u8]>),
 }
 
@@ -33,7 +33,7 @@ impl RequestHead {
         let headers = request.headers();
         let authority = request.uri().authority();
         let host = match authority {
-            // Where both are there the target's counts, and `Host` is ignored (RFC 9112 §3.2.2).
+            // If both exist, the target's host is used and `Host` ignored (RFC 9112 §3.2.2).
             Some(authority) => Some(authority.as_str().as_bytes()),
             None => headers.get(HOST).map(HeaderValue::as_bytes),
         };
@@ -54,7 +54,7 @@ impl RequestHead {
         let is_absolute = self.uri.authority().is_some() && self.version < Version::HTTP_2;
         match self.uri.path_and_query() {
             Some(target) if !is_absolute => Cow::Borrowed(target.as_str()),
-            // Userinfo may hold a password, which must not be logged (RFC 3986 §3.2.1).
+            // Userinfo may contain a password, which must not be logged (RFC 3986 §3.2.1).
             _ => match self.uri.to_string().split_once('@') {
                 Some((before, after)) if self.has_user() => {
                     let scheme = before.split_once("://").map(|(scheme, _)| scheme);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_the_request_line_s() {
+    fn target_is_that_of_the_request_line() {
         for (target, version, expected, host) in [
             ("/a?b=%20", Version::HTTP_11, "/a?b=%20", "header.example"),
             ("*", Version::HTTP_11, "*", "header.example"),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_cookies_nor_authorisation_are_kept() {
+    fn cookies_and_authorization_are_not_stored() {
         assert!(!format!("{:?}", head("/", Version::HTTP_11)).contains("secret"));
     }
 

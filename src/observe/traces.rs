@@ -19,18 +19,18 @@ use crate::traffic::decision_word;
 
 use super::{observation::NOBODY, request_head::RequestHead};
 
-/// Where spans are sent.
+/// Settings of traces.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings {
-    /// URL of a collector; `None` where there are to be no spans.
+    /// URL of a collector; `None` without traces.
     endpoint: Option<String>,
 }
 
-/// Export of spans, where one is configured.
+/// Export of spans, if configured.
 #[derive(Debug, Default)]
 pub(super) struct TraceExport(Option<Traces>);
 
-/// Span of one request, where spans are exported.
+/// Span of one request, if spans are exported.
 #[derive(Debug)]
 pub(super) struct Span(Option<RequestSpan>);
 
@@ -47,14 +47,14 @@ impl TraceSettings {
 }
 
 impl TraceExport {
-    /// Starts the export; call it on a runtime.
+    /// Starts the export; must be called on a runtime.
     pub(super) fn open(settings: &TraceSettings) -> io::Result<Self> {
         let Some(endpoint) = &settings.endpoint else {
             return Ok(Self(None));
         };
         let error = |error| {
             io::Error::other(format!(
-                "cannot send traces to {endpoint}: {error}: write otel.endpoint such as http://127.0.0.1:4318/v1/traces"
+                "cannot send traces to {endpoint}: {error}: set otel.endpoint to a URL such as http://127.0.0.1:4318/v1/traces"
             ))
         };
         start(endpoint)
@@ -67,7 +67,7 @@ impl TraceExport {
         self.0.is_some()
     }
 
-    /// Begins the span of a request, and names it in the request's `traceparent`.
+    /// Starts the span of a request, and names it in the request's `traceparent`.
     pub(super) fn begin<B>(&self, request: &mut Request<B>) -> Span {
         Span(self.0.as_ref().map(|traces| {
             let method = request.method().clone();
@@ -75,7 +75,7 @@ impl TraceExport {
         }))
     }
 
-    /// Exports the last spans, off the threads that serve.
+    /// Exports the last spans, on a thread that serves no requests.
     pub(super) async fn close(&self) {
         let Some(traces) = self.0.clone() else { return };
         // Closing logs its own errors.
@@ -86,7 +86,7 @@ impl TraceExport {
 }
 
 impl Span {
-    /// Ends the span with what is known of its request; a second call does nothing.
+    /// Ends the span with the data of its request; a second call does nothing.
     pub(super) fn end(&mut self, status: Option<u16>, head: &RequestHead, outcome: &Outcome) {
         if let Some(span) = self.0.take() {
             span.end(status, attributes(head, outcome));
@@ -94,7 +94,7 @@ impl Span {
     }
 }
 
-/// Client that sends on our runtime, as the exporter's thread has none.
+/// Client that sends on our runtime, because the exporter's thread has none.
 #[derive(Debug)]
 struct RuntimeClient {
     poster: Poster,
@@ -110,8 +110,7 @@ impl HttpClient for RuntimeClient {
         // The exporter's thread only waits here: HTTP needs the timers and sockets of a Tokio
         // runtime.
         let sent = self.tasks.spawn_on(sending, &self.runtime);
-        // Of the two errors the outer one tells of a task that panicked, or of a runtime that
-        // ended.
+        // The outer error means that the task panicked or the runtime ended.
         Ok(sent.await??)
     }
 }

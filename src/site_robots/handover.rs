@@ -1,4 +1,4 @@
-//! A command hands a run over to a running server, and hears what comes of it.
+//! Hands a run from a command over to a running server, and reports its progress.
 
 use std::time::Duration;
 
@@ -13,48 +13,48 @@ use crate::operations::own_robot;
 use crate::site_robot::{Progress, has_ended, holder_name};
 use crate::store::{Store, StoredOrder};
 
-/// How long a command waits for a server to take the run.
+/// Time within which a server must accept the run.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a server may be silent that has taken it.
-// A server tells its progress twice a second, so that a minute is a restart or worse.
+/// Longest time without progress from a server that has accepted the run.
+// A server stores its progress twice a second, so a minute means a restart or worse.
 const SILENT: Duration = Duration::from_mins(1);
 
-/// Run that was handed over to whichever server takes it.
+/// Run that was handed over to any server that accepts it.
 #[derive(Debug)]
 pub struct Handover {
     store: Store,
     clock: Clock,
     order_id: String,
     placed_ms: i64,
-    /// Last sign of life, and when we saw it.
+    /// Last sign of life, and the time when it was read.
     seen: (Option<i64>, i64),
 }
 
-/// How a run goes that was handed over.
+/// State of a run that was handed over.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Handed {
-    /// No server has taken it yet.
+    /// No server has accepted the run yet.
     Waiting,
-    /// A server does it.
+    /// A server is running it.
     Going(Box<Progress>),
-    /// It has ended.
+    /// The run has ended.
     Ran(Box<Ran>),
-    /// It broke off, for this reason.
+    /// The run failed, for this reason.
     Failed(String),
-    /// No server does it: there is none that answers, or it tells this reason.
+    /// No server runs it: none responds, or the server gave this reason.
     Declined(Option<String>),
 }
 
 impl Handover {
-    /// Hands a run over; `None` where no server is known that would take it.
+    /// Hands a run over; `None` if no server is known that could accept it.
     ///
-    /// With `reload`, a server with other settings reads its configuration again before.
+    /// With `reload`, a server with other settings reloads its configuration first.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database fails.
     pub async fn place(
         loaded: &Loaded,
         store: &Store,
@@ -65,8 +65,8 @@ impl Handover {
         let clock = Clock::system();
         let now_ms = clock.now_ms();
         let servers = store.orders().servers(now_ms).await?;
-        // A file that a command names need not exist where a server runs, and a path from the
-        // database is no reason for a server to read or write there.
+        // A file named by a command may not exist on the server's machine, and a path from the
+        // database must not make a server read or write a file.
         if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
             return Ok(None);
         }
@@ -88,14 +88,14 @@ impl Handover {
         }))
     }
 
-    /// Looks how it goes; to be called a few times a second, until it has ended.
+    /// Returns the state of the run; call a few times a second until the run has ended.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and when the server that had taken it is gone.
+    /// Fails if the database fails, or if the server that accepted the run has ended.
     pub async fn look(&mut self) -> anyhow::Result<Handed> {
         let Some(order) = self.store.orders().find(&self.order_id).await? else {
-            anyhow::bail!("the run that was handed over is not known any more: try again");
+            anyhow::bail!("the run that was handed over no longer exists: try again");
         };
         if let Some(outcome) = &order.outcome {
             self.store.orders().remove(&self.order_id).await?;
@@ -108,7 +108,7 @@ impl Handover {
         let now_ms = self.clock.now_ms();
         let Some(holder) = &order.holder else {
             let is_over = now_ms.saturating_sub(self.placed_ms) > milliseconds(TAKEN_WITHIN);
-            // Somebody may take it at the last moment.
+            // A server may accept the run at the last moment.
             let is_ours = is_over && self.take_back().await?;
             return Ok(if is_ours {
                 Handed::Declined(None)
@@ -122,20 +122,20 @@ impl Handover {
         Ok(Handed::Going(Box::new(progress)))
     }
 
-    /// Has the server end the run; the next one resumes it.
+    /// Asks the server to end the run; the next run resumes it.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database fails.
     pub async fn stop(&self) -> anyhow::Result<()> {
         Ok(self.store.orders().stop(&self.order_id).await?)
     }
 
-    /// Takes it back, unless a server has it; returns whether it did.
+    /// Withdraws the run unless a server has accepted it; returns whether it was withdrawn.
     ///
     /// # Errors
     ///
-    /// Fails when the database does.
+    /// Fails if the database fails.
     pub async fn take_back(&self) -> anyhow::Result<bool> {
         Ok(self.store.orders().withdraw(&self.order_id).await?)
     }
@@ -146,14 +146,14 @@ impl Handover {
         holder: &str,
         now_ms: i64,
     ) -> anyhow::Result<()> {
-        // Its clock may be another one than ours: what counts is that it moves.
+        // The server's clock may differ from ours, so only changes of its time count.
         if order.seen_ms != self.seen.0 {
             self.seen = (order.seen_ms, now_ms);
         }
         let is_silent = now_ms.saturating_sub(self.seen.1) > milliseconds(SILENT);
         if is_silent || has_ended(holder) {
             self.store.orders().remove(&self.order_id).await?;
-            anyhow::bail!("the server that did the run has ended; the same command resumes it");
+            anyhow::bail!("the server that made the run has ended; the same command resumes the run");
         }
         Ok(())
     }
@@ -163,41 +163,41 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Settings that make a difference to a run, by how their names begin.
+/// Prefixes of the settings that affect a run.
 const TABLES: [&str; 3] = ["site_robot.", "heaven.", "index_now."];
 
 /// Run that is handed over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Digest of the settings of who hands it over.
+    /// Digest of the settings of the command.
     pub(super) settings: String,
     pub(super) changes: SiteRobotChanges,
-    /// Whether a server with other settings is to reload its configuration before.
+    /// Whether a server with other settings reloads its configuration first.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) reload: bool,
 }
 
-/// What came of it.
+/// Result of an order.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OrderOutcome {
-    /// The run came to an end, or was stopped.
+    /// The run finished or was stopped.
     Ran(Box<Ran>),
-    /// It broke off.
+    /// The run failed.
     Failed(String),
-    /// The server does not do it, for this reason.
+    /// The server declined the run, for this reason.
     Declined(String),
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "required by serde")]
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Returns a digest of the settings by which a site's robot runs.
+/// Returns a digest of the settings for a site's robot.
 ///
-/// `key` is the database's, so that nobody can guess a password from it.
+/// `key` is a secret of the database, so that passwords cannot be guessed from the digest.
 pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String {
     let loaded = loaded.of_site_named(site);
     let mut digest = Sha256::new();
@@ -207,7 +207,7 @@ pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String 
             digest.update(format!("\n{} = {:?}", key.name, found.value));
         }
     }
-    // That a default was chosen is an answer, and no other value.
+    // Whether the default was chosen explicitly makes a difference, although the value is the same.
     if let Some(question) = open_to_question(&loaded, loaded.settings()) {
         digest.update(question);
     }
@@ -220,7 +220,7 @@ mod tests {
     use crate::config::Loader;
 
     #[test]
-    fn the_digest_tells_other_settings_of_the_robot_apart() {
+    fn digest_changes_with_the_settings_of_the_robot() {
         let digest = |text: &str, key: &str| {
             let loaded = Loader::new().file("c.toml", text).load().unwrap();
             settings_digest(&loaded, "default", key)
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_of_a_newer_program_is_not_half_understood() {
+    fn order_with_unknown_fields_is_rejected() {
         let order = Order {
             settings: "a".to_owned(),
             changes: SiteRobotChanges {

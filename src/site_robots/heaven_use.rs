@@ -1,11 +1,11 @@
-//! What becomes of the descriptions, by the configuration.
+//! Use of descriptions according to the configuration.
 
 use std::path::Path;
 
 use crate::config::{HeavenSource, Loaded, Settings};
 use crate::operations::HeavenUse;
 
-/// Returns what becomes of the descriptions of a site; `published` is where a command publishes.
+/// Returns the use of a site's descriptions; `published` is the directory given by a command.
 #[must_use]
 pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> HeavenUse {
     of(loaded.of_site_named(site).settings(), published)
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn heaven_is_made_where_somebody_serves_it() {
+    fn heaven_is_generated_if_it_is_served() {
         assert_eq!(word("", None), "none");
         assert_eq!(word("heaven.source = 'database'", None), "database");
         let not_served = "heaven.source = 'database'\nheaven.serve = false";
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn each_site_has_its_own() {
+    fn each_site_has_its_own_use() {
         let text = "[[site]]\nname = 'shop'\nhosts = 'shop.example'\nupstream = 'http://a'\n\
                     [site.heaven]\nsource = 'database'\nurl = 'https://shop.example'";
         let loaded = Loader::new().file("c.toml", text).load().unwrap();

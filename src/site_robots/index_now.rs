@@ -1,4 +1,4 @@
-//! Search engines are told what a run has changed.
+//! Submits the changes of a run to search engines.
 
 use crate::assembly::{index_now, indexed_site};
 use crate::config::{ConfigErrors, IndexNowSection, Loaded, Settings};
@@ -7,7 +7,7 @@ use crate::index_now::{Announcer, IndexNowTold};
 
 use super::SiteRobotRuns;
 
-/// Returns who tells of a site's pages, where anybody is to; why nobody does is a warning.
+/// Returns the IndexNow client of a site, if active; obstacles are added to the warnings.
 pub(super) fn announcer(
     loaded: &Loaded,
     settings: &Settings,
@@ -31,7 +31,7 @@ pub(super) fn announcer(
 }
 
 impl SiteRobotRuns {
-    /// Tells them, where they are to be told; a failure is no failure of the run.
+    /// Submits changed pages, if active; a failed submission does not fail the run.
     pub(super) async fn tell_index_now(&self, run_id: i64) -> Option<IndexNowTold> {
         let announcer = self.settings.index_now.as_ref()?;
         let site = self.robot.site();
@@ -45,11 +45,11 @@ impl SiteRobotRuns {
             tracing::warn!(
                 site,
                 waiting,
-                "IndexNow was not told of {waiting} URLs of {site}: {failure}"
+                "cannot submit {waiting} URLs of {site} to IndexNow: {failure}"
             );
         }
         if taken > 0 {
-            tracing::info!(site, taken, "IndexNow was told of {taken} URLs of {site}");
+            tracing::info!(site, taken, "submitted {taken} URLs of {site} to IndexNow");
         }
         Some(told)
     }

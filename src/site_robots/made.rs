@@ -1,4 +1,4 @@
-//! A site robot made from settings.
+//! A site robot created from settings.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use crate::store::Store;
 
 use super::{Programs, schedule::next_round_ms, settings::SiteRobotSettings, starts::is_of};
 
-/// What `email` is without being set.
+/// Default of `email` in robot.conf.
 const NO_EMAIL: &str = "user@domain";
 
-/// Site robot of a configuration, and what happens around its runs.
+/// Site robot of a configuration, with the steps before and after its runs.
 ///
-/// A run that came to its end publishes heaven, where a directory is set for it, and
-/// starts `cmd-hook`, where something was described.
+/// A finished run publishes heaven, if a directory is set, and starts `cmd-hook`, if a page was
+/// described.
 #[derive(Clone, Debug)]
 pub struct SiteRobotRuns {
     pub(super) robot: SiteRobot,
@@ -37,23 +37,23 @@ pub struct SiteRobotRuns {
     pub(super) library: Library,
     pub(super) programs: Arc<Programs>,
     pub(super) settings: Arc<SiteRobotSettings>,
-    /// Pages that are asked for again; none: all are visited.
+    /// Pages to visit again; if empty, the whole site is visited.
     pub(super) only: Vec<Url>,
 }
 
 impl SiteRobotRuns {
-    /// Makes the robot that the settings describe; layers of the same database let it pass.
+    /// Creates the robot of the settings; layers on the same database let it pass.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, a value fits in no header, or the robot cannot be built.
+    /// Fails if the database fails, a value is not valid in a header, or the robot cannot be built.
     pub async fn new(settings: &SiteRobotSettings, store: &Store) -> anyhow::Result<Self> {
         let (own, clock) = (own_robot::unknown(), Clock::system());
         own_robot::load(&own, store, &clock).await?;
         Self::of(settings, store, clock, &own)
     }
 
-    /// Makes a robot that is known by a key.
+    /// Creates a robot that is identified by a key.
     pub(crate) fn of(
         settings: &SiteRobotSettings,
         store: &Store,
@@ -81,11 +81,11 @@ impl SiteRobotRuns {
         })
     }
 
-    /// Returns what asks for single pages again, and is the same otherwise.
+    /// Returns a copy that visits only single pages.
     ///
     /// # Errors
     ///
-    /// Fails with the first page that is outside of what the robot visits.
+    /// Fails with the first page that the robot would not visit.
     pub(crate) fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         Ok(Self {
             robot: self.robot.for_pages(urls.clone())?,
@@ -100,22 +100,22 @@ impl SiteRobotRuns {
         &self.robot
     }
 
-    /// Asks for a page as a run would, with its login and at its upstream.
+    /// Requests a page as a run would, with its login and from its upstream.
     ///
     /// # Errors
     ///
-    /// Fails when nobody answers, or not within the limits of a run.
+    /// Fails if no server responds within the limits of a run.
     pub async fn ask(&self, url: &Url) -> Result<PageResponse, SourceError> {
         self.source.ask(&PageRequest::get(url)).await
     }
 
-    /// Returns the settings of the heaven that it fills.
+    /// Returns the settings of the heaven that the robot fills.
     #[must_use]
     pub fn heaven(&self) -> &HeavenSettings {
         &self.settings.heaven
     }
 
-    /// Returns `true` if it begins at sites that are known as our own, whose layers let it pass.
+    /// Returns `true` if all starting points are on our own sites, whose layers let the robot pass.
     #[must_use]
     pub fn is_at_home(&self) -> bool {
         let settings = &self.settings;
@@ -123,13 +123,13 @@ impl SiteRobotRuns {
         starts.all(|start| settings.own_hosts.has(&start.url))
     }
 
-    /// Returns what is to come after a run (`onCompletion`).
+    /// Returns the action after a run (`onCompletion`).
     #[must_use]
     pub fn on_completion(&self) -> OnCompletion {
         self.settings.conf.on_completion
     }
 
-    /// Returns when the next round of a loop begins, behind the end of the last.
+    /// Returns the time of the next round of a loop after the end of the last.
     #[must_use]
     pub fn next_round_ms(&self, finished_ms: i64) -> i64 {
         next_round_ms(self.settings.schedule(), finished_ms)
@@ -191,7 +191,8 @@ fn source(
     let servers = settings.starts.iter().filter(|it| it.url.has_host());
     for start in servers {
         let origin = start.url.origin();
-        // A login is for an origin: of several starting points of one, the first speaks for all.
+        // A login is for an origin; of several starting points with the same origin, the first
+        // decides.
         if sites.iter().all(|(known, _)| *known != origin) {
             sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }
@@ -207,7 +208,7 @@ fn source(
     };
     let source = HttpSource::new(HttpSettings {
         user_agent: Some(conf.user_agent.clone()),
-        // An address that nobody reads is worse than none in the `From` of each request.
+        // The default address is useless in the `From` header of each request.
         email: Some(conf.email.clone()).filter(|email| email != NO_EMAIL),
         referrer: conf.referer.clone(),
         proxy: proxy.and_then(|proxy| proxy.parse().ok()),
@@ -247,7 +248,7 @@ fn access(
     }
 }
 
-/// Reads a program and its arguments.
+/// Parses a program and its arguments.
 pub(super) fn command(line: &str) -> Option<CommandLine> {
     let mut words = line.split_whitespace();
     let program = CommandLine::new(words.next()?);
@@ -259,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hook_may_have_arguments() {
+    fn hook_may_have_arguments() {
         let hook = command("/opt/hook -v a").unwrap();
         assert_eq!(hook.program, "/opt/hook");
         assert_eq!(hook.arguments, ["-v", "a"]);

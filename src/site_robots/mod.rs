@@ -1,4 +1,4 @@
-//! The site robots of a configuration: made, run, published, and kept to their schedule.
+//! The site robots of a configuration: creation, runs, publication and schedules.
 
 mod handover;
 mod heaven_use;

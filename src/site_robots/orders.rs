@@ -1,4 +1,4 @@
-//! A running server takes runs over that commands hand to it, and hears of changes in robot heaven.
+//! Accepts runs that commands hand over to a running server, and reloads changed heaven pages.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -20,25 +20,25 @@ use super::{
     handover::{Order, OrderOutcome, settings_digest},
 };
 
-/// How often a server shows that it runs.
-// Four times in the minute for which the store believes a sign of life.
+/// Interval at which a server shows that it is running.
+// Four times within the minute for which the store regards a server as alive.
 const SHOWN_EVERY: Duration = Duration::from_secs(15);
 
-/// How often the progress of a run is told to who has handed it over.
+/// Interval at which the progress of a run is stored for the command.
 const TOLD_EVERY: Duration = Duration::from_millis(500);
 
-/// Pause before a database that failed is asked again.
+/// Pause before a failed database is queried again.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// Runs that are done for others at once; who asks for more does it without us.
+/// Maximum number of concurrent runs for commands; further runs are left to other processes.
 const MAX_AT_ONCE: usize = 4;
 
-/// Time that visits get to end at shutdown; the next run begins them anew.
+/// Time for active visits to finish at shutdown; the next run repeats unfinished ones.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
-/// What reads anew which pages robot heaven has, if anything serves it.
+/// Reloads the list of heaven pages, if they are served.
 pub(crate) trait HeavenReload: Clone + Send + Sync + 'static {
-    /// Reads them.
+    /// Reloads the list of pages.
     fn reload(&self) -> impl Future<Output = ()> + Send;
 }
 
@@ -62,7 +62,7 @@ struct Desk {
 }
 
 impl Orders {
-    /// Creates it without settings; until it has some, every order is declined.
+    /// Creates orders without settings; until settings are set, every order is declined.
     pub(crate) fn new(
         store: &Store,
         clock: &Clock,
@@ -85,12 +85,12 @@ impl Orders {
         }
     }
 
-    /// Replaces the settings; runs under way go on as they began.
+    /// Replaces the settings; active runs continue with the old ones.
     pub(crate) fn replace(&self, loaded: &Loaded) {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
 
-    /// Carries orders out until `stop`; then ends the runs.
+    /// Executes orders until `stop`, then ends their runs.
     pub(crate) async fn keep(self, heaven: impl HeavenReload, stop: CancellationToken) {
         let taking = async {
             tokio::join!(self.show(), self.listen(&heaven, &stop));
@@ -103,13 +103,13 @@ impl Orders {
             ..
         } = &*self.inner;
         if let Err(error) = store.orders().remove_server(holder).await {
-            tracing::debug!("others believe for a minute that this server runs: {error}");
+            tracing::debug!("cannot report the end of this server, which others consider alive for a minute: {error}");
         }
         tasks.close();
         tasks.wait().await;
     }
 
-    /// Shows that there is somebody who takes orders.
+    /// Reports that this server accepts orders.
     async fn show(&self) {
         let Desk {
             store,
@@ -123,7 +123,7 @@ impl Orders {
                 .server_heartbeat(holder, clock.now_ms())
                 .await
             {
-                tracing::debug!("no run is handed over to this server for now: {error}");
+                tracing::debug!("this server accepts no runs for now: {error}");
             }
             time::sleep(SHOWN_EVERY).await;
         }
@@ -139,11 +139,11 @@ impl Orders {
                     }
                     seen = news;
                     if let Err(error) = self.take_all(heaven, stop).await {
-                        warn!("a run was not taken over: {error}");
+                        warn!("cannot accept a run: {error}");
                     }
                 }
                 Err(error) => {
-                    warn!("runs are not handed over to this server for now: {error}");
+                    warn!("this server accepts no runs for now: {error}");
                     time::sleep(RETRY).await;
                 }
             }
@@ -163,8 +163,8 @@ impl Orders {
             places,
             ..
         } = &*self.inner;
-        // First a place, then an order: one that was taken and not begun would have to be given
-        // back.
+        // A slot is reserved before an order is accepted: otherwise the order would have to be
+        // returned.
         while let Ok(place) = Arc::clone(places).try_acquire_owned() {
             let Some(order) = store.orders().take(holder, clock.now_ms()).await? else {
                 return Ok(());
@@ -191,17 +191,17 @@ impl Orders {
                 let text = format!("{error:#}");
                 warn!(
                     site,
-                    "the site robot of {site} did not run to its end: {text}"
+                    "the run of the site robot of {site} failed: {text}"
                 );
                 OrderOutcome::Failed(text)
             }
         };
-        // Who waits for the end finds robot heaven as it is then.
+        // Reloaded before the result is stored, so that the command sees the new heaven.
         heaven.reload().await;
         let Desk { store, clock, .. } = &*self.inner;
         let text = serde_json::to_string(&outcome).unwrap_or_default();
         if let Err(error) = store.orders().finish(id, &text, clock.now_ms()).await {
-            warn!(site, "nobody hears what came of the run of {site}: {error}");
+            warn!(site, "cannot report the result of the site robot run for {site}: {error}");
         }
     }
 
@@ -217,9 +217,9 @@ impl Orders {
         };
         info!(
             site,
-            "a command asked for a run of the site robot of {site}"
+            "a command requested a run of the site robot of {site}"
         );
-        // The pages show the run of this robot, and the site's own again when it has ended.
+        // The pages show the run of this robot, and afterwards the site's own robot again.
         let before = desk.pages.show(&runs.robot);
         let ran = self.run_robot(&runs, &order.order_id, stop).await;
         if let Some(before) = before {
@@ -239,12 +239,12 @@ impl Orders {
         tokio::pin!(running);
         tokio::select! {
             ran = &mut running => ran,
-            // It ends with the run: the other branch drops it.
+            // Ends with the run, because the other branch drops it.
             never = self.accompany(order_id, &handle) => match never {},
             () = stop.cancelled() => {
                 handle.stop();
                 let ran = time::timeout(LAST_VISITS, &mut running).await;
-                // The stop was for this process; the next one goes on by itself.
+                // Only this process was stopped; the next process continues the run.
                 self.inner.store.frontier().set_run_command(runs.robot.site(), RunCommand::Run).await?;
                 ran.unwrap_or_else(|_| {
                     Err(anyhow::anyhow!("the server was stopped; the same command resumes the run"))
@@ -253,12 +253,12 @@ impl Orders {
         }
     }
 
-    /// Makes the robot of an order, or returns why this server does not.
+    /// Creates the robot of an order, or returns the reason why this server declines it.
     async fn made(&self, order: &StoredOrder) -> anyhow::Result<Result<SiteRobotRuns, String>> {
         let Desk {
             store, clock, own, ..
         } = &*self.inner;
-        // Unknown fields are refused: what a newer command asks for must not be left out silently.
+        // Unknown fields are refused, so that a newer command's request is not silently ignored.
         let Ok(work) = serde_json::from_str::<Order>(&order.work) else {
             return Ok(Err("the server is of another version".to_owned()));
         };
@@ -274,10 +274,10 @@ impl Orders {
         let Some(loaded) = loaded else {
             return Ok(Err("the server has no settings".to_owned()));
         };
-        // The command would announce another run than this server does.
+        // The command would show another run than the one of this server.
         if !is_same(&loaded) {
             let reason = if work.reload {
-                "the server was reloaded, and its configuration file says something else of this site"
+                "the server was reloaded, but its configuration file has other settings for this site"
             } else {
                 "the server has other settings for this site, and was not reloaded"
             };
@@ -285,12 +285,13 @@ impl Orders {
         }
         let settings = SiteRobotSettings::new(&loaded, &order.site, &work.changes)?;
         let Some(settings) = settings else {
-            return Ok(Err("the server knows no starting point".to_owned()));
+            return Ok(Err("the server has no starting point".to_owned()));
         };
         SiteRobotRuns::of(&settings, store, clock.clone(), own).map(Ok)
     }
 
-    /// Has the configuration file read again; returns what is in force then, or why nothing changed.
+    /// Reloads the configuration file; returns the current configuration, or the reason of a
+    /// failure.
     async fn reloaded(&self) -> Result<Option<Arc<Loaded>>, String> {
         let Desk {
             reloads, loaded, ..
@@ -307,7 +308,7 @@ impl Orders {
         }
     }
 
-    /// Stores the progress of a run, and stops it when its client asks for that.
+    /// Stores the progress of a run, and stops the run if the command requests it.
     async fn accompany(&self, order_id: &str, handle: &Handle) -> Infallible {
         let Desk { store, clock, .. } = &*self.inner;
         loop {
@@ -315,10 +316,10 @@ impl Orders {
             progress.hosts.clear();
             let text = serde_json::to_string(&progress).unwrap_or_default();
             match store.orders().update(order_id, &text, clock.now_ms()).await {
-                // Before the run has begun it would not hear of it.
+                // A run that has not started yet would not receive the stop.
                 Ok(false) if progress.state == RobotState::Running => handle.stop(),
                 Ok(_) => {}
-                Err(error) => tracing::debug!("nobody hears how the run goes: {error}"),
+                Err(error) => tracing::debug!("cannot store the progress of the run: {error}"),
             }
             time::sleep(TOLD_EVERY).await;
         }

@@ -1,4 +1,4 @@
-//! Hosts of our own sites: there the site robot says who it is, and nowhere else.
+//! Hosts of our own sites, to which alone the site robot identifies itself.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,15 +12,15 @@ use crate::site_robot::source::RequestSigner;
 
 use super::starts::Start;
 
-/// Ports that stand for the same site, HTTP without and with TLS.
+/// Ports of the same site, HTTP without and with TLS.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// Hosts of our own sites, each with a port where only that one is ours.
+/// Hosts of our own sites, each with a port if only that port is ours.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnHosts(Vec<(String, Option<u16>)>);
 
 impl OwnHosts {
-    /// Returns the hosts of the configured starting points, those of the sites, and where we listen.
+    /// Returns the hosts of configured starting points, of the sites, and of our listeners.
     pub(super) fn of(settings: &Settings, starts: &[Start]) -> Self {
         let configured = settings.site_robot.starting_points.iter();
         let configured = configured.map(|point| point.url().clone());
@@ -35,10 +35,10 @@ impl OwnHosts {
         Self(hosts)
     }
 
-    /// Returns what signs requests to these hosts as those of our own robot.
+    /// Returns a signer that identifies requests to these hosts as those of our site robot.
     pub(super) fn pass(self, own: OwnRobot, clock: Clock) -> RequestSigner {
         RequestSigner::new(move |method, url, headers| {
-            // Another site could hand a signature on to ours, and pass as our robot while it is
+            // Another site could forward a signature to ours, and pass as our robot while it is
             // valid.
             let Some(host) = url.host_str().filter(|_| self.has(url)) else {
                 return;
@@ -49,7 +49,7 @@ impl OwnHosts {
         })
     }
 
-    /// Returns `true` if a URL is of one of these hosts.
+    /// Returns `true` if a URL has one of these hosts.
     pub(super) fn has(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;
@@ -58,19 +58,19 @@ impl OwnHosts {
             let is_port = own_port.is_none_or(|own| {
                 own == port || USUAL_PORTS.contains(&own) && USUAL_PORTS.contains(&port)
             });
-            // The parser of URLs has put the host into lower case (URL Standard, host parsing).
+            // The URL parser has converted the host to lower case (URL Standard, host parsing).
             own == host && is_port
         })
     }
 }
 
-/// Returns the hosts by which a listener of ours is reached from here.
+/// Returns the hosts at which this machine reaches one of our listeners.
 fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
     let ListenAddr::Tcp(addr) = listen else {
         return Vec::new();
     };
     let local: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-    // `0.0.0.0` is where one listens, and not where one connects.
+    // `0.0.0.0` is an address to listen on, not to connect to.
     let is_local = addr.ip().is_unspecified() || local.contains(&addr.ip());
     let hosts = match addr {
         _ if is_local => ["127.0.0.1", "localhost", "[::1]"]
@@ -85,7 +85,7 @@ fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
         .collect()
 }
 
-/// Returns what stands in the request line.
+/// Returns the URL's target in the request line.
 fn path_and_query(url: &Url) -> &str {
     &url[url::Position::BeforePath..url::Position::AfterQuery]
 }

@@ -1,4 +1,5 @@
-//! Does heaven say what people read? Each of its sentences must stand on the human page.
+//! Compares heaven pages with their originals: each sentence of heaven must be on the original
+//! page.
 
 use crate::document::{BlockKind, Page, PagePart, decode};
 use crate::heaven::{Catalogue, page};
@@ -10,52 +11,53 @@ use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
 
 use super::SiteRobotRuns;
 
-/// Descriptions in memory at once.
+/// Number of descriptions in memory at a time.
 const PIECE: u32 = 50;
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Parity {
-    /// Pages of heaven that were compared.
+    /// Number of compared heaven pages.
     pub compared: u64,
-    /// Pages made by a converter from something that is neither HTML nor text, or by scripts.
+    /// Number of skipped pages: converted from other formats than HTML and text, or made by
+    /// scripts.
     pub left_out: u64,
-    /// What differs.
+    /// Pages that differ.
     pub disparities: Vec<Disparity>,
 }
 
-/// Page of heaven that says something which the human page does not.
+/// Heaven page with text that its original does not have.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Disparity {
-    /// URL of the human page.
+    /// URL of the original page.
     pub url: String,
-    /// What is the matter with it.
+    /// Description of the difference.
     pub reason: String,
-    /// Sentences that do not stand there.
+    /// Sentences missing in the original.
     pub sentences: Vec<String>,
 }
 
-/// What came of comparing a page.
+/// Result of comparing a page.
 #[derive(Debug)]
 pub(super) enum Comparison {
-    /// All that heaven says stands there.
+    /// The original contains all sentences of heaven.
     Agrees,
-    /// Heaven says these sentences, which do not.
+    /// The original lacks these sentences of heaven.
     SaysMore(Vec<String>),
-    /// The page cannot be had, for this reason.
+    /// The page cannot be downloaded, for this reason.
     Unknown(String),
-    /// It is neither HTML nor text, or scripts make it.
+    /// The page is neither HTML nor text, or made by scripts.
     LeftOut,
 }
 
 impl SiteRobotRuns {
-    /// Compares pages of heaven with the human pages as they are now; at most `sample`, evenly chosen.
+    /// Compares heaven pages with the current originals; at most `sample` of them, evenly chosen.
     ///
     /// # Errors
     ///
-    /// Fails when the database does; a page that cannot be fetched is a disparity.
+    /// Fails if the database fails; a page that cannot be downloaded is a disparity.
     pub async fn parity(&self, sample: Option<u64>) -> anyhow::Result<Parity> {
         let catalogue = self.library.catalogue(self.heaven()).await?;
         let count = catalogue.len() as u64;
@@ -73,7 +75,7 @@ impl SiteRobotRuns {
                 if !catalogue.contains(stored.description.url()) {
                     continue;
                 }
-                // The first of each share.
+                // Selects the first page of each interval.
                 if number * wanted % count.max(1) < wanted {
                     self.compare(&stored, &catalogue, &mut parity).await;
                 }
@@ -100,7 +102,7 @@ impl SiteRobotRuns {
             }
             Comparison::Unknown(reason) => (reason, Vec::new()),
             Comparison::SaysMore(sentences) => {
-                let reason = "it does not say what its page in heaven says";
+                let reason = "the original lacks text of its heaven page";
                 (reason.to_owned(), sentences)
             }
         };
@@ -112,7 +114,7 @@ impl SiteRobotRuns {
         });
     }
 
-    /// Compares a page of heaven with what the robot's own login gets now.
+    /// Compares a heaven page with the current response to the robot's own login.
     pub(super) async fn comparison(
         &self,
         stored: &StoredDescription,
@@ -124,7 +126,7 @@ impl SiteRobotRuns {
             Ok(None) => return Comparison::LeftOut,
             Err(reason) => return Comparison::Unknown(reason),
         };
-        // What scripts make of a page is not in what its server sends.
+        // Text made by scripts is not in the server's response.
         if self.is_rendered(&human) {
             return Comparison::LeftOut;
         }
@@ -133,7 +135,7 @@ impl SiteRobotRuns {
         if missing.is_empty() {
             Comparison::Agrees
         } else if human.asks_password {
-            Comparison::Unknown("it asks for a password".to_owned())
+            Comparison::Unknown("the page asks for a password".to_owned())
         } else {
             Comparison::SaysMore(missing)
         }
@@ -147,14 +149,14 @@ impl SiteRobotRuns {
         }
     }
 
-    /// Fetches the words of a page; none where it is neither HTML nor text.
+    /// Downloads the words of a page; `None` if it is neither HTML nor text.
     async fn human_page(&self, url: &str) -> Result<Option<Human>, String> {
         let address = url.parse().map_err(|error| format!("{error}"))?;
         let answer = self.source.ask(&PageRequest::get(&address)).await;
         let answer = answer.map_err(|error| error.to_string())?;
         match answer.status {
             200 | 203 => Ok(words_of_answer(&answer)),
-            status => Err(format!("it answers {status}")),
+            status => Err(format!("the page returns {status}")),
         }
     }
 }
@@ -164,7 +166,7 @@ fn words_of_answer(answer: &PageResponse) -> Option<Human> {
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let text = decode(&answer.body, content_type, None).text;
     match answer.media_type().as_deref() {
-        // Without a type a browser looks for HTML too.
+        // Without a media type, browsers detect HTML too.
         Some("text/html") | None => Some(Human::of_page(&Page::read(&text))),
         Some("application/xhtml+xml") => Some(Human::of_page(&Page::read_xhtml(&text))),
         Some(other) if other.starts_with("text/") => Some(Human::of_text(&text)),
@@ -172,21 +174,21 @@ fn words_of_answer(answer: &PageResponse) -> Option<Human> {
     }
 }
 
-/// Words of a human page, in each of the ways in which heaven may take them from it.
+/// Words of an original page, in each of the ways in which heaven may extract them.
 ///
-/// A summary leaves headings out, and the main part what stands around it: words
-/// may then follow each other that stand apart on the page.
+/// A summary omits headings, and the main part omits the surrounding text: words may then be
+/// adjacent that are separate on the page.
 #[derive(Debug)]
 struct Human {
     readings: Vec<String>,
     is_html: bool,
-    /// Whether it has no words.
+    /// Whether the page has no words.
     is_empty: bool,
     asks_password: bool,
 }
 
 impl Human {
-    /// Reads all that a page says: title, META tags, text.
+    /// Reads all words of a page: title, META tags, text.
     fn of_page(page: &Page) -> Self {
         let title = page.title.iter().map(String::as_str);
         let metas = page.metas.iter().map(|meta| meta.content.as_str());
@@ -215,7 +217,7 @@ impl Human {
     }
 }
 
-/// Returns the sentences of a page of heaven that the human page does not have.
+/// Returns the sentences of a heaven page that the original does not have.
 fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     let heaven = Page::read(heaven);
     let blocks = heaven
@@ -225,12 +227,12 @@ fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for block in blocks {
         let is_title = matches!(block.kind, BlockKind::Heading(1));
-        // A page without a title is headed by its URL, which the human page need not say.
+        // A page without a title has its URL as its heading, which the original need not contain.
         if is_title && block.text == url {
             continue;
         }
         let text = folded(block.text.trim_end_matches('…'));
-        // Most blocks are there as a whole.
+        // Most blocks exist as a whole.
         if human.says(&text) {
             continue;
         }
@@ -242,7 +244,7 @@ fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     missing
 }
 
-/// A sentence ends where a word does, so that no address is taken apart.
+/// Splits text into sentences, only at the end of words, so that addresses stay whole.
 fn sentences(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut words = Vec::new();
@@ -259,7 +261,7 @@ fn sentences(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Returns words with one blank between two, without the controls that heaven leaves out.
+/// Returns words separated by single spaces, without the control characters that heaven removes.
 fn folded(text: &str) -> String {
     let is_shown = |it: &char| !it.is_control() || matches!(it, '\t' | '\n' | '\r' | '\u{c}');
     let text: String = text.chars().filter(is_shown).collect();
@@ -275,7 +277,7 @@ mod tests {
         "<nav>Home</nav><main><article><h1>Salt</h1><p>One. Two?</p></article></main>";
 
     #[test]
-    fn every_sentence_of_the_main_part_must_be_there() {
+    fn every_sentence_must_be_on_the_original_page() {
         let human = |html: &str| Human::of_page(&Page::read(html));
         let same = human("<title>Salt</title><p>One.\n<b>Two?</b> Three.");
         assert!(missing(HEAVEN, &same, "u").is_empty());
@@ -284,13 +286,13 @@ mod tests {
     }
 
     #[test]
-    fn words_of_meta_tags_are_of_the_page_too() {
+    fn words_of_meta_tags_belong_to_the_page() {
         let page = Page::read("<meta name=description content='One. Two?'><title>Salt</title>");
         assert!(missing(HEAVEN, &Human::of_page(&page), "u").is_empty());
     }
 
     #[test]
-    fn a_page_without_a_title_is_called_by_its_url() {
+    fn page_without_title_is_headed_by_its_url() {
         let heaven = "<main><h1>http://h.example/a</h1></main>";
         let nothing = Human::of_text("");
         assert!(missing(heaven, &nothing, "http://h.example/a").is_empty());
@@ -298,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn controls_that_heaven_leaves_out_make_no_difference() {
+    fn control_characters_are_ignored() {
         let page = Page::read("<p>One\u{94}self, o\u{85}ther");
         let heaven = "<main><p>Oneself, other</p></main>";
         assert!(missing(heaven, &Human::of_page(&page), "u").is_empty());
     }
 
     #[test]
-    fn a_summary_may_go_on_beyond_headings_and_asides() {
+    fn summary_may_skip_headings_and_asides() {
         let page = Page::read(
             "<main><p>A level</p><h2>Sea</h2><p>is set. <aside>Note</aside><p>It holds</main>",
         );

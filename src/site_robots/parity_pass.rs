@@ -1,4 +1,4 @@
-//! After a run some pages of heaven are compared with their originals; those that say more are
+//! Compares some heaven pages with their originals after a run; pages with additional text are
 //! reported, or withdrawn until they agree again.
 
 use std::{collections::HashMap, time::Duration};
@@ -13,31 +13,31 @@ use crate::store::{ParityResult, ParityTerms};
 
 use super::{SiteRobotRuns, parity::Comparison};
 
-/// Time after which no other page is compared: a run is to come to its end.
+/// Time limit of all comparisons, so that the run ends.
 const MAX_MS: i64 = 5 * 60 * 1_000;
 
-/// Characters of a sentence that are kept.
+/// Maximum number of stored characters of a sentence.
 const SENTENCE_CHARS: usize = 300;
 
-/// What came of comparing pages of heaven with their originals after a run.
+/// Result of comparing heaven pages with their originals after a run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ParityPass {
-    /// Pages that were compared.
+    /// Number of compared pages.
     pub compared: u64,
-    /// Those of them that say what their originals do not.
+    /// Number of pages with text that their originals do not have.
     pub differing: u64,
-    /// The first of these.
+    /// The first of these pages.
     pub first: Option<Excess>,
-    /// Pages that are not shown any more for that.
+    /// Number of pages withdrawn for this reason.
     pub withdrawn: u64,
-    /// Pages that agree again, and are shown again.
+    /// Number of pages that agree again and are shown again.
     pub returned: u64,
-    /// Why none was withdrawn, where some would have been.
+    /// Reason why no page was withdrawn, if pages should have been.
     pub held: Option<String>,
 }
 
-/// Sentence of a page of heaven that its original does not say.
+/// Sentence of a heaven page that its original does not have.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Excess {
@@ -48,9 +48,10 @@ pub struct Excess {
 }
 
 impl SiteRobotRuns {
-    /// Compares the pages that were compared longest ago; of single pages that were asked for, those.
+    /// Compares the pages compared longest ago, or only the requested pages of a refresh.
     ///
-    /// Pages that the run has fetched as wholes are left out, unless they said more before. Where the database fails, it is told and nothing changes.
+    /// Pages that the run has downloaded in full are skipped, unless they differed before. A
+    /// failure of the database is logged and changes nothing.
     pub(super) async fn keep_parity(&self, run_id: i64) -> Option<ParityPass> {
         if self.settings.configured.heaven.parity_pages == 0 {
             return None;
@@ -61,7 +62,7 @@ impl SiteRobotRuns {
             Err(error) => {
                 tracing::warn!(
                     site,
-                    "robot heaven was not compared with the pages of {site}: {error:#}"
+                    "cannot compare robot heaven with the pages of {site}: {error:#}"
                 );
                 return None;
             }
@@ -69,14 +70,14 @@ impl SiteRobotRuns {
         if let Some(Excess { url, sentence }) = &pass.first {
             let (differing, withdrawn) = (pass.differing, pass.withdrawn);
             let why = pass.held.as_ref();
-            let why = why.map_or_else(String::new, |why| format!("; none was withdrawn: {why}"));
+            let why = why.map_or_else(String::new, |why| format!("; no page was withdrawn: {why}"));
             tracing::warn!(
                 site,
                 differing,
                 withdrawn,
                 url = %url.escape_debug(),
-                "{differing} pages of robot heaven say what the pages of {site} do not, and \
-                 {withdrawn} were withdrawn; the first says {:?}{why}",
+                "{differing} heaven pages contain text that the pages of {site} do not, and \
+                 {withdrawn} were withdrawn; the first contains {:?}{why}",
                 sentence
             );
         }
@@ -135,7 +136,7 @@ impl SiteRobotRuns {
         Ok(pass)
     }
 
-    /// Returns the pause that a run makes on the host of a URL.
+    /// Returns the pause of a run between visits of a URL's host.
     async fn pause_of(&self, url: &str, known: &mut HashMap<String, Duration>) -> Duration {
         let Ok(url) = Url::parse(url) else {
             return Duration::ZERO;
@@ -150,10 +151,10 @@ impl SiteRobotRuns {
     }
 }
 
-/// Returns what becomes of pages that say more: where they are many, none is withdrawn.
+/// Decides on pages with additional text: if there are many, none is withdrawn.
 ///
-/// `is_out` tells of each whether it is out already, as `withdrawn` are of a heaven that shows so
-/// many.
+/// `is_out` contains for each page whether it is withdrawn already; `withdrawn` and `shown` are the
+/// numbers of heaven's pages.
 fn judge(
     action: ParityAction,
     results: &[(String, ParityResult)],
@@ -182,12 +183,12 @@ fn judge(
     let pages = withdrawn.saturating_add(shown);
     if is_large_share(new, compared) {
         pass.held = Some(format!(
-            "{new} of {compared} pages that were compared say more, as where a login has expired: \
-             see to site_robot.login"
+            "{new} of {compared} compared pages have more text than their originals, as after an expired login: \
+             check site_robot.login"
         ));
     } else if new > 0 && is_large_share(withdrawn.saturating_add(new), pages) {
         pass.held = Some(format!(
-            "{withdrawn} of {pages} pages are out for this already: see what site-robot parity says"
+            "{withdrawn} of {pages} pages are already withdrawn for this reason: see the output of site-robot parity"
         ));
     }
     let terms = match pass.held {
@@ -197,7 +198,7 @@ fn judge(
     (terms, pass)
 }
 
-/// Returns the first sentence, cut.
+/// Returns the first sentence, cut to the maximum length.
 fn shown(sentences: &[String]) -> String {
     let first = sentences.first().map_or("", String::as_str);
     first.chars().take(SENTENCE_CHARS).collect()
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_say_more_are_reported_or_withdrawn() {
+    fn pages_with_additional_text_are_reported_or_withdrawn() {
         let (terms, pass) = judged(ParityAction::Report, (2, 5, 3), 0, (0, 100));
         assert_eq!(
             (terms, pass.compared, pass.differing),
@@ -244,18 +245,18 @@ mod tests {
     }
 
     #[test]
-    fn where_many_say_more_none_is_withdrawn() {
+    fn no_page_is_withdrawn_if_many_differ() {
         let of = |results, out, heaven| {
             let (terms, pass) = judged(ParityAction::Withdraw, results, out, heaven);
             assert_eq!(pass.held.is_some(), terms == ParityTerms::WithdrawNoMore);
             pass.held.unwrap_or_default()
         };
-        assert_eq!(of((10, 0, 0), 0, (0, 100)), "", "ten go, as in a run");
+        assert_eq!(of((10, 0, 0), 0, (0, 100)), "", "ten pages are withdrawn, as in a run");
         let held = of((11, 30, 9), 0, (0, 1_000));
-        assert!(held.contains("11 of 41 pages that were compared"), "{held}");
-        assert_eq!(of((11, 44, 0), 0, (0, 1_000)), "", "a fifth goes");
+        assert!(held.contains("11 of 41 compared pages"), "{held}");
+        assert_eq!(of((11, 44, 0), 0, (0, 1_000)), "", "a fifth is withdrawn");
         let held = of((5, 45, 0), 0, (16, 80));
-        assert!(held.contains("16 of 96 pages are out"), "{held}");
-        assert_eq!(of((16, 20, 0), 16, (16, 80)), "", "those that are out");
+        assert!(held.contains("16 of 96 pages are already withdrawn"), "{held}");
+        assert_eq!(of((16, 20, 0), 16, (16, 80)), "", "pages that are already withdrawn");
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that convert and summarize, held to limits of time, output and memory.
+//! Programs that convert and summarize, with limits of time, output and memory.
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
@@ -14,13 +14,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::filter::{CommandLine, Commands};
 use crate::site_robot::RobotConf;
 
-/// Memory that a program may have, in KiB.
+/// Memory limit of a program, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
 
-/// Variables of our environment that programs get: where others are, and how text is written.
+/// Environment variables passed to programs: for finding other programs, and for text encoding.
 const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
-/// What is run before a program: `PATH` and the limit of memory are set by the shell.
+/// Shell script that starts a program after setting `PATH` and the memory limit.
 ///
 /// Its arguments are the directory, the limit, the program and its arguments.
 const PRELUDE: &str = "if [ -n \"$1\" ]; then PATH=\"$1:$PATH\"; export PATH; fi
@@ -28,7 +28,7 @@ if [ -n \"$2\" ]; then ulimit -v \"$2\" 2>/dev/null; fi
 shift 2
 exec \"$@\"";
 
-/// Runs programs in a process group of their own, which ends with their time.
+/// Runs programs in separate process groups with a time limit.
 ///
 /// # Example
 ///
@@ -55,11 +55,12 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Creates it with limits and directories of a robot.conf, and converters by media type.
+    /// Creates a runner with the limits and directories of a robot.conf, and converters by media
+    /// type.
     ///
-    /// `bindir` stands first in the programs' `PATH`, `tmpdir` is their `TMPDIR`;
-    /// `convert-timeout` limits their time, `max-filesize-kb` what they write,
-    /// and 1 GiB is the memory of each.
+    /// `bindir` comes first in the programs' `PATH`, and `tmpdir` is their `TMPDIR`.
+    /// `convert-timeout` limits their time, `max-filesize-kb` their output, and their memory is
+    /// limited to 1 GiB.
     #[must_use]
     pub fn new(conf: &RobotConf, converters: Vec<(String, CommandLine)>) -> Self {
         Self {
@@ -80,14 +81,14 @@ impl Programs {
 
     fn start(&self, line: &CommandLine, input: ProgramInput) -> Result<Child, String> {
         let mut command = Command::new("/bin/sh");
-        // The program is an argument and not a part of the script, so that the shell reads nothing
-        // of it.
+        // The program is an argument and not part of the script, so that the shell does not parse
+        // it.
         command.args(["-c", PRELUDE, "sh"]);
         command.arg(self.bindir.as_deref().unwrap_or("".as_ref()));
         command.args([MAX_MEMORY_KIB, &line.program]);
         command.args(&line.arguments);
-        // What our own environment holds, such as passwords, is nothing to a program that reads
-        // what strangers wrote.
+        // Our environment may contain passwords, which a program that reads untrusted documents
+        // must not get.
         if input == ProgramInput::Document {
             command.env_clear().envs(handed_on());
         }
@@ -95,27 +96,27 @@ impl Programs {
             command.env("TMPDIR", tmpdir);
         }
         command
-            // A converter may be a script that starts others, which a signal to itself would leave
-            // behind.
+            // A converter may be a script that starts other programs, which a signal to the script
+            // alone would not end.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Nobody reads it: a program that complains at length would wait at a full pipe.
+            // Discarded, because a program with a lot of output would block on a full pipe.
             .stderr(Stdio::null());
         let started = command.spawn();
         started.map_err(|error| format!("{:?} cannot be started: {error}", line.program))
     }
 }
 
-/// What a program is given to read.
+/// Input of a program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ProgramInput {
-    /// What somebody else wrote.
+    /// Document written by others.
     Document,
     Nothing,
 }
 
-/// Returns what programs get of our environment.
+/// Returns the environment variables passed to programs.
 fn handed_on() -> impl Iterator<Item = (&'static str, OsString)> {
     let own = HANDED_ON.iter();
     own.filter_map(|name| Some((*name, std::env::var_os(name)?)))
@@ -138,7 +139,7 @@ impl Commands for Programs {
 }
 
 impl Programs {
-    /// Runs a hook, which has our environment and no input.
+    /// Runs a hook, which gets our environment and no input.
     pub(super) fn run_hook(&self, line: &CommandLine) -> Result<(), String> {
         self.run_on(line, b"", ProgramInput::Nothing).map(drop)
     }
@@ -158,13 +159,13 @@ impl Programs {
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let Some(mut stdin) = child.stdin.take() {
             let input = input.to_vec();
-            // A program that does not want all of it closes the pipe.
+            // A program that does not read all of its input closes the pipe.
             thread::spawn(move || stdin.write_all(&input));
         }
         let stdout = child.stdout.take();
         let (tell, told) = mpsc::channel();
         let max = self.max_output_bytes;
-        // Neither reading nor waiting has a time limit; the channel has.
+        // Reading and waiting have no time limit, but the channel has.
         thread::spawn(move || tell.send(end(child, stdout, max)));
         match told.recv_timeout(self.timeout) {
             Ok(Ok(output)) if is_command(line) => Ok(page(&output)),
@@ -177,14 +178,14 @@ impl Programs {
                 kill(group);
                 let seconds = self.timeout.as_secs();
                 Err(format!(
-                    "{program:?} took longer than {seconds} s and was ended"
+                    "{program:?} took longer than {seconds} s and was killed"
                 ))
             }
         }
     }
 }
 
-/// Ends whatever is left of a group; nothing is left of most.
+/// Kills the remaining processes of a group; most groups have none.
 fn kill(group: Option<Pid>) {
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
@@ -195,7 +196,7 @@ fn kill(group: Option<Pid>) {
 fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8>, String> {
     let mut output = Vec::new();
     if let Some(stdout) = stdout {
-        // A byte beyond the limit tells that there is more.
+        // One byte more than the limit shows that there is more.
         let read = stdout.take(max.saturating_add(1)).read_to_end(&mut output);
         read.map_err(|error| format!("cannot be read from: {error}"))?;
     }
@@ -214,30 +215,30 @@ fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8
 /// Media type of PDF.
 const MEDIA_TYPE: &str = "application/pdf";
 
-/// Program that makes text of it (poppler-utils).
+/// Program that converts PDF to text (poppler-utils).
 const PROGRAM: &str = "pdftotext";
 
-/// Its names for the dates of a document, and those of pages.
+/// The program's names for the dates of a document, and those of pages.
 const DATES: [(&str, &str); 2] = [
     ("name=\"CreationDate\"", "name=\"article:published_time\""),
     ("name=\"ModDate\"", "name=\"article:modified_time\""),
 ];
 
-/// Returns the program, where one of these directories has it.
+/// Returns the command for the program if one of these directories contains it.
 fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<CommandLine> {
     let is_there = directories.any(|directory| directory.join(PROGRAM).is_file());
-    // With what the document says of itself: title, author, dates.
+    // Includes the document's metadata: title, author, dates.
     let words = ["-htmlmeta", "-enc", "UTF-8", "-q", "-", "-"].into_iter();
     is_there.then(|| words.fold(CommandLine::new(PROGRAM), CommandLine::argument))
 }
 
-/// Returns `true` if a command is the one that is made here.
+/// Returns `true` if a command was created by `pdf_command`.
 fn is_command(line: &CommandLine) -> bool {
     line.program == PROGRAM && line.arguments.first().is_some_and(|it| it == "-htmlmeta")
 }
 
-/// Makes a page of what the program writes: its text is one block, in which empty lines part
-/// paragraphs.
+/// Converts the program's output into a page: its text is a single block with paragraphs separated
+/// by empty lines.
 fn page(written: &[u8]) -> Vec<u8> {
     let written = String::from_utf8_lossy(written);
     let Some((head, text)) = written.split_once("<pre>") else {
@@ -247,7 +248,7 @@ fn page(written: &[u8]) -> Vec<u8> {
     let head = DATES
         .iter()
         .fold(head.to_owned(), |head, (from, to)| head.replace(from, to));
-    // A form feed ends a page of paper, and most often no paragraph.
+    // A form feed ends a page of paper, but usually not a paragraph.
     let text = text.replace('\u{c}', "\n").replace("\r\n", "\n");
     let paragraphs = text.split("\n\n").map(str::trim);
     let paragraphs = paragraphs.filter(|it| !it.is_empty());
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_reads_the_resource_and_writes_its_output() {
+    fn program_reads_the_resource_and_writes_its_output() {
         assert_eq!(shell(&programs(""), "cat; echo !").unwrap(), "input!\n");
         assert_eq!(shell(&programs(""), "true").unwrap(), "");
         assert!(shell(&programs(""), "exit 3").unwrap_err().contains('3'));
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_program_is_ended_with_its_children() {
+    fn slow_program_is_killed_with_its_children() {
         let directory = tempfile::tempdir().unwrap();
         let pid = directory.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", pid.display());
@@ -306,13 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_writes_without_end_is_ended() {
+    fn program_with_endless_output_is_killed() {
         let error = shell(&programs("max-filesize-kb=64\n"), "yes").unwrap_err();
         assert!(error.contains("more than 65536 bytes"), "{error}");
     }
 
     #[test]
-    fn a_program_does_not_get_all_memory() {
+    fn memory_of_a_program_is_limited() {
         let limit = shell(&programs(""), "ulimit -v").unwrap();
         assert_eq!(limit.trim(), MAX_MEMORY_KIB);
     }
@@ -345,7 +346,7 @@ mod pdf_tests {
     }
 
     #[test]
-    fn what_is_no_page_stays_as_it_is() {
+    fn output_without_a_page_is_unchanged() {
         assert_eq!(page(b"words"), b"words");
         assert!(pdf_command([PathBuf::from("/nowhere")].into_iter()).is_none());
     }

@@ -1,4 +1,4 @@
-//! The URL by which visitors know a site whose robot begins at its upstream.
+//! The public URL of a site whose robot visits the upstream.
 
 use url::Url;
 
@@ -8,21 +8,21 @@ use crate::site_robot::{move_to_site, source::FormLogin};
 
 use super::starts::{Start, is_of};
 
-/// Site as visitors know it, and the addresses of its upstream.
+/// Public URL of a site, and the addresses of its upstream.
 #[derive(Clone, Debug)]
 pub(super) struct PublicUrl {
     pub(super) url: Url,
-    /// URLs in whose place that of the site stands.
+    /// URLs that are replaced by that of the site.
     pub(super) aliases: Vec<Url>,
-    /// The first of them that is another server's.
+    /// The first of them on another server.
     server: Option<Url>,
 }
 
 impl PublicUrl {
-    /// Moves the starting points that are of the upstream to the public site.
+    /// Moves starting points at the upstream to the public site.
     ///
-    /// They are those at a server of `server.upstream`, those with the other scheme, and where the
-    /// public URL is set all that are of no host of the site.
+    /// These are starting points at a server of `server.upstream`, those with the other scheme,
+    /// and, if the public URL is set, all on hosts that are not the site's.
     pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
         let mut public = Self {
             url: public_url(settings)?,
@@ -48,14 +48,15 @@ impl PublicUrl {
         (!public.aliases.is_empty()).then_some(public)
     }
 
-    /// Returns who is asked in place of which hosts, where that would be `known` without it.
+    /// Returns the server to request and the hosts that it replaces; `known` applies without
+    /// aliases.
     pub(super) fn upstream(&self, known: Option<(Url, Vec<String>)>) -> Option<(Url, Vec<String>)> {
         let Some(address) = self.server.clone() else {
             return known;
         };
         let host = self.url.host_str()?.to_owned();
         let hosts = match known {
-            // All that are configured.
+            // An empty list means all hosts.
             Some((_, hosts)) if hosts.is_empty() => hosts,
             Some((_, hosts)) => hosts.into_iter().chain([host]).collect(),
             None => vec![host],
@@ -73,11 +74,10 @@ impl PublicUrl {
             return true;
         }
         if is_same_host && url.scheme() != self.url.scheme() {
-            // Who asks the upstream gets the same page by either scheme.
+            // The upstream returns the same page for either scheme.
             return !servers.is_empty() && !settings.heaven.url.is_empty();
         }
-        // Who sets the public URL says that starting points elsewhere are other addresses of the
-        // site.
+        // A public URL implies that starting points elsewhere are other addresses of the site.
         let is_public = is_same_host || is_of(url, &settings.server.hosts);
         settings.site_robot.public_url.is_some() && !is_public
     }
@@ -89,7 +89,7 @@ fn public_url(settings: &Settings) -> Option<Url> {
     public.map(SiteUrl::into_url)
 }
 
-/// Moves the page of a login to the site as visitors know it, as starting points are moved.
+/// Moves the page of a login form to the public site, as starting points are moved.
 pub(super) fn move_login(settings: &Settings, login: FormLogin) -> FormLogin {
     let Some(url) = public_url(settings) else {
         return login;
@@ -114,7 +114,7 @@ mod tests {
     const UPSTREAM: &str = "[server]\nupstream = 'http://127.0.0.1:3000'\n";
     const HEAVEN: &str = "[heaven]\nurl = 'https://www.example.com/'\n";
 
-    /// Returns where the robot begins, and who is asked there.
+    /// Returns the starting points of the robot, and the server that is requested.
     fn begins(text: &str, urls: &[&str]) -> (Vec<String>, Option<String>) {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let changes = SiteRobotChanges {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_the_upstream_is_the_site_of_heaven() {
+    fn upstream_server_becomes_the_site_of_heaven() {
         let urls = ["http://127.0.0.1:3000/a?b"];
         let public = at(
             "https://www.example.com/a?b",
@@ -143,7 +143,7 @@ mod tests {
         let hosts = format!("{UPSTREAM}hosts = 'www.example.com'\nadmin.secure_cookies = true\n");
         let hosts = hosts.replace("admin.", "[admin]\n");
         assert_eq!(begins(&hosts, &urls), public);
-        // Nobody says which site it is, or that it is its upstream.
+        // The settings specify neither the site nor that this is its upstream.
         let itself = at(urls[0], Some("http://127.0.0.1:3000/"));
         assert_eq!(begins(UPSTREAM, &urls), itself);
         assert_eq!(begins(HEAVEN, &urls), at(urls[0], None));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_says_so_of_any_address() {
+    fn public_url_applies_to_any_address() {
         let text = "[site_robot]\npublic_url = 'https://www.example.com'\n\
                     starting_points = ['http://10.0.0.5:3000/a', 'https://www.example.com/b']\n";
         let (starts, upstream) = begins(text, &[]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_url_is_told_by_its_place() {
+    fn error_names_the_place_of_a_wrong_url() {
         let text = "[site_robot]\nstarting_points = 'http://h/'\npublic_url = 'www.example.com'";
         let error = Loader::new().file("c.toml", text).load().unwrap_err();
         let error = error.to_string();

@@ -1,4 +1,4 @@
-//! One run, with what goes along with it and what comes after it.
+//! A run of a site robot, with the steps during and after it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,59 +12,59 @@ use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::{ParityPass, SiteRobotRuns, made::command};
 
-/// How long others believe that a run goes on without hearing of it.
+/// Time after which a run without a sign of life is considered ended.
 const LEASE: Duration = Duration::from_mins(2);
 
-/// How often they hear of it.
-// A quarter of `LEASE`: the database may be away for two of them.
+/// Interval at which the lease is renewed.
+// A quarter of `LEASE`: the database may be unavailable for two renewals.
 const RENEW: Duration = Duration::from_secs(30);
 
-/// What came of a run; a server tells it to the command that has handed the run over.
+/// Result of a run, which a server passes to the command that handed it over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Ran {
-    /// What the robot did.
+    /// Summary of the robot's work.
     pub summary: Summary,
-    /// The heaven that was published, if it was.
+    /// The published heaven, if any.
     pub published: Option<PublishedFiles>,
-    /// What came of comparing pages of heaven with their originals, if any were.
+    /// Result of comparing heaven pages with their originals, if any.
     #[serde(default)]
     pub parity: Option<ParityPass>,
-    /// What search engines were told, if they were.
+    /// Result of the IndexNow submission, if any.
     #[serde(default)]
     pub index_now: Option<IndexNowTold>,
-    /// Why `cmd-hook` failed, if it was started and did.
+    /// Reason why `cmd-hook` failed, if it did.
     pub hook_failure: Option<String>,
 }
 
-/// Files of a heaven that was published.
+/// Files of a published heaven.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedFiles {
-    /// Pages that there are now.
+    /// Number of pages.
     pub pages: usize,
-    /// Files that are new or other than before.
+    /// Number of new or changed files.
     pub written: usize,
-    /// Files that are as they were.
+    /// Number of unchanged files.
     pub unchanged: usize,
-    /// Whether anything differs from what was there.
+    /// Whether anything has changed.
     pub is_changed: bool,
 }
 
 impl SiteRobotRuns {
     /// Runs the robot to its end, publishes heaven, and starts `cmd-hook`.
     ///
-    /// A run that was cut off is resumed. One that is stopped publishes nothing; of one that is
-    /// held back only what pages say of themselves is published. Where results are held back and
-    /// accepted, they are published without another run.
+    /// An interrupted run is resumed. A stopped run publishes nothing; a run held for review only
+    /// hides pages that forbid publication. Accepted results that were held are published without
+    /// another run.
     ///
     /// # Errors
     ///
-    /// Fails when the database, the robot or the publication does.
+    /// Fails if the database, the robot or the publication fails.
     pub async fn run(&self) -> anyhow::Result<Ran> {
         let lease = match self.lease().await {
             Ok(lease) => Some(lease),
-            // It helps the process that runs it.
+            // This process helps the one that holds the lease.
             Err(LeaseError::Held(_)) => None,
             Err(error) => return Err(error.into()),
         };
@@ -76,11 +76,11 @@ impl SiteRobotRuns {
         ran
     }
 
-    /// Does the same, unless another process runs the robot of this site; `accept` accepts the results.
+    /// Runs the robot unless another process runs it for this site; `accept` accepts the results.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::run`] does, and with [`LeaseError::Held`] where another one does.
+    /// Fails like [`Self::run`], and with [`LeaseError::Held`] if another process runs the robot.
     pub(super) async fn run_if_free(&self, accept: bool) -> anyhow::Result<Ran> {
         let lease = self.lease().await?;
         let ran = self.run_with(Some(&lease), accept).await;
@@ -89,23 +89,23 @@ impl SiteRobotRuns {
         ran
     }
 
-    /// Returns `true` if the results of the last run are held back.
+    /// Returns `true` if the results of the last run are held for review.
     pub(super) async fn is_held(&self) -> bool {
         let last = self.store.frontier().runs(self.robot.site(), 1).await;
         last.is_ok_and(|last| last.iter().any(|run| run.held.is_some()))
     }
 
-    /// Restores what was in force before the last publication; called again, undoes that.
+    /// Rolls back the last publication; called again, undoes the rollback.
     ///
-    /// Returns the publication and how many pages are in force; nothing where there is none.
+    /// Returns the restored publication and its number of pages; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// Fails while the robot runs, and when the database or the publication does.
+    /// Fails while the robot runs, and if the database or the publication fails.
     pub async fn undo(&self) -> anyhow::Result<Option<(Publication, u64)>> {
         let lease = self.lease().await.map_err(|error| match error {
             LeaseError::Held(holder) => anyhow::anyhow!(
-                "the site robot of {} runs, {holder}, and would publish again: stop it first",
+                "the site robot of {} is running, {holder}, and would publish again: stop it first",
                 self.robot.site()
             ),
             error => error.into(),
@@ -117,7 +117,7 @@ impl SiteRobotRuns {
             .undo(self.robot.site(), now_ms)
             .await;
         lease.release().await;
-        // Behind the release: an error must not keep the robot from running for two minutes.
+        // After the release, so that an error does not block the robot for two minutes.
         let undone = undone?;
         if undone.is_some() {
             self.publish().await?;
@@ -125,11 +125,11 @@ impl SiteRobotRuns {
         Ok(undone)
     }
 
-    /// Publishes what the database holds into the directory of heaven, where there is one.
+    /// Publishes the database's pages into the directory of heaven, if one is set.
     ///
     /// # Errors
     ///
-    /// Fails when the database or the file system does.
+    /// Fails if the database or the file system fails.
     pub async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
         let Some(directory) = self.settings.publishes_into() else {
             return Ok(None);
@@ -147,24 +147,25 @@ impl SiteRobotRuns {
         self.store.leases().acquire(&name, LEASE).await
     }
 
-    /// Has servers look at once at what robot heaven is made of now.
+    /// Notifies servers of the changed robot heaven.
     async fn tell_servers(&self) {
         if let Err(error) = self.store.orders().announce_heaven().await {
-            tracing::debug!("servers see the new robot heaven within half a minute: {error}");
+            tracing::debug!("cannot notify servers, which load the new robot heaven within half a minute: {error}");
         }
     }
 
     async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
         Box::pin(self.library.settle(self.heaven())).await?;
         if accept && let Some(question) = self.robot.hold() {
-            anyhow::bail!("nothing is put in force: {question}");
+            anyhow::bail!("nothing is published: {question}");
         }
         if accept && let Some(summary) = self.robot.accept().await? {
             return self.end(summary, None).await;
         }
         let ended = CancellationToken::new();
         let running = async {
-            // Also where the robot fails: `join!` would otherwise wait for the renewing for ever.
+            // Also dropped if the robot fails: otherwise `join!` would wait for the renewal for
+            // ever.
             let _ended = ended.clone().drop_guard();
             let may_publish: &MayPublish<'_> = &|| Box::pin(may_publish(lease));
             let terms = PublishTerms {
@@ -194,10 +195,10 @@ impl SiteRobotRuns {
         if !matches!(ran.summary.state, RunState::Finished | RunState::Held) {
             return Ok(ran);
         }
-        // The disk takes in what the run has recorded while files are made of it.
+        // The data of the run is written to disk while files are created from it.
         let (published, written) = tokio::join!(self.publish(), self.store.checkpoint());
         if let Err(error) = written {
-            tracing::warn!("what the run has recorded stays in the log for now: {error}");
+            tracing::warn!("cannot checkpoint the database after the run: {error}");
         }
         ran.published = published?.as_ref().map(files);
         ran.index_now = self.tell_index_now(ran.summary.run_id).await;
@@ -205,7 +206,7 @@ impl SiteRobotRuns {
         Ok(ran)
     }
 
-    /// Keeps the lease, and publishes what a long run has brought so far.
+    /// Renews the lease, and publishes intermediate results of a long run.
     async fn go_along(&self, lease: Option<&Lease>, ended: &CancellationToken) {
         let publishing = self.publish_batches(lease, ended);
         let renewing = async {
@@ -222,7 +223,7 @@ impl SiteRobotRuns {
                         tracing::warn!(site, "another process runs the site robot of {site} now");
                     }
                     Err(error) => {
-                        tracing::warn!("the site robot's lease was not renewed: {error}");
+                        tracing::warn!("cannot renew the site robot's lease: {error}");
                     }
                 }
             }
@@ -230,17 +231,18 @@ impl SiteRobotRuns {
         tokio::join!(publishing, renewing);
     }
 
-    /// Publishes every now and then (`index-after-ngenerated`); not broken off in the middle.
+    /// Publishes intermediate results (`index-after-ngenerated`); a publication is never
+    /// interrupted.
     async fn publish_batches(&self, lease: Option<&Lease>, ended: &CancellationToken) {
         let pause = || tokio::time::sleep(self.settings.conf.index_after);
         while ended.run_until_cancelled(pause()).await.is_some() {
             if let Err(error) = self.publish_batch(lease).await {
-                tracing::warn!("robot heaven stays as it was during the run: {error:#}");
+                tracing::warn!("cannot publish robot heaven during the run: {error:#}");
             }
         }
     }
 
-    /// Publishes new and changed pages; nothing is withdrawn before the end.
+    /// Publishes new and changed pages; pages are withdrawn only at the end.
     async fn publish_batch(&self, lease: Option<&Lease>) -> anyhow::Result<()> {
         if may_publish(lease).await {
             self.robot.publish_so_far().await?;
@@ -249,7 +251,7 @@ impl SiteRobotRuns {
         Ok(())
     }
 
-    /// Starts `cmd-hook` where something was described; returns why it failed.
+    /// Starts `cmd-hook` if a page was described; returns the reason of a failure.
     async fn start_hook(&self, summary: &Summary) -> Option<String> {
         let counts = &summary.counts;
         let hook = self.settings.conf.cmd_hook.as_deref();
@@ -258,7 +260,7 @@ impl SiteRobotRuns {
             return None;
         }
         let programs = Arc::clone(&self.programs);
-        // It blocks until the program ends, which may take as long as `convert-timeout`.
+        // Blocks until the program ends, which may take as long as `convert-timeout`.
         let ended = tokio::task::spawn_blocking(move || programs.run_hook(&hook)).await;
         let failure = match ended {
             Ok(Ok(())) => return None,
@@ -270,11 +272,11 @@ impl SiteRobotRuns {
     }
 }
 
-/// Returns `true` unless another process has taken the lease, or the database cannot tell.
+/// Returns `true` unless another process has taken the lease; database errors are ignored.
 async fn may_publish(lease: Option<&Lease>) -> bool {
     let Some(lease) = lease else { return true };
     lease.renew().await.unwrap_or_else(|error| {
-        tracing::warn!("the site robot's lease was not renewed: {error}");
+        tracing::warn!("cannot renew the site robot's lease: {error}");
         false
     })
 }

@@ -1,8 +1,8 @@
-//! Every minute: is a site robot due? And whenever a page asks for a run.
+//! Checks every minute whether a site robot is due, and starts runs requested by a page.
 //!
-//! The cron job only rings; the database tells whether a run is due, and a lease
-//! which instance of a fleet begins it. The expressions themselves are read by
-//! [`when`](super::when): a time that passed while no program ran is made up for.
+//! The cron job only triggers the check. The database shows whether a run is due, and a lease
+//! determines the instance that starts it. [`when`](super::when) parses the expressions: a run
+//! missed while no program was running is made up for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,10 +25,10 @@ use crate::store::{LeaseError, RunCommand, StoredRun};
 /// Second, minute, hour, day, month, weekday.
 const EVERY_MINUTE: &str = "0 * * * * *";
 
-/// Time that visits get to end at shutdown; the next run begins them anew.
+/// Time for active visits to finish at shutdown; the next run repeats unfinished ones.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
-/// Site robots that run by a schedule, or when a page asks.
+/// Site robots that run by a schedule, or when a page requests it.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedules {
     inner: Arc<Inner>,
@@ -38,16 +38,16 @@ pub(crate) struct Schedules {
 struct Inner {
     pages: RobotRuns,
     robots: ArcSwap<Vec<Arc<SiteRobotRuns>>>,
-    /// Of each site: the stop that was seen.
+    /// For each site, the stop that was seen.
     stops: Mutex<BTreeMap<String, Stopped>>,
-    /// Sites whose robots have run and are to stay as they are (`onCompletion=quit`).
+    /// Sites whose robots have finished and must not run again (`onCompletion=quit`).
     quit: Mutex<Vec<String>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Schedules {
-    /// Creates schedules without a robot; `pages` ask for runs and show them.
+    /// Creates schedules without a robot; `pages` request and show runs.
     pub(crate) fn new(pages: RobotRuns) -> Self {
         let inner = Inner {
             pages,
@@ -58,7 +58,7 @@ impl Schedules {
         }
     }
 
-    /// Replaces the robots; runs under way go on as they began.
+    /// Replaces the robots; active runs continue with the old ones.
     pub(crate) fn replace(&self, robots: Vec<SiteRobotRuns>) {
         let Inner {
             pages,
@@ -79,13 +79,13 @@ impl Schedules {
         known.store(Arc::new(robots));
     }
 
-    /// Looks what is due, now and at each ring, until it is told to stop; then ends the runs.
+    /// Starts due runs, now and at each trigger, until `stop`; then ends the runs.
     pub(crate) async fn keep(self, stop: CancellationToken) {
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("site robots will not run by themselves: {error}");
+                error!("cannot start the schedule of the site robots: {error}");
                 return;
             }
         };
@@ -100,19 +100,19 @@ impl Schedules {
                 }
             }
         }
-        // Only now: runs end in order while nothing begins new ones any more.
+        // Only now, when no new runs can start, so that all runs end in order.
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         if let Err(error) = bell.shutdown().await {
-            error!("the schedule of the site robots did not end in order: {error}");
+            error!("the schedule of the site robots did not end cleanly: {error}");
         }
     }
 
     fn look(&self) {
-        // What was told of during a run is still to be asked for.
+        // Pages reported as changed during a run are still to be visited.
         self.refresh_changed();
-        // A robot that still runs since an earlier ring has the lease: its task here ends at once.
+        // A robot that is still running holds the lease, so its task here ends immediately.
         for runs in self.inner.robots.load().iter() {
             let (schedules, runs) = (self.clone(), Arc::clone(runs));
             self.inner.tasks.spawn(async move {
@@ -120,7 +120,7 @@ impl Schedules {
                 if let Err(error) = schedules.look_at(&runs).await {
                     warn!(
                         site,
-                        "the site robot of {site} did not run to its end: {error:#}"
+                        "the run of the site robot of {site} failed: {error:#}"
                     );
                     schedules.inner.pages.failed(site, format!("{error:#}"));
                 }
@@ -128,7 +128,7 @@ impl Schedules {
         }
     }
 
-    /// Asks for the pages again that are said to have changed.
+    /// Visits pages again that were reported as changed.
     fn refresh_changed(&self) {
         for runs in self.inner.robots.load().iter() {
             let site = runs.robot.site();
@@ -145,12 +145,12 @@ impl Schedules {
                 };
                 match ran {
                     Ok(_) => {}
-                    // The run under way may have seen them before they changed.
+                    // The current run may have visited these pages before they changed.
                     Err(error) if is_running(&error) => pages.keep_changed(site, urls),
                     Err(error) => {
                         warn!(
                             site,
-                            "changed pages of {site} were not asked for: {error:#}"
+                            "cannot visit changed pages of {site}: {error:#}"
                         );
                         pages.failed(site, format!("{error:#}"));
                     }
@@ -159,7 +159,7 @@ impl Schedules {
         }
     }
 
-    /// Begins a run that a page asks for.
+    /// Starts a run requested by a page.
     fn begin(&self, site: &str) {
         let robots = self.inner.robots.load();
         let Some(runs) = robots.iter().find(|runs| runs.robot.site() == site) else {
@@ -170,7 +170,7 @@ impl Schedules {
             let (pages, site) = (&schedules.inner.pages, runs.robot.site());
             let accept = pages.takes_acceptance(site);
             if accept && !runs.is_held().await {
-                // Somebody else was faster, and nobody has asked for a run.
+                // Another instance was faster, or no run was requested.
                 return;
             }
             match schedules.run(&runs, accept).await {
@@ -179,7 +179,7 @@ impl Schedules {
                 Err(error) => {
                     warn!(
                         site,
-                        "the site robot of {site} did not run to its end: {error:#}"
+                        "the run of the site robot of {site} failed: {error:#}"
                     );
                     pages.failed(site, format!("{error:#}"));
                 }
@@ -221,7 +221,7 @@ impl Schedules {
         Ok(())
     }
 
-    /// Runs, unless somebody else does; returns whether the run came to its end.
+    /// Runs the robot unless another process does; returns whether the run finished.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
         let running = runs.run_if_free(accept);
@@ -231,7 +231,7 @@ impl Schedules {
             () = self.inner.stop.cancelled() => {
                 runs.robot.handle().stop();
                 let _ = time::timeout(LAST_VISITS, running).await;
-                // The stop was for this process; the next one goes on by itself.
+                // Only this process was stopped; the next process continues the run.
                 runs.store.frontier().set_run_command(site, RunCommand::Run).await?;
                 info!(site, "the run of {site} will be resumed");
                 None
@@ -243,7 +243,7 @@ impl Schedules {
         Ok(ran.map(|ran| ran.summary.state == crate::store::RunState::Finished))
     }
 
-    /// Remembers when a stop was seen first; forgets it with the run.
+    /// Stores the time when a stop was first seen, and removes it with the run.
     fn note_stop(&self, site: &str, last: Option<&StoredRun>, now_ms: i64) -> Option<Stopped> {
         let mut stops = lock(&self.inner.stops);
         let stopped =
@@ -268,14 +268,14 @@ fn is_running(error: &anyhow::Error) -> bool {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Each change is whole; what a panic left is as good as before.
+    // Each change is complete, so the value is valid even after a panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobSchedulerError> {
     let bell = JobScheduler::new().await?;
     let job = Job::new(EVERY_MINUTE, move |_, _| {
-        // A ring that is not heard yet stands for this one too.
+        // A pending trigger covers this one too.
         let _ = ring.try_send(());
     })?;
     bell.add(job).await?;
@@ -286,22 +286,22 @@ async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobScheduler
 /// Pause between two rounds of a loop without a schedule, in milliseconds.
 const ROUND_MS: i64 = 60 * 60 * 1_000;
 
-/// Stop that was seen: of which run, and when first.
+/// Run that was stopped, and the time when the stop was first seen.
 pub(super) type Stopped = (i64, i64);
 
-/// Returns when the next round of a loop begins (`onCompletion=loop`), behind the end of the last.
+/// Returns the time of the next round of a loop (`onCompletion=loop`) after the last one ended.
 ///
-/// That is the next time of the schedule; without one, an hour later.
+/// This is the next scheduled time, or an hour later without a schedule.
 pub(super) fn next_round_ms(schedule: Option<&Schedule>, finished_ms: i64) -> i64 {
     let next_ms = schedule.and_then(|schedule| schedule.next_ms(finished_ms));
     next_ms.unwrap_or_else(|| finished_ms.saturating_add(ROUND_MS))
 }
 
-/// Returns `true` if a site's run is to be begun, or resumed, now.
+/// Returns `true` if a site's run must be started or resumed now.
 ///
-/// That is when a time of the schedule has passed since the last run began,
-/// when there was none yet, and when one was cut off. A run that waits to be
-/// resumed is left alone, one that was stopped until the next time of the schedule.
+/// A run is due if a scheduled time has passed since the last run began, if there was no run yet,
+/// and if the last run was interrupted. A paused run is left alone; a stopped run waits until the
+/// next scheduled time.
 pub(super) fn is_due(
     schedule: &Schedule,
     last: Option<&StoredRun>,
@@ -315,8 +315,8 @@ pub(super) fn is_due(
             .is_some_and(|next_ms| next_ms <= now_ms)
     };
     match (last.finished_ms, last.wanted) {
-        // Since it began and not since it ended: a run that is longer than the interval would skip
-        // a time.
+        // Measured from the start of the last run: otherwise a run longer than the interval would
+        // skip a scheduled time.
         (Some(_), _) => passed_since(last.started_ms),
         (None, RunCommand::Run) => true,
         (None, RunCommand::Pause) => false,
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_are_of_utc() {
+    fn expressions_are_in_utc() {
         let schedule = Schedule::parse("30 3 * * *").unwrap();
         assert_eq!(
             schedule.next_ms(MIDNIGHT),
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_keeps_to_its_schedule_or_pauses_for_an_hour() {
+    fn loop_follows_its_schedule_or_pauses_for_an_hour() {
         let schedule = Schedule::parse("0 3 * * *").unwrap();
         let three = MIDNIGHT + 3 * HOUR_MS;
         assert_eq!(next_round_ms(Some(&schedule), MIDNIGHT + 1), three);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_is_due_when_its_time_has_passed() {
+    async fn run_is_due_when_its_time_has_passed() {
         let schedule = Schedule::parse("0 * * * *").unwrap();
         let is_due = |last: Option<&StoredRun>, now_ms| is_due(&schedule, last, None, now_ms);
         assert!(is_due(None, MIDNIGHT));
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_that_was_stopped_waits_for_the_next_time() {
+    async fn stopped_run_waits_for_the_next_scheduled_time() {
         let schedule = Schedule::parse("0 * * * *").unwrap();
         let run = run(false, RunCommand::Stop).await;
         let seen_ms = MIDNIGHT + 2 * HOUR_MS + 5;

@@ -1,4 +1,4 @@
-//! From `[site_robot]` to what a site robot is made of.
+//! Converts `[site_robot]` into the settings of a site robot.
 
 use std::{
     path::{Path, PathBuf},
@@ -32,72 +32,72 @@ use super::{
     starts::{Start, only, starts},
 };
 
-/// Settings of the site robot of one site, judged.
+/// Checked settings of the site robot of one site.
 #[derive(Clone, Debug)]
 pub struct SiteRobotSettings {
     pub(super) site: String,
     /// Settings of the site, with the changes of a command.
     pub(super) configured: Settings,
     pub(super) starts: Vec<Start>,
-    /// Pages that are asked for again; none: all are visited.
+    /// Pages to visit again; if empty, the whole site is visited.
     pub(super) only: Vec<Url>,
     pub(super) conf: RobotConf,
     pub(super) enumeration: Arc<Filter>,
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
     pub(super) form_login: Option<FormLogin>,
-    /// Server that is asked in place of those hosts, or of all where there are none.
+    /// Server to request instead of these hosts, or instead of all hosts if the list is empty.
     pub(super) upstream: Option<(Url, Vec<String>)>,
     pub(super) heaven: HeavenSettings,
-    /// Key that requests are signed with.
+    /// Key that signs requests.
     pub(super) signing: Option<Signing>,
-    /// Hosts that our own robot may tell who it is.
+    /// Hosts to which the site robot identifies itself.
     pub(super) own_hosts: OwnHosts,
-    /// Site as visitors know it, where the robot begins at its upstream.
+    /// Public URL of the site, if the robot visits the upstream.
     pub(super) public: Option<PublicUrl>,
-    /// Whether the results are in force whatever they are.
+    /// Whether results are published even if they would be held for review.
     pub(super) accept: bool,
-    /// Who tells of pages that changed, if anybody does.
+    /// IndexNow client for changed pages, if active.
     pub(super) index_now: Option<Announcer>,
     /// Question for the readers of pages behind a login, if `heaven.open_to` is not set.
     pub(super) question: Option<String>,
     warnings: Vec<String>,
 }
 
-/// What a command changes in the settings of one run.
+/// Changes of a command to the settings of one run.
 ///
-/// A run that is handed over to a server takes it along, but for what names files: see
+/// They are passed on if the run is handed over to a server, except names of files: see
 /// [`names_files`](Self::names_files).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SiteRobotChanges {
-    /// Starting points in place of the configured ones.
+    /// Starting points instead of the configured ones.
     pub urls: Vec<String>,
-    /// Pages that are asked for again, in place of a visit.
+    /// Pages to visit again, instead of a run over the site.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Links that are followed; the inner `None` is any number.
+    /// Maximum number of links to follow; the inner `None` means no limit.
     pub depth: Option<Option<u32>>,
     /// Pause between two visits of a host.
     pub delay: Option<Duration>,
-    /// Paths of which one begins what is visited, in place of the configured ones.
+    /// Path prefixes to visit, instead of the configured ones.
     pub only_below: Vec<String>,
-    /// robot.conf in place of the configured one.
+    /// robot.conf instead of the configured file.
     #[serde(skip)]
     pub robot_conf: Option<String>,
-    /// filter.conf in place of the configured one.
+    /// filter.conf instead of the configured file.
     #[serde(skip)]
     pub filter_conf: Option<String>,
-    /// Directory that heaven is published into.
+    /// Directory to publish heaven to.
     #[serde(skip)]
     pub publish: Option<PathBuf>,
-    /// Whether the results are in force whatever they are; those that were held back are, without
-    /// another run.
+    /// Whether results are published even if they would be held for review; results already held
+    /// are published without another run.
     pub accept: bool,
 }
 
-/// Returns the site robots of a configuration: of each site that has starting points.
+/// Returns the site robots of a configuration, one for each site with starting points.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErro
     let mut found = Vec::new();
     let none = SiteRobotChanges::default();
     for site in loaded.sites() {
-        // What is set for all sites is not visited once for each.
+        // Common starting points are visited once, not for each site.
         let key = &SiteRobotSection::KEY.starting_points;
         if site.loaded().origin(key) != loaded.origin(key) {
             found.extend(SiteRobotSettings::of(site.loaded(), site.name(), &none)?);
@@ -117,13 +117,13 @@ pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErro
     Ok(found)
 }
 
-/// Two heavens in one directory would take turns in replacing each other.
+/// Fails if two sites publish to the same directory, where each would replace the other's heaven.
 fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(), ConfigErrors> {
     let mut known: Vec<&Path> = Vec::new();
     for directory in found.iter().filter_map(SiteRobotSettings::publishes_into) {
         if known.contains(&directory) {
             let directory = directory.display();
-            let reason = format!("{directory} is that of two sites; give each its own");
+            let reason = format!("{directory} is used by two sites; set one for each");
             return Err(loaded.wrong(&SiteRobotSection::KEY.publish, reason));
         }
         known.push(directory);
@@ -132,9 +132,9 @@ fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(),
 }
 
 impl SiteRobotSettings {
-    /// Judges the settings of a site, by its name or else those common to all.
+    /// Checks the settings of a site, or the common settings if no site has this name.
     ///
-    /// There are none where neither configuration nor `changes` name a starting point.
+    /// Returns `None` if neither the configuration nor `changes` contain a starting point.
     ///
     /// # Errors
     ///
@@ -153,24 +153,24 @@ impl SiteRobotSettings {
         &self.site
     }
 
-    /// Returns what is set and not used, each with the reason.
+    /// Returns the settings that are not used, each with the reason.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns the question who may read pages behind a login, where no setting answers it.
+    /// Returns a question about the readers of pages behind a login, if no setting answers it.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         self.question.as_deref()
     }
 
-    /// Returns the URLs at which it begins.
+    /// Returns the URLs of the starting points.
     pub fn starting_points(&self) -> impl Iterator<Item = &Url> {
         self.starts.iter().map(|start| &start.url)
     }
 
-    /// Returns the directory that heaven is published into, if there is one.
+    /// Returns the directory to publish heaven to, if one is set.
     #[must_use]
     pub fn publishes_into(&self) -> Option<&Path> {
         self.own().publish.as_deref()
@@ -181,12 +181,12 @@ impl SiteRobotSettings {
         &self.configured.site_robot
     }
 
-    /// Returns when it runs, if it does so by itself.
+    /// Returns the schedule of runs, if one is set.
     pub(super) fn schedule(&self) -> Option<&Schedule> {
         self.own().schedule.as_ref()
     }
 
-    /// Returns the paths that it never visits, those that this program answers itself among them.
+    /// Returns the paths that are never visited, including those served by this program.
     pub(super) fn never_below(&self) -> Vec<String> {
         let mut paths = self.own().never_below.clone();
         for path in [&self.configured.heaven.path, &self.configured.admin.path] {
@@ -195,7 +195,7 @@ impl SiteRobotSettings {
         paths
     }
 
-    /// Returns how it logs in, in words without the secret; `None` where it does not.
+    /// Returns the kind of login in words, without the secret; `None` without a login.
     #[must_use]
     pub fn login_kind(&self) -> Option<&'static str> {
         if self.form_login.is_some() {
@@ -213,9 +213,9 @@ impl SiteRobotSettings {
         }
     }
 
-    /// Returns when it runs next by its schedule; `last` is the last run of its site.
+    /// Returns the next scheduled time of a run; `last` is the last run of the site.
     ///
-    /// What is due already is due now.
+    /// An overdue run is due now.
     #[must_use]
     pub fn next_run_ms(&self, last: Option<&StoredRun>, now_ms: i64) -> Option<i64> {
         let schedule = self.schedule()?;
@@ -225,14 +225,14 @@ impl SiteRobotSettings {
         schedule.next_ms(now_ms)
     }
 
-    /// Returns the browser that renders pages, where any are to be.
+    /// Returns the browser that renders pages, if rendering is on.
     #[must_use]
     pub fn renders_by(&self) -> Option<&Path> {
         let own = self.own();
         (own.render != Rendering::Never).then(|| own.browser.as_deref().unwrap_or(Path::new("")))
     }
 
-    /// Returns who tells search engines of its pages, if anybody does.
+    /// Returns the IndexNow client for its pages, if active.
     pub(crate) fn announcer(&self) -> Option<&Announcer> {
         self.index_now.as_ref()
     }
@@ -271,7 +271,7 @@ impl SiteRobotSettings {
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
             form_login,
             upstream: match &public {
-                // The warning would be wrong: the robot begins at an address that it can ask.
+                // No warning is needed, because the robot has a server to request.
                 Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
                 None => upstream(&settings, &mut warnings),
             },
@@ -292,7 +292,7 @@ impl SiteRobotSettings {
 }
 
 impl SiteRobotChanges {
-    /// Returns `true` if it names files or directories, which no other process is made to use.
+    /// Returns `true` if the changes name files or directories, which other processes must not use.
     #[must_use]
     pub fn names_files(&self) -> bool {
         self.robot_conf.is_some() || self.filter_conf.is_some() || self.publish.is_some()
@@ -314,7 +314,7 @@ impl SiteRobotChanges {
     }
 }
 
-/// Returns why pages that are to be rendered are not.
+/// Returns the reason why pages are not rendered although rendering is on.
 fn render_warning(own: &SiteRobotSection) -> Option<String> {
     if own.render == Rendering::Never {
         return None;
@@ -331,7 +331,7 @@ fn heaven(
     first: Option<&Url>,
 ) -> Result<HeavenSettings, ConfigErrors> {
     let site = match settings.heaven.url.as_str() {
-        // Files alone have no page in heaven, whose site is of no consequence then.
+        // With files only, no page is in heaven, so any site will do.
         "" => first.map_or_else(
             || "http://localhost".to_owned(),
             |first| first.origin().ascii_serialization(),
@@ -348,7 +348,7 @@ fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), Co
         "" => String::new(),
         path => read_text(path).map_err(wrong)?,
     };
-    // Errors need a name for the filters that come with the program, too.
+    // Errors need a name for the bundled filters too.
     let named = if path.is_empty() { "filter.conf" } else { path };
     let files = ConfigFiles::beside(Path::new(named));
     let filters = Filters::compile(named, &text, &Functions::new(), &files);
@@ -359,12 +359,12 @@ fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), Co
 fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>, ConfigErrors> {
     filters.filter(name).map(Arc::clone).ok_or_else(|| {
         let known = filters.names().join(", ");
-        let reason = format!("there is no filter {name:?}; there are {known}");
+        let reason = format!("there is no filter {name:?}; known filters: {known}");
         loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason)
     })
 }
 
-/// The upstream is asked itself: nobody in between decides about our robot.
+/// The upstream is requested directly, so that no front proxy decides on our robot.
 fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec<String>)> {
     let first = settings.server.upstream.first()?;
     match Url::parse(first) {
@@ -373,7 +373,7 @@ fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec
         }
         _ => {
             warnings.push(format!(
-                "the site robot asks for pages by their own URLs: it cannot ask {first} itself"
+                "the site robot requests pages at their public URLs: it cannot request {first} directly"
             ));
             None
         }
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_starting_point_there_is_no_robot() {
+    fn no_robot_without_a_starting_point() {
         assert!(site_robots(&loaded("")).unwrap().is_empty());
         assert_eq!(settings("").site(), "default");
         let seeds = "[site_robot]\nrobot = 'seed=http://h.example/ depth=2'";
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_that_of_robot_conf_unless_it_is_set() {
+    fn depth_comes_from_robot_conf_unless_set() {
         let depth = |text: &str| settings(text).starts[0].depth;
         assert_eq!(depth(""), Some(10));
         assert_eq!(depth("robot = 'depth=3'"), Some(3));
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn each_site_has_a_robot_of_its_own() {
+    fn each_site_has_its_own_robot() {
         let text = "[[site]]\nname = 'shop'\nhosts = 'shop.example.com'\nupstream = 'http://a'\n\
             [site.site_robot]\nstarting_points = 'http://shop.example.com/'\n\
             [[site]]\nname = 'other'\nhosts = 'o.example.com'\nupstream = 'http://b'\n";
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sites_do_not_publish_into_one_directory() {
+    fn two_sites_must_not_publish_to_one_directory() {
         let site = |name: &str| {
             format!(
                 "[[site]]\nhosts = '{name}'\nupstream = 'http://a'\n\
@@ -444,15 +444,15 @@ mod tests {
             site("b.example")
         );
         let error = site_robots(&loaded(&text)).unwrap_err().to_string();
-        assert!(error.contains("h is that of two sites"), "{error}");
+        assert!(error.contains("h is used by two sites"), "{error}");
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place() {
+    fn errors_name_their_place() {
         for (text, expected) in [
             (
                 "login = 'geheim'",
-                "c.toml:3: site_robot.login: it is neither bearer",
+                "c.toml:3: site_robot.login: the login is neither bearer",
             ),
             (
                 "schedule = 'soon'",
@@ -464,11 +464,11 @@ mod tests {
             ),
             (
                 "converters = 'pdf'",
-                "c.toml:3: site_robot.converters: write such as",
+                "c.toml:3: site_robot.converters: write a converter such as",
             ),
             (
                 "robot = 'generation-filter=mine'",
-                "default: site_robot.filter_conf: there is no filter \"mine\"; there are",
+                "default: site_robot.filter_conf: there is no filter \"mine\"; known filters:",
             ),
         ] {
             let text = format!("[site_robot]\nstarting_points = 'http://h/'\n{text}");
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_s_urls_take_the_place_of_the_configured_ones() {
+    fn urls_of_a_command_replace_the_configured_ones() {
         let changes = SiteRobotChanges {
             urls: vec!["http://h.example/b".to_owned()],
             depth: Some(None),

@@ -1,4 +1,4 @@
-//! Where a site robot begins, and which pages it asks for again.
+//! Starting points of a site robot, and pages to visit again.
 
 use url::Url;
 
@@ -11,13 +11,13 @@ use super::settings::SiteRobotChanges;
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub(super) url: Url,
-    /// Links that are followed from it; none: any number.
+    /// Maximum number of links to follow from the starting point; `None` means no limit.
     pub(super) depth: Option<u32>,
-    /// Whether the configuration names it: then it is of this site.
+    /// Whether the configuration contains the starting point, which is then on this site.
     pub(super) is_configured: bool,
 }
 
-/// Reads the pages that are asked for again.
+/// Reads the pages to visit again.
 pub(super) fn only(loaded: &Loaded, changes: &SiteRobotChanges) -> Result<Vec<Url>, ConfigErrors> {
     let points = points(loaded, &changes.only)?;
     Ok(points.iter().map(|point| point.url().clone()).collect())
@@ -29,7 +29,7 @@ fn points(loaded: &Loaded, urls: &[String]) -> Result<Vec<StartingPoint>, Config
     points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))
 }
 
-/// Links that are followed: as the command says, else as is set, else by robot.conf.
+/// Returns the maximum number of links to follow: from the command, the settings or robot.conf.
 fn depth(
     loaded: &Loaded,
     settings: &Settings,
@@ -73,7 +73,7 @@ pub(super) fn starts(
         starts.extend(conf.seeds.iter().map(|seed| Start {
             url: seed.url.clone(),
             depth: match seed.depth {
-                // robot.conf writes any number as -1.
+                // robot.conf represents no limit as -1.
                 Some(own) => u32::try_from(own).ok(),
                 None => depth,
             },
@@ -83,7 +83,7 @@ pub(super) fn starts(
     Ok(starts)
 }
 
-/// Fails with the first file that does not lie beneath the directory that files may lie beneath.
+/// Fails with the first file that is not below the directory for files.
 fn check_files(
     loaded: &Loaded,
     settings: &Settings,
@@ -97,9 +97,9 @@ fn check_files(
         let path = url.to_file_path().unwrap_or_default();
         let reason = match root {
             Some(root) if path.starts_with(root) => continue,
-            Some(root) => format!("{url} does not lie beneath {}", root.display()),
+            Some(root) => format!("{url} is not below {}", root.display()),
             None => format!(
-                "{url} is a file; name the directory that files are read from: file_root = \
+                "{url} is a file; set the directory that files are read from: file_root = \
                  \"/srv/documents\""
             ),
         };
@@ -108,13 +108,13 @@ fn check_files(
     Ok(())
 }
 
-/// Returns `true` if a URL is on one of these hosts.
+/// Returns `true` if a URL has one of these hosts.
 pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
     hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
 }
 
-/// Returns `true` if a URL is on the site of one of these.
+/// Returns `true` if a URL is on the site of one of these starting points.
 fn is_at(url: &Url, points: &[StartingPoint]) -> bool {
     let mut points = points.iter();
     points.any(|point| point.url().origin() == url.origin())

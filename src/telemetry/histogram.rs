@@ -1,4 +1,4 @@
-//! Histogram of durations that counts without locks.
+//! Lock-free histogram of durations.
 
 use std::{
     fmt::Write as _,
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the buckets: microseconds, and seconds as they are written.
+/// Upper bounds of the buckets, in microseconds and as seconds in the output.
 const BOUNDS: [(u64, &str); 9] = [
     (1_000, "0.001"),
     (5_000, "0.005"),
@@ -19,13 +19,13 @@ const BOUNDS: [(u64, &str); 9] = [
     (60_000_000, "60"),
 ];
 
-/// Histogram of durations, from a millisecond to a minute.
+/// Histogram of durations from a millisecond to a minute.
 ///
-/// Counters are relaxed: a scrape under load may see a duration in its bucket
-/// and not yet in the sum.
+/// Counters are relaxed: a scrape under load may see a duration in its bucket but not yet in the
+/// sum.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// The last one counts what is above all bounds.
+    /// Counts per bucket; the last one is for durations above all bounds.
     buckets: [AtomicU64; BOUNDS.len() + 1],
     sum_micros: AtomicU64,
 }
@@ -35,7 +35,7 @@ impl Histogram {
     pub fn record(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bounds = BOUNDS.iter();
-        // `le` is "less than or equal": a duration of just the bound is in its bucket.
+        // `le` means "less than or equal": a duration equal to the bound is in its bucket.
         let at = bounds.take_while(|(bound, _)| micros > *bound).count();
         if let Some(bucket) = self.buckets.get(at) {
             bucket.fetch_add(1, Ordering::Relaxed);
@@ -45,7 +45,7 @@ impl Histogram {
 
     /// Appends the samples in the text format of Prometheus, without `# TYPE`.
     ///
-    /// `label` is the name and the value of the one label they have.
+    /// `label` is the name and value of the samples' only label.
     pub fn write(&self, name: &str, label: Option<(&str, &str)>, text: &mut String) {
         let label = label.map(|(name, value)| (name, label_value(value)));
         let before = label
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_added_up_by_bucket() {
+    fn durations_are_counted_by_bucket() {
         let histogram = Histogram::default();
         for micros in [0, 1_000, 1_001, 60_000_000, 60_000_001] {
             histogram.record(Duration::from_micros(micros));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_what_they_are_written_as() {
+    fn bounds_match_their_written_form() {
         for (micros, text) in BOUNDS {
             let seconds: f64 = text.parse().unwrap();
             assert_eq!(

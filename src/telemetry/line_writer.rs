@@ -1,4 +1,4 @@
-//! Writer of lines that makes no request wait for a disk.
+//! Writer of lines that never blocks requests on disk I/O.
 
 use std::{
     cell::RefCell,
@@ -20,25 +20,25 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Most bytes that wait to be written; further lines are dropped.
-// Room for 64 wake-ups of a disk that stands still, so that a short stall loses nothing.
+/// Maximum number of bytes waiting to be written; further lines are dropped.
+// Room for 64 wake-ups of a stalled disk, so that a short stall loses no lines.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes at which the writer is woken.
+/// Number of buffered bytes at which the writer is woken.
 const WAKE_BYTES: usize = 64 * 1024;
-/// Longest time that a line waits in a buffer.
+/// Longest time that a line stays in the buffer.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// Flushes between two reports of lost lines: a report a second would fill the log.
+/// Number of flushes between two reports of lost lines, so that reports do not fill the log.
 const FLUSHES_BETWEEN_REPORTS: u32 = 60;
 /// Longest time that closing waits for the last lines.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Permissions of a new file: addresses of visitors are not for every user of the machine.
+/// Permissions of a new file, which contains visitors' addresses.
 const FILE_MODE: u32 = 0o640;
 
-/// Writer of lines to a file or to standard output, in a thread of its own.
+/// Writer of lines to a file or to standard output, in a separate thread.
 ///
-/// Lines wait in memory for at most a second. When more of them come than can
-/// be written, they are dropped and counted: nobody waits for a disk. A file
-/// that was moved or removed is created again. Clones share the file.
+/// Lines stay in memory for at most a second. Lines that arrive faster than they can be written are
+/// dropped and counted, so that no request waits for a disk. A moved or removed file is created
+/// again. Clones share the file.
 #[derive(Clone)]
 pub struct LineWriter {
     handle: Arc<Handle>,
@@ -51,7 +51,7 @@ struct Handle {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Held to copy a line, or to exchange two pointers.
+    /// Locked only to copy a line or to swap two buffers.
     buffer: Mutex<Vec<u8>>,
     lost: AtomicU64,
     reopen: AtomicBool,
@@ -77,11 +77,11 @@ struct Job {
 }
 
 impl LineWriter {
-    /// Opens a file to append to, and makes it where it is missing; `-` is standard output.
+    /// Opens a file for appending, and creates a missing file; `-` is standard output.
     ///
     /// # Errors
     ///
-    /// Fails when the file cannot be written, or no thread can be started.
+    /// Fails if the file cannot be written, or if no thread can be started.
     pub fn open(path: &str) -> io::Result<Self> {
         let sink = Sink::open(path)?;
         let shared = Arc::<Shared>::default();
@@ -95,7 +95,7 @@ impl LineWriter {
         };
         let thread = thread::Builder::new()
             .name("access-log".to_owned())
-            // Nobody joins the thread: a disk that hangs must not keep the process from ending.
+            // The thread is never joined: a stalled disk must not prevent the process from ending.
             .spawn(move || job.run())?
             .thread()
             .clone();
@@ -103,30 +103,30 @@ impl LineWriter {
         Ok(Self { handle })
     }
 
-    /// Adds the line that `write` appends, without its end, or drops it.
+    /// Adds the line that `write` appends, without its line end, or drops it.
     pub fn line(&self, write: impl FnOnce(&mut Vec<u8>)) {
         thread_local! {
             static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
-        // A buffer of the thread: the lock is held only to copy a line that is complete.
+        // A thread-local buffer, so that the lock is held only to copy a complete line.
         LINE.with_borrow_mut(|line| {
             line.clear();
             write(line);
             line.push(b'\n');
             self.add(line);
-            // One line of great length must not keep its memory in every thread.
+            // A single long line must not keep its memory allocated in every thread.
             line.shrink_to(WAKE_BYTES);
         });
     }
 
-    /// Opens the file again, after the lines so far are written: log rotation has moved it.
+    /// Reopens the file after log rotation has moved it; earlier lines are written first.
     pub fn reopen(&self) {
-        // Release, so that the thread that sees the wish sees the lines in the buffer as well.
+        // Release, so that the thread that sees the flag also sees the lines in the buffer.
         self.handle.shared.reopen.store(true, Ordering::Release);
         self.handle.thread.unpark();
     }
 
-    /// Returns how many lines were dropped, or could not be written.
+    /// Returns the number of lines that were dropped or could not be written.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.handle.shared.lost.load(Ordering::Relaxed)
@@ -136,14 +136,14 @@ impl LineWriter {
         let shared = &*self.handle.shared;
         let mut buffer = lock(&shared.buffer);
         let before = buffer.len();
-        // Dropping a line is better than a request that waits until the disk is back.
+        // Dropping a line is better than blocking a request until the disk recovers.
         if before + line.len() > MAX_BUFFERED_BYTES {
             drop(buffer);
             shared.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
         buffer.extend_from_slice(line);
-        // Only the line that crosses the mark wakes the thread, a system call for none of the others.
+        // Only the line that crosses the mark wakes the thread, which saves system calls.
         let is_time = before < WAKE_BYTES && buffer.len() >= WAKE_BYTES;
         drop(buffer);
         if is_time {
@@ -151,14 +151,14 @@ impl LineWriter {
         }
     }
 
-    /// Writes the lines so far and ends, after five seconds at the latest.
+    /// Writes the remaining lines and ends, within five seconds.
     pub async fn close(&self) {
         self.handle.close();
         if timeout(CLOSE_TIMEOUT, self.handle.shared.closed.cancelled())
             .await
             .is_err()
         {
-            warn!("the access log takes no more lines: its last ones are lost");
+            warn!("the access log could not be closed in time: its last lines are lost");
         }
     }
 }
@@ -187,9 +187,9 @@ impl Drop for Handle {
 impl Job {
     fn run(mut self) {
         loop {
-            // A wake-up that comes while it writes is kept by `unpark`, and this returns at once.
+            // `unpark` during a write is remembered, and this call then returns immediately.
             thread::park_timeout(FLUSH_EVERY);
-            // Read before the flush: lines that came before the request are then written.
+            // Read before the flush, so that lines added before the request to close are written.
             let closes = self.shared.close.load(Ordering::Acquire);
             let reopens = self.shared.reopen.swap(false, Ordering::AcqRel);
             self.flush();
@@ -206,11 +206,11 @@ impl Job {
     fn flush(&mut self) {
         mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
         if !self.spare.is_empty() {
-            // Once a flush, not once a line: it is a system call.
+            // Once per flush and not per line, because it is a system call.
             self.sink.reopen_if_moved();
             self.write();
             self.spare.clear();
-            // After a burst the memory is given back.
+            // Returns the memory after a burst.
             self.spare.shrink_to(2 * WAKE_BYTES);
         }
         self.report();
@@ -223,10 +223,10 @@ impl Job {
                 let lines = memchr::memchr_iter(b'\n', &self.spare).count();
                 let lines = u64::try_from(lines).unwrap_or(u64::MAX);
                 self.shared.lost.fetch_add(lines, Ordering::Relaxed);
-                // Once for each failure, not for each flush of a disk that is full.
+                // Logged once for each failure, not for each flush to a full disk.
                 if !mem::replace(&mut self.is_failing, true) {
                     let sink = self.sink.name();
-                    warn!(%error, "cannot write the access log to {sink}: {error}; its lines are lost until that ends");
+                    warn!(%error, "cannot write the access log to {sink}: {error}; lines are lost until writing succeeds");
                 }
             }
         }
@@ -240,7 +240,7 @@ impl Job {
             let lines = lost - self.reported;
             warn!(
                 lines,
-                "the access log lost {lines} lines: they could not be written, or came faster than that"
+                "the access log lost {lines} lines, which could not be written or arrived too fast"
             );
             self.reported = lost;
             self.flushes_until_report = FLUSHES_BETWEEN_REPORTS;
@@ -279,7 +279,7 @@ impl Sink {
             Ok(opened) => *file = opened,
             Err(error) => {
                 let path = path.display();
-                warn!(%error, "cannot open the access log {path} anew: {error}; the old file is written on");
+                warn!(%error, "cannot reopen the access log {path}: {error}; continuing with the old file");
             }
         }
     }
@@ -288,7 +288,7 @@ impl Sink {
         if let Self::File { path, file } = self
             && is_moved(path, file)
         {
-            info!("the access log was moved: opening {} anew", path.display());
+            info!("the access log was moved: reopening {}", path.display());
             self.reopen();
         }
     }
@@ -304,15 +304,15 @@ impl Sink {
 fn append_to(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create(true)
-        // Also after a `copytruncate` of logrotate the next line stands at the end of the file.
+        // Lines are appended at the end of the file even after a `copytruncate` of logrotate.
         .append(true)
         .mode(FILE_MODE)
         .open(path)
 }
 
-/// Returns `true` if the path leads to another file, or nowhere.
+/// Returns `true` if the path leads to another file, or to no file.
 ///
-/// logrotate moves a file without telling its writer, where nobody configured a signal.
+/// logrotate moves a file without notification if no signal is configured.
 fn is_moved(path: &Path, file: &File) -> bool {
     let Ok(open) = file.metadata() else {
         return false;
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_line_is_in_the_file_when_it_is_closed() {
+    async fn all_lines_are_written_before_closing() {
         let directory = tempfile::tempdir().unwrap();
         let (writer, path) = log(directory.path());
         thread::scope(|scope| {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_was_moved_is_made_anew() {
+    async fn moved_file_is_created_again() {
         let directory = tempfile::tempdir().unwrap();
         let (writer, path) = log(directory.path());
         let moved = directory.path().join("access.log.1");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_reopened_is_the_one_of_that_name() {
+    fn reopening_opens_the_file_with_the_same_name() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("access.log");
         let mut sink = Sink::open(path.to_str().unwrap()).unwrap();
@@ -393,8 +393,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_lost_and_counted_when_the_buffer_is_full() {
-        // Nothing empties these buffers: no thread runs.
+    fn lines_are_dropped_and_counted_if_the_buffer_is_full() {
+        // No thread runs, so these buffers are never emptied.
         let shared = Arc::<Shared>::default();
         let thread = thread::current();
         let handle = Arc::new(Handle { shared, thread });
@@ -410,8 +410,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_that_cannot_be_written_are_lost_and_counted() {
-        // The device on which every write fails for want of space.
+    async fn unwritable_lines_are_dropped_and_counted() {
+        // A device on which every write fails because there is no space.
         let writer = LineWriter::open("/dev/full").unwrap();
         writer.line(|line| line.extend_from_slice(b"a"));
         writer.line(|line| line.extend_from_slice(b"b"));
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_missing_is_an_error() {
+    fn missing_directory_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("missing/access.log");
         let error = LineWriter::open(path.to_str().unwrap()).unwrap_err();

@@ -7,10 +7,10 @@ use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt as _, util::Subscr
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogFormat {
-    /// Lines for people, coloured on a terminal.
+    /// Text lines, coloured on a terminal.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -26,27 +26,27 @@ impl FromStr for LogFormat {
     }
 }
 
-/// Error of a log that cannot be set up.
+/// Error of setting up the log.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct LogError(String);
 
-/// Checks that a filter can be parsed, and starts nothing.
+/// Checks a filter without starting the log.
 ///
 /// # Errors
 ///
-/// Fails when it cannot.
+/// Fails if the filter cannot be parsed.
 pub fn check_log_filter(filter: &str) -> Result<(), LogError> {
     parse(filter).map(|_| ())
 }
 
-/// Starts the log of the process; a second call changes nothing.
+/// Starts the log of the process; a second call has no effect.
 ///
-/// Without `wants_colours`, or where it is written to no terminal, it has none.
+/// Colours are used only with `wants_colours` and on a terminal.
 ///
 /// # Errors
 ///
-/// Fails when the filter cannot be read.
+/// Fails if the filter cannot be parsed.
 pub fn start_log(filter: &str, format: LogFormat, wants_colours: bool) -> Result<(), LogError> {
     let filter = parse(filter)?;
     let registry = tracing_subscriber::registry().with(filter);
@@ -68,7 +68,7 @@ pub fn start_log(filter: &str, format: LogFormat, wants_colours: bool) -> Result
             )
             .try_init(),
     };
-    // An application that embeds us may have set up a subscriber already, which then counts.
+    // The application may have set up a subscriber already, which is then used.
     drop(started);
     Ok(())
 }
@@ -85,22 +85,22 @@ fn parse(filter: &str) -> Result<EnvFilter, LogError> {
 
 /// Applies a bare level to our own lines; libraries log from `warn` on.
 ///
-/// At `debug`, theirs would bury ours.
+/// At `debug`, the lines of libraries would hide ours.
 fn quiet_libraries(filter: &str) -> String {
     let level = ["error", "warn", "info", "debug", "trace"]
         .into_iter()
         .find(|level| filter.eq_ignore_ascii_case(level));
     match level {
-        // For libraries `warn` would be the louder level here.
+        // For libraries, `warn` would log more here.
         Some("error") => "error".to_owned(),
         Some(level) => format!("warn,robot_detection={level}"),
         None => filter.to_owned(),
     }
 }
 
-/// Crates that rooms of the library stand in: their log lines are named for these.
+/// Crates that contain modules of the library, which prefix their log lines.
 ///
-/// `robots_txt` is a crate by itself.
+/// `robots_txt` is a separate crate.
 const CRATES: [(&str, &[&str]); 4] = [
     ("robot_detection_http::", &["listen", "proxy"]),
     (
@@ -117,7 +117,7 @@ const CRATES: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Replaces each room that the library re-exports by its place, as in `robot_detection::verify`.
+/// Replaces re-exported modules, such as `robot_detection::verify`, by their crates.
 fn by_crates(filter: &str) -> String {
     const OURS: &str = "robot_detection::";
     let mut parts = filter.split(OURS);
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_is_found_wherever_it_stands() {
+    fn modules_are_found_at_any_place() {
         for (room, name) in [
             (
                 "detect",
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_level_is_for_our_own_lines() {
+    fn bare_level_applies_to_our_own_lines() {
         assert_eq!(quiet_libraries("debug"), "warn,robot_detection=debug");
         assert_eq!(quiet_libraries("hyper=trace"), "hyper=trace");
     }
 
     #[test]
-    fn a_format_that_is_neither_is_refused() {
+    fn unknown_format_is_refused() {
         assert!("xml".parse::<LogFormat>().is_err());
     }
 }

@@ -1,9 +1,9 @@
 //! Set-up of logs and metrics.
 //!
-//! The program logs to standard error, as text for people or as one JSON
-//! object a line; what is printed for the user goes to standard output. Lines
-//! of an access log go through a [`LineWriter`], durations into a [`Histogram`]:
-//! neither makes a request wait.
+//! The program logs to standard error, as text or as one JSON object per line;
+//! results for the user are printed to standard output. Lines of an access log
+//! go through a [`LineWriter`], durations into a [`Histogram`]: neither blocks a
+//! request.
 //!
 //! # Example
 //!

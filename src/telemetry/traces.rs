@@ -23,7 +23,7 @@ use tracing::warn;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Spans on their way to a collector; a queue that is full drops them.
+/// Export of spans to a collector; a full queue drops spans.
 #[derive(Clone, Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
@@ -35,11 +35,11 @@ pub struct Traces {
 pub struct RequestSpan(Span);
 
 impl Traces {
-    /// Starts the export to the URL of a collector, with a client that posts to it.
+    /// Starts the export to the URL of a collector, with a client for sending.
     ///
     /// # Errors
     ///
-    /// Fails when the URL is not valid.
+    /// Fails if the URL is invalid.
     pub fn start(
         endpoint: &str,
         client: impl HttpClient + 'static,
@@ -61,15 +61,14 @@ impl Traces {
         Ok(Self { provider, tracer })
     }
 
-    /// Begins the span of a request, below the one that its `traceparent` names.
+    /// Starts the span of a request, as a child of the span in its `traceparent` header.
     ///
-    /// Afterwards the header names the new span, for the server that the request is passed to
-    /// (W3C Trace Context §3.2).
+    /// The header then names the new span, for the server to which the request is forwarded (W3C
+    /// Trace Context §3.2).
     #[must_use]
     pub fn begin(&self, method: &Method, headers: &mut HeaderMap) -> RequestSpan {
         let propagator = TraceContextPropagator::new();
-        // From an empty context: a span that happens to be current on this thread is not the
-        // parent.
+        // Starts from an empty context, so that the current span of this thread is not the parent.
         let parent = propagator.extract_with_context(&Context::new(), &HeaderExtractor(headers));
         let span = self
             .tracer
@@ -78,14 +77,14 @@ impl Traces {
             .start_with_context(&self.tracer, &parent);
         let own = Context::new().with_remote_span_context(span.span_context().clone());
         propagator.inject_context(&own, &mut HeaderInjector(headers));
-        // The propagator writes one even where the request came without.
+        // The propagator writes this header even if the request had none.
         if headers.get(&TRACESTATE).is_some_and(HeaderValue::is_empty) {
             headers.remove(&TRACESTATE);
         }
         RequestSpan(span)
     }
 
-    /// Exports the spans that have ended, within five seconds; blocks.
+    /// Exports the ended spans within five seconds; blocks.
     pub fn close(&self) {
         if let Err(error) = self.provider.shutdown_with_timeout(CLOSE_TIMEOUT) {
             warn!(%error, "the last traces are lost: {error}");
@@ -94,14 +93,14 @@ impl Traces {
 }
 
 impl RequestSpan {
-    /// Ends the span with the status of its response, where that is known, and attributes.
+    /// Ends the span with attributes and the status of its response, if known.
     pub fn end(mut self, status: Option<u16>, attributes: impl IntoIterator<Item = KeyValue>) {
         self.0.set_attributes(attributes);
         if let Some(status) = status {
             let status_code = KeyValue::new("http.response.status_code", i64::from(status));
             self.0.set_attribute(status_code);
         }
-        // OpenTelemetry's conventions for HTTP servers: a 4xx is the client's error, not the span's.
+        // In OpenTelemetry's conventions for HTTP servers, a 4xx is not an error of the span.
         if status.is_some_and(|status| status >= 500) {
             self.0.set_status(Status::error(""));
         }
@@ -109,9 +108,9 @@ impl RequestSpan {
     }
 }
 
-/// Returns the name of a span: the method if it is a usual one, else `HTTP`.
+/// Returns the name of a span: a usual method, or else `HTTP`.
 ///
-/// Clients choose the method, and names of spans must be few (OpenTelemetry, low cardinality).
+/// Clients choose the method, but names of spans must be few (OpenTelemetry, low cardinality).
 fn name(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

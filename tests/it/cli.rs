@@ -222,8 +222,9 @@ fn a_server_starts_without_the_port_of_its_operational_endpoints() {
     };
     let (operation, log) = start("");
     assert_eq!(operation, None);
-    let told =
-        format!("no health checks and metrics at operation.listen: cannot listen on {taken}");
+    let told = format!(
+        "health checks and metrics are not available at operation.listen: cannot listen on {taken}"
+    );
     assert!(log.contains(&told), "{log}");
     // The admin pages share the port at another address: one listener serves both.
     let admin = format!("127.0.0.2:{}", taken.port());

@@ -306,7 +306,7 @@ async fn pages_behind_a_login_are_not_published_before_their_readers_are_configu
     let (code, told) = visit(&[]);
     assert_eq!(code, Some(1), "{told}");
     assert!(
-        told.contains("heaven.open_to does not say who") && told.contains("2 new or changed"),
+        told.contains("heaven.open_to does not specify who") && told.contains("2 new or changed"),
         "{told}"
     );
     assert_eq!(visit(&["--accept"]).0, Some(1));
@@ -329,7 +329,7 @@ async fn pages_behind_a_login_are_not_published_before_their_readers_are_configu
     let admin = server.admin.unwrap_or(server.addr);
     let console = admin_json(admin, token.trim(), ("GET", "site-robot"), "").text();
     for told in [doctor, log, console] {
-        assert!(told.contains("heaven.open_to does not say who"), "{told}");
+        assert!(told.contains("heaven.open_to does not specify who"), "{told}");
     }
 
     fs::write(&file, text + "open_to = 'everybody'\n").unwrap();

@@ -395,8 +395,8 @@ async fn doctor_warns_of_a_password_file_readable_by_others() {
         let output = program::run(directory.path(), &["doctor", "--offline"]);
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(!doctor().contains("others may read it"));
+    assert!(!doctor().contains("is readable for other users"));
     fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).unwrap();
     let told = doctor();
-    assert!(told.contains("others may read it: chmod o="), "{told}");
+    assert!(told.contains("is readable for other users: chmod o="), "{told}");
 }

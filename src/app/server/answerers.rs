@@ -1,4 +1,4 @@
-//! Which part of this program answers a request that the layer has let pass.
+//! Determines which part of this program answers a request that the layer has let pass.
 
 use axum::http::{Method, Request, header};
 
@@ -31,31 +31,31 @@ pub(super) enum Answerer {
     Site,
 }
 
-/// Those who may answer on a site, in the order in which they are asked.
+/// Parts that may answer on a site, in order of precedence.
 #[derive(Clone, Debug)]
 pub(super) struct Answerers {
     /// Whether the site robot's key directory is served.
     pub(super) has_keys: bool,
     pub(super) robots_txt: ServedRobotsTxt,
     pub(super) licensing: Licensing,
-    /// Path of the admin page, without a slash at its end.
+    /// Path of the admin page, without a trailing slash.
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
     pub(super) traps: Option<TrapPages>,
-    /// Key whose file is served.
+    /// IndexNow key whose file is served.
     pub(super) index_now: Option<IndexNowKey>,
 }
 
-/// What a site answers, for those who explain it.
+/// Parts that answer on a site, for explanations of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteAnswers {
     answerers: Answerers,
-    /// Whether what is to be known of the upstream's robots.txt is told.
+    /// Whether the state of the upstream's robots.txt is known and reported.
     tells_state: bool,
 }
 
 impl Answerers {
-    /// Returns those of a site within a server.
+    /// Returns the parts that answer on a site of a server.
     pub(super) fn new(
         services: &ProcessServices,
         robots_txt: ServedRobotsTxt,
@@ -74,7 +74,7 @@ impl Answerers {
         }
     }
 
-    /// Returns who answers a request.
+    /// Returns the part that answers a request.
     fn of<B>(&self, request: &Request<B>) -> Answerer {
         let is_admin = |admin: &String| is_own_path(request.uri().path(), admin);
         if self.admin.as_ref().is_some_and(is_admin) {
@@ -83,12 +83,12 @@ impl Answerers {
         self.of_site(request)
     }
 
-    /// Returns who answers a request that is not for the process.
+    /// Returns the part that answers a request that is not for the process.
     pub(super) fn of_site<B>(&self, request: &Request<B>) -> Answerer {
         let path = request.uri().path();
         if self.has_keys
             && path == Signer::DIRECTORY_PATH
-            // Other methods are the site's: it may have a resource of its own at this well-known
+            // Other methods pass to the site, which may have its own resource at this well-known
             // path.
             && matches!(*request.method(), Method::GET | Method::HEAD)
         {
@@ -123,13 +123,13 @@ impl SiteAnswers {
         }
     }
 
-    /// Creates it from a configuration alone: the upstream has not been asked for its `/robots.txt`.
+    /// Marks the state of the upstream's `/robots.txt` as unknown, because it was not requested.
     pub(crate) fn without_upstream(mut self) -> Self {
         self.tells_state = false;
         self
     }
 
-    /// Reads what a server with these settings would answer on a site of this name.
+    /// Returns the answers of a server with these settings on the site with this name.
     ///
     /// # Errors
     ///
@@ -147,33 +147,33 @@ impl SiteAnswers {
             licensing: licensing(loaded)?,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
             heaven: plan::heaven(loaded)?,
-            // Their paths are in the database.
+            // Trap paths depend on the database.
             traps: None,
             index_now: index_now(loaded)?.and_then(|told| told.key),
         };
         Ok(Self::new(answerers))
     }
 
-    /// Returns the mark-up that links to the site's traps, if it has some.
+    /// Returns the HTML link to the site's traps, if it has any.
     pub(super) fn trap_link(&self) -> Option<String> {
         let traps = self.answerers.traps.as_ref();
         traps.map(|traps| traps.paths().snippet())
     }
 
-    /// Returns `true` if heaven has pages of its own for pages of the site.
+    /// Returns `true` if heaven has pages for pages of the site.
     pub(crate) fn has_made_pages(&self) -> bool {
         let heaven = self.answerers.heaven.as_ref();
         heaven.and_then(Heaven::copies).is_some()
     }
 
-    /// Looks once which pages heaven has, in its directory or in the database.
+    /// Loads the list of heaven's pages once, from its directory or the database.
     pub(crate) async fn look(&mut self, store: &Store, site: &str) {
         if let Some(heaven) = &mut self.answerers.heaven {
             heaven.look(store, site).await;
         }
     }
 
-    /// Returns the page of heaven that a robot is sent to from a page, in place of `to`.
+    /// Returns the heaven page for a robot that requests `target`, instead of `to`.
     pub(crate) fn own_page(&self, target: &str, to: &str) -> Option<String> {
         let page = self
             .made_pages()?
@@ -181,20 +181,20 @@ impl SiteAnswers {
         page.to_str().ok().map(str::to_owned)
     }
 
-    /// Returns why a suspect gets no copy of the page that he asks for, if he gets none.
+    /// Returns the reason why a suspect gets no copy of the requested page, if there is one.
     pub(crate) fn no_copy<B>(&self, asked: &Request<B>) -> Option<&'static str> {
         let heaven = self.answerers.heaven.as_ref();
         let copies = heaven.and_then(Heaven::copies);
         if !opens_page(asked) {
-            Some("no page is opened by hand")
+            Some("the request does not open a page in a browser")
         } else if !copies.is_some_and(|copies| copies.have(asked.uri())) {
-            Some("heaven has none of a page that everybody may see")
+            Some("heaven has no copy of this page that everybody may read")
         } else {
             None
         }
     }
 
-    /// Returns `true` if a request that passes is answered with the Markdown of its page.
+    /// Returns `true` if a request that passes gets the Markdown of its page.
     pub(crate) fn gives_markdown<B>(
         &self,
         asked: &Request<B>,
@@ -206,8 +206,8 @@ impl SiteAnswers {
             && pages.is_some_and(|pages| pages.page(asked.uri()).is_some() && pages.is_for(visitor))
     }
 
-    /// Returns which part of this program answers a request that passes, and for
-    /// `/robots.txt` who answers in any case; `None`: the site.
+    /// Returns the part of this program that answers a request that passes; for `/robots.txt`,
+    /// always the part that answers. `None` is the site.
     pub(crate) fn who_answers(&self, asked: &policy::Request<'_>, target: &str) -> Option<String> {
         let mut request = Request::builder().method(asked.method).uri(target);
         if let Some(host) = asked.host {
@@ -234,7 +234,7 @@ impl SiteAnswers {
         Some(format!("this program, {part}"))
     }
 
-    /// Returns the files of robots.txt in force.
+    /// Returns the current robots.txt files.
     pub(crate) fn files(&self) -> &SharedRobotsFiles {
         self.answerers.robots_txt.files()
     }

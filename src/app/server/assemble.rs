@@ -1,4 +1,4 @@
-//! From settings to a builder: what is wrong is told by its place in the file.
+//! Converts settings into a builder; errors name their place in the file.
 
 use std::path::PathBuf;
 
@@ -10,18 +10,18 @@ use crate::operations::Setting;
 
 use super::{RobotDetection, RobotDetectionBuilder, claim_prover::verification};
 
-/// Returns the builder that the settings describe.
+/// Returns the builder for the settings.
 ///
 /// # Errors
 ///
 /// Fails with the place of each wrong value.
 pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> {
     let settings = loaded.settings();
-    // The builder is given what this was made from, and told a wrong value without its place.
+    // Checked here, because errors of the builder do not contain a place.
     policy(loaded)?;
     let sources = sources(loaded)?;
     wanted_origins(loaded)?;
-    // They are set when the server starts; what is wrong is told before anything is opened.
+    // These are set when the server starts, but are checked before anything is opened.
     alerts(loaded)?;
     bans(loaded)?;
     let enforcement = enforcement(loaded)?;
@@ -30,7 +30,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .enforcement(|_| enforcement)
         .database_url(&*settings.database.url)
         .database_connections(settings.database.max_connections)
-        .web_robots_db("") // Where it is used it is one of the sources.
+        .web_robots_db("") // If used, it is one of the sources.
         .bundled_registry(settings.general.bundled_registry)
         .unlisted_robots(settings.general.unlisted_robots)
         .secure_cookies(settings.admin.secure_cookies)
@@ -49,7 +49,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     for source in sources {
         builder = builder.source(source);
     }
-    // Beside an SQLite database; a server's is on another machine.
+    // Next to an SQLite database; a database server is on another machine.
     let is_server = !settings.database.url.starts_with("sqlite:");
     let working = is_server.then(|| PathBuf::from("."));
     if let Some(directory) = settings.general.state_dir.clone().or(working) {
@@ -58,7 +58,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     Ok(builder)
 }
 
-/// Returns the settings as the admin page shows them.
+/// Returns the settings as shown on the admin page.
 pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
     loaded
         .in_force()
@@ -67,7 +67,7 @@ pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
             old_name: key.old_name.map(str::to_owned),
             value: (key.shown)(&found.value),
             origin: found.origin.clone(),
-            // Backticks are Markdown's, for the documentation; the page shows plain text.
+            // Backticks are Markdown for the documentation; the page shows plain text.
             help: key.help.replace('`', ""),
         })
         .collect()
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_values() {
         for (text, expected) in [
             (
                 "\nredirect_url = '//evil.example/'",
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_rules_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_rules() {
         for (text, expected) in [
             (
                 "\nmode = 'reprot'",
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_visitors_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_visitors() {
         for (text, expected) in [
             (
                 "[[rule]]\naction='refuse'\nvisitors=['namless']",
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_that_init_writes_is_right() {
+    fn example_written_by_init_is_valid() {
         let text = commented_configuration();
         let lines = text.lines().map(|line| match line.strip_prefix('#') {
             Some(rest) if !rest.starts_with(' ') => rest,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_shown_by_its_place() {
+    fn database_is_shown_without_password() {
         for (url, place) in [
             ("postgres://u:p@h/db", "postgres://u@h:5432/db"),
             ("sqlite://a.db", "sqlite://a.db"),

@@ -1,4 +1,4 @@
-//! The decision endpoint: what other proxies ask, decided as for this program's own.
+//! The decision endpoint: answers queries of front proxies with the decisions of our own proxy.
 
 use std::{
     convert::Infallible,
@@ -46,21 +46,21 @@ use super::{
     table::Found,
 };
 
-/// Longest wait for a verdict: the files of proxies give up after 2 seconds.
+/// Longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
-/// The same where a proxy lets requests pass after 250 milliseconds without an answer.
+/// Longest wait for a verdict if the proxy lets requests pass after 250 milliseconds.
 const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
-/// How long `doctor` has a question wait, to see what the proxy does meanwhile.
+/// Delay of a query from `doctor`, to test how the proxy handles a missing answer.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Cause of the refusal of a question that describes no request.
+/// Cause of the refusal of a query that describes no request.
 const ODD_QUESTION: &str = "odd-question";
-/// Time for which a wrong question is not logged again.
+/// Time in which the same error is not logged again.
 const NOTED_FOR_MS: i64 = 60_000;
 
-/// Response that is waited for.
+/// Future of a response that waits.
 type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
-/// Decides about the requests that other proxies describe.
+/// Service that decides on the requests described by front proxies.
 #[derive(Clone, Debug)]
 pub(super) struct CheckService {
     shared: Arc<Shared>,
@@ -69,20 +69,20 @@ pub(super) struct CheckService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
-    /// Answers that nearly all questions get: nginx's, Apache's, and that of the others.
+    /// Answers to nearly all queries: for nginx, for Apache, and for other proxies.
     plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
-    /// Proxies in front of the one that asks.
+    /// Trusted proxies in front of the querying proxy.
     proxies: TrustedProxies,
     /// Whether requests are counted here.
     counts: bool,
     max_wait: Duration,
     clock: Clock,
-    /// When it was last logged that a question is wrong.
+    /// Time when a wrong query was last logged.
     noted_ms: AtomicI64,
 }
 
-/// What is to be said once all is known.
+/// State needed to answer a query after its decision.
 struct Question {
     dialect: Dialect,
     observation: Observation,
@@ -125,7 +125,7 @@ impl CheckService {
             return ServiceResponse::Now(shared.misdescribed(dialect, &reason));
         }
         if dialect != Dialect::Nginx {
-            // The others can only redirect, and no suspect is sent away from the page he asked for.
+            // Other dialects only redirect, and a suspect must stay on the requested page.
             question.extensions_mut().insert(NoCopies);
         }
         let destinations = &*shared.destinations;
@@ -148,8 +148,8 @@ impl CheckService {
         };
         let (status, refusal) = match destination {
             Destination::Site(served) => return shared.of_site(served, question, asked),
-            // The proxy's file sends these requests to this program unasked. A proxy that asks reads
-            // the path as one of the site, which never gets such a request from our own proxy.
+            // The proxy's configuration sends these requests here without a query. If queried, the
+            // path is regarded as the site's, which our own proxy would never forward.
             Destination::Process(_) | Destination::Confirmation(..) => {
                 (StatusCode::NOT_FOUND, Outcome::refused(OWN_PAGE))
             }
@@ -160,7 +160,7 @@ impl CheckService {
         ServiceResponse::Now(asked.tell(refused(status), Some(refusal)))
     }
 
-    /// Serves the page that is to stand in place of another, as the decision has said.
+    /// Serves the page that replaces the requested page according to the decision.
     fn page(
         &self,
         question: &mut Request<RequestContext>,
@@ -191,14 +191,14 @@ impl CheckService {
 }
 
 impl CheckService {
-    /// Reads what the application says of its visitors.
+    /// Reads an application's report about its visitors.
     fn report(
         &self,
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         if question.method() != Method::POST {
             let mut refusal = status(StatusCode::METHOD_NOT_ALLOWED);
-            // A 405 has to name them (RFC 9110 §15.5.6).
+            // A 405 response has to name the allowed methods (RFC 9110 §15.5.6).
             let allowed = HeaderValue::from_static("POST");
             refusal.headers_mut().insert(header::ALLOW, allowed);
             return ServiceResponse::Now(refusal);
@@ -206,7 +206,7 @@ impl CheckService {
         let (shared, body) = (Arc::clone(&self.shared), guarded(question).into_body());
         ServiceResponse::Later(Box::pin(async move {
             let Ok(body) = to_bytes(body, MAX_REPORT_BYTES).await else {
-                let text = format!("a report has {MAX_REPORT_BYTES} bytes at most\n");
+                let text = format!("a report must not exceed {MAX_REPORT_BYTES} bytes\n");
                 return Ok(said(StatusCode::PAYLOAD_TOO_LARGE, text));
             };
             let taken = read_report(&body).and_then(|all| shared.take(&all));
@@ -224,7 +224,7 @@ impl CheckService {
 }
 
 impl Shared {
-    /// Answers with what a site decides.
+    /// Answers with the decision of a site.
     fn of_site(
         &self,
         served: &Arc<Served>,
@@ -238,8 +238,8 @@ impl Shared {
                 ServiceResponse::Ready(LayerHead(plain))
             }
             Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
-            // Apache asks one question at a time: an answer that waits holds all visitors.
-            // The lookup continues, and a later request finds the verdict.
+            // Apache sends one query at a time, so a waiting answer would delay all visitors. The
+            // lookup continues, and a later request gets the verdict.
             Err(pending) if asked.dialect == Dialect::Apache => {
                 let unsettled = ClaimFinding {
                     verdict: Verdict::Pending,
@@ -260,11 +260,11 @@ impl Shared {
         }
     }
 
-    /// Marks the visitors of a report; returns how many of them are people, and how long that holds.
+    /// Marks the visitors of a report; returns the number of people and the lifetime of the marks.
     ///
     /// # Errors
     ///
-    /// Fails with those that are about no site on which a mark counts; then nobody is marked.
+    /// Fails with the entries whose site is unknown or ignores marks; then no visitor is marked.
     fn take(&self, all: &[Reported]) -> Result<Value, String> {
         let sites = self.destinations.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), WrongReport::default());
@@ -274,7 +274,7 @@ impl Shared {
                     Some(marks) => known.push((marks, reported)),
                     None => wrong.add(
                         number,
-                        "nobody looks for suspects there: suspects.action is off",
+                        "the site does not detect suspects: suspects.action is off",
                     ),
                 },
                 Found::NoPath | Found::NoHost => wrong.add(number, "host names no site"),
@@ -307,21 +307,21 @@ impl Shared {
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
-        // The fault is the visitor's, and not of the proxy's file.
+        // A fault of the visitor, not of the proxy's configuration.
         if *reason != Misdescribed::Request {
-            self.note(&format!("by {}: {reason}", dialect.as_str()));
+            self.note(&format!("from {}: {reason}", dialect.as_str()));
         }
         let refusal = Outcome::refused(ODD_QUESTION);
         answer(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
     }
 
-    /// Logs what is wrong with questions, once in a while: each visitor makes one.
+    /// Logs an error of queries at most once a minute, because every visitor may cause one.
     fn note(&self, text: &str) {
         let now_ms = self.clock.now_ms();
         let due = |noted_ms: i64| (now_ms >= noted_ms + NOTED_FOR_MS).then_some(now_ms);
         let order = Ordering::Relaxed;
         if self.noted_ms.fetch_update(order, order, due).is_ok() {
-            warn!("the decision endpoint was asked wrongly, {text}");
+            warn!("wrong query to the decision endpoint, {text}");
         }
     }
 }
@@ -359,7 +359,7 @@ impl HttpService for CheckService {
 }
 
 impl Question {
-    /// Says what was decided, and counts it.
+    /// Answers with the decision, and counts it.
     fn answer(
         self,
         request: &mut Request<RequestContext>,
@@ -368,7 +368,7 @@ impl Question {
         let answered = match reply {
             Reply::Now(response) => told(*response),
             Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
-            // Our own proxy forwards no such request.
+            // Our own proxy does not forward such a request either.
             Reply::Passes(_) if let Some(status) = proxy::refusal(request) => refused(status),
             Reply::Passes(mut additions) => {
                 let page = page(request);
@@ -394,19 +394,19 @@ impl Question {
     }
 }
 
-/// Returns `true` of a person's request that passes, where nothing more is to be said.
+/// Returns `true` for a person's request that passes without further headers.
 fn is_plain_pass((reply, outcome): &Decided<ServerBody>) -> bool {
     outcome.is_none() && matches!(reply, Reply::Passes(additions) if additions.are_none())
 }
 
-/// Does not answer for longer than any proxy waits, but for Traefik.
+/// Delays the answer longer than any proxy waits, except Traefik.
 async fn stay_silent(observation: Observation) -> Result<Response<ServerBody>, Infallible> {
     tokio::time::sleep(SILENCE).await;
     drop(observation);
     Ok(status(StatusCode::SERVICE_UNAVAILABLE))
 }
 
-/// Waits for the verdict on a request's claim, and decides with what is known then.
+/// Waits for the verdict on a request's claim, and then decides.
 async fn settle(
     served: Arc<Served>,
     mut request: Request<RequestContext>,
@@ -418,7 +418,7 @@ async fn settle(
     Ok(asked.answer(&mut request, decided))
 }
 
-/// Returns the page that a request that passes is to be given in place of what it asks for.
+/// Returns the page that replaces the requested page of a request that passes.
 fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
     let served = request.extensions().get::<ServedInPlace>()?;
     let page = Page {
@@ -428,7 +428,7 @@ fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
     page.header()
 }
 
-/// Returns what a request that passes takes with it to the upstream.
+/// Returns the headers that a passing request takes to the upstream.
 fn passed(request: &mut Request<RequestContext>) -> Response<ServerBody> {
     let mut response = Response::<ServerBody>::default();
     for name in IDENTITY_HEADERS {
@@ -445,7 +445,7 @@ fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
     Answered::Told(response, text)
 }
 
-/// Returns the answer to a visitor whom every door refuses.
+/// Returns the answer to a request that is refused before any site decides.
 fn refused(refusal: StatusCode) -> Answered<ServerBody> {
     let mut response = status(refusal);
     let no_store = HeaderValue::from_static("no-store");

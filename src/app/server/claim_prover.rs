@@ -1,4 +1,4 @@
-//! Proofs without a server, for commands.
+//! Verification of claims without a server, for commands.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,10 +19,9 @@ use crate::verify::{
     SignedRequest, check_resolvers,
 };
 
-/// Prover of claims for commands, without a server.
+/// Verifier of claims for commands, without a server.
 ///
-/// It knows the lists of addresses that the database has, and downloads one that a
-/// proof needs.
+/// It uses the address lists in the database, and downloads a list that a verification needs.
 #[derive(Clone, Debug)]
 pub struct ClaimProver {
     proving: Proving,
@@ -30,11 +29,11 @@ pub struct ClaimProver {
 }
 
 impl ClaimProver {
-    /// Creates a prover; what the database cannot tell is downloaded.
+    /// Creates a verifier; lists missing in the database are downloaded.
     ///
     /// # Errors
     ///
-    /// Fails when the client for downloads cannot be made.
+    /// Fails if the client for downloads cannot be created.
     pub async fn new(settings: Verification, store: Store) -> Result<Self, FetchError> {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(settings, store, Clock::system(), tasks, stop)?;
@@ -45,10 +44,10 @@ impl ClaimProver {
         })
     }
 
-    /// Returns the settings of a prover that somebody asks by hand.
+    /// Returns the settings for a verification by a command.
     ///
-    /// They are those of `[verify]`, whether that is enabled or not; one that is to be
-    /// offline asks no DNS.
+    /// The settings are those of `[verify]`, whether or not it is enabled; offline, no DNS is
+    /// queried.
     pub fn settings(settings: &VerifySection, is_offline: bool) -> Verification {
         let settings = switched_on(settings);
         let methods = settings.methods.clone().into_iter();
@@ -56,19 +55,19 @@ impl ClaimProver {
         settings.methods(methods)
     }
 
-    /// Sets whether nothing is downloaded.
+    /// Sets whether downloads are disabled.
     #[must_use]
     pub fn offline(mut self, is_offline: bool) -> Self {
         self.is_offline = is_offline;
         self
     }
 
-    /// Proves the claim of a robot by an address.
+    /// Verifies the claim of a robot by an address.
     pub async fn prove(&self, robot: &Robot, address: IpAddr) -> Proof {
         self.prove_request(robot, Some(address), None).await
     }
 
-    /// Proves the claim of a robot by what is known of its request.
+    /// Verifies the claim of a robot by its request.
     pub async fn prove_request(
         &self,
         robot: &Robot,
@@ -81,7 +80,7 @@ impl ClaimProver {
         self.proving.verifier().prove(robot, address, signed).await
     }
 
-    /// Finds who has signed the request of a robot that no registry lists.
+    /// Finds the signer of the request of an unlisted robot.
     pub async fn prove_signer(&self, signed: &SignedRequest<'_>) -> (Option<SigningHost>, Proof) {
         let methods = self.proving.verifier().methods();
         let found = match &methods.web_bot_auth {
@@ -96,29 +95,32 @@ impl ClaimProver {
         let (signer, text) = match found {
             Some(Ok(host)) => (SigningHost::new(&host), format!("signed by {host}")),
             Some(Err(reason)) => (None, reason),
-            None => (None, "its key directory could not be had now".to_owned()),
+            None => (
+                None,
+                "its key directory could not be downloaded now".to_owned(),
+            ),
         };
         let finding = Finding::Nothing(Evidence::new(Method::WebBotAuth, text));
         (signer, Proof::weigh([finding]))
     }
 
-    /// Downloads these lists: all, or with `is_forced` unset those that are due.
+    /// Downloads these lists: all, or without `is_forced` only those that are due.
     pub async fn refresh(&self, urls: &[String], is_forced: bool) -> Vec<RangesReport> {
         self.proving.refresher().refresh(urls, is_forced).await
     }
 
-    /// Asks each resolver in use a question; returns how it answered.
+    /// Queries each configured resolver; returns its results.
     ///
     /// # Errors
     ///
-    /// Fails where none is named, and the system's cannot be read.
+    /// Fails if no resolver is configured and those of the system cannot be read.
     pub async fn check_resolvers(
         settings: &Verification,
     ) -> Result<Vec<ResolverCheck>, NoResolver> {
         check_resolvers(&settings.dns_settings(&Clock::system())).await
     }
 
-    /// Returns where each list stands.
+    /// Returns the state of each list.
     #[must_use]
     pub fn lists(&self) -> Vec<RangesState> {
         self.proving.refresher().states()
@@ -126,7 +128,7 @@ impl ClaimProver {
 
     /// Downloads the robot's list if it is needed and due.
     ///
-    /// What fails is told by the evidence.
+    /// Failures are part of the evidence of the verdict.
     pub async fn fetch_list_of(&self, robot: &Robot, address: IpAddr) {
         let methods: Arc<_> = self.proving.verifier().methods();
         let is_needed = methods.is_about(Some(address)) && methods.ranges.is_some();
@@ -136,7 +138,7 @@ impl ClaimProver {
     }
 }
 
-/// Returns how claims are proven by these settings.
+/// Returns the verification according to these settings.
 pub fn verification(settings: &VerifySection) -> Verification {
     let verification = switched_on(settings);
     if settings.enabled {
@@ -146,7 +148,7 @@ pub fn verification(settings: &VerifySection) -> Verification {
     }
 }
 
-/// Returns how claims would be proven if it were switched on.
+/// Returns the verification as if it were enabled.
 pub(super) fn switched_on(settings: &VerifySection) -> Verification {
     let servers = settings.dns_servers.iter().copied().map(Resolver::addr);
     let interval = Duration::from_hours(settings.ranges_interval_hours.into());
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told_with_their_place() {
+    fn errors_name_the_place_of_wrong_values() {
         for (text, expected) in [
             (
                 "[verify]\nmethods = ['rangs']",
@@ -192,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn a_verification_that_is_switched_off_has_no_methods() {
+    fn disabled_verification_has_no_methods() {
         let all = load("").unwrap();
         assert!(Method::ALL.iter().all(|method| all.uses(*method)));
-        assert_eq!(all, Verification::new(), "defaults are the same everywhere");
+        assert_eq!(all, Verification::new(), "the defaults are equal");
         let none = load("verify.enabled = false").unwrap();
         assert!(!Method::ALL.iter().any(|method| none.uses(*method)));
         let one = load("verify.methods = 'reverse-dns'").unwrap();

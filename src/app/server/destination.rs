@@ -1,4 +1,4 @@
-//! Destinations of requests: the same for the proxy and for the decision endpoint.
+//! Destinations of requests, shared by the proxy and the decision endpoint.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use super::{
     table::Found,
 };
 
-/// Name of the requests that are for no site, in metrics and logs.
+/// Name for requests without a site, in metrics and logs.
 pub(super) const NO_SITE: &str = "none";
-/// Cause of the confirmation that a visitor is a person.
+/// Cause of the confirmation that a visitor is a human.
 const WAY_OUT: &str = "way-out";
 /// Cause of a refusal because of a header that only a proxy or this program may set.
 const FORGED_HEADER: &str = "forged-header";
@@ -40,7 +40,7 @@ pub(super) struct Arrived<'s> {
     pub(super) destination: Destination<'s>,
     /// Observer of its site.
     pub(super) observer: &'s SiteObserver,
-    /// It is one of `doctor`.
+    /// Probe, if the request is from `doctor`.
     pub(super) probe: Option<Box<Probe>>,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct Arrived<'s> {
 pub(super) enum Destination<'s> {
     /// A page of the program: the console, or an operational endpoint.
     Process(&'s Router),
-    /// The form by which a suspect confirms to be a person; with the path of the form.
+    /// The form with which a suspect confirms to be a human; with the path of the form.
     Confirmation(&'s Arc<Served>, String),
     /// A site, which decides.
     Site(&'s Arc<Served>),
-    /// Nothing: every door refuses the request.
+    /// No destination: the request is refused everywhere.
     Refused(StatusCode, Option<&'static str>),
 }
 
@@ -68,7 +68,7 @@ impl Destinations {
 
     /// Finds the destination of a request.
     ///
-    /// `is_believed`: the peer may set the identity headers of this program.
+    /// `is_believed`: whether the peer may set the identity headers of this program.
     pub(super) fn find<'s>(
         &'s self,
         sites: &'s Sites,
@@ -86,11 +86,11 @@ impl Destinations {
         let destination = if probe.is_err() || is_forged(request, is_believed) {
             Destination::Refused(StatusCode::BAD_REQUEST, Some(FORGED_HEADER))
         } else if let Some(router) = self.services.router(request) {
-            // Before the site decides: no rule may shut the administrator out.
+            // Before the site decides, so that no rule can lock the administrator out.
             Destination::Process(router)
         } else {
             match found {
-                // Before the site decides: it takes the sender for a program.
+                // Before the site decides, because the site regards the sender as a program.
                 Found::Site(served) => match served.router().way_out_of(request) {
                     Some(action) => Destination::Confirmation(served, action),
                     None => Destination::Site(served),
@@ -109,7 +109,7 @@ impl Destinations {
 }
 
 impl Destination<'_> {
-    /// Returns the outcome that is counted, where no site decides.
+    /// Returns the outcome to count if no site decides.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self {
             Self::Process(_) => Some(Outcome::own(OWN_PAGE)),
@@ -120,7 +120,7 @@ impl Destination<'_> {
     }
 }
 
-/// Returns `true` if a visitor has sent headers by which this program or a proxy identifies visitors.
+/// Returns `true` if a visitor has sent headers that identify visitors to this program or a proxy.
 fn is_forged(request: &Request<RequestContext>, is_believed: bool) -> bool {
     let is_sent = |name: &HeaderName| request.headers().contains_key(name);
     request.body().is_forged() || !is_believed && IDENTITY_HEADERS.iter().any(is_sent)

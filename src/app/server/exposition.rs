@@ -35,23 +35,23 @@ const COUNTERS: [(&str, &str); 11] = [
     ),
     (
         "robot_detection_robots_txt_violations_total",
-        "Requests against robots.txt by site; robot, the first 200 by name; what was broken; and answer",
+        "Requests that violated robots.txt, by site; robot, the first 200 by name; violated rule; and response",
     ),
     (
         "robot_detection_suspects_total",
-        "Requests of people who are suspect, by site",
+        "Requests of suspects, by site",
     ),
     (
         "robot_detection_suspect_reasons_total",
-        "Requests of people who are suspect, by site and reason; each counts for all of its reasons",
+        "Requests of suspects, by site and reason; a request counts for each of its reasons",
     ),
     (
         "robot_detection_evidence_lost_total",
-        "Requests that are missing in the evidence, as too many came at once",
+        "Requests missing in the evidence, because too many came at once",
     ),
     (
         "robot_detection_access_log_lost_lines_total",
-        "Lines of the access log that came too fast, or could not be written",
+        "Access log lines that were dropped or could not be written",
     ),
     (
         "robot_detection_reloads_total",
@@ -59,63 +59,63 @@ const COUNTERS: [(&str, &str); 11] = [
     ),
     (
         "robot_detection_upstream_requests_total",
-        "Requests that were sent on, by site and server",
+        "Requests forwarded to upstreams, by site and server",
     ),
 ];
 
 const GAUGES: [(&str, &str); 13] = [
     (
         "robot_detection_upstream_up",
-        "1 when requests go to the server, by site and server",
+        "1 if the server is used, by site and server",
     ),
     (
         "robot_detection_upstream_in_flight",
-        "Requests whose response has not ended, by site and server",
+        "Requests with an unfinished response, by site and server",
     ),
     (
         "robot_detection_upstream_failures",
-        "Failures in a row, by site and server",
+        "Consecutive failures, by site and server",
     ),
-    (
-        "robot_detection_live_rules",
-        "Rules in force that were made while servers run",
-    ),
+    ("robot_detection_live_rules", "Live rules in effect"),
     (
         "robot_detection_enforcement_paused",
-        "1 while all enforcement is paused",
+        "1 while enforcement is paused",
     ),
     ("robot_detection_build_info", "1, for the version"),
     (
         "robot_detection_active_robots",
-        "Robots that detection knows",
+        "Robots known to the detector",
     ),
     (
         "robot_detection_registry_robots",
         "Rows of the robots table",
     ),
-    ("robot_detection_database_up", "1 when the database answers"),
+    (
+        "robot_detection_database_up",
+        "1 if the database is available",
+    ),
     (
         "robot_detection_database_connections",
         "Connections to the database by state: used or idle",
     ),
     (
         "robot_detection_database_connections_max",
-        "Most connections to the database at one time",
+        "Maximum number of connections to the database",
     ),
     (
         "robot_detection_refresh_last_success_timestamp_seconds",
-        "Time of the last refresh that succeeded",
+        "Time of the last successful refresh",
     ),
     (
         "robot_detection_refresh_failing",
-        "1 when the last refresh failed",
+        "1 if the last refresh failed",
     ),
 ];
 
 const DURATION: &str = "robot_detection_request_duration_seconds";
 const FIRST_BYTE: &str = "robot_detection_upstream_first_byte_seconds";
 
-/// Source of a registry and how its refreshes go.
+/// Source of a registry, and the results of its refreshes.
 struct Refreshed {
     source: String,
     succeeded_ms: i64,
@@ -128,11 +128,11 @@ pub(super) async fn exposition(
     observer: &Observer,
     listeners: &ListenerMetrics,
 ) -> String {
-    // Before the recorder, which is local to a thread and does not go through an await.
+    // Before the recorder, which is thread-local and must not cross an await point.
     let counts = robots.store().robots().counts().await.ok();
     let refreshed = refreshed(robots).await;
-    // A recorder for each scrape: our own counters are what lasts, and sites or servers that are
-    // gone leave no series behind.
+    // A new recorder for each scrape: values live in our own counters, so removed sites and servers
+    // leave no series behind.
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
@@ -147,7 +147,7 @@ pub(super) async fn exposition(
         database(robots, counts.is_some());
     });
     let mut text = handle.render();
-    // By ourselves, as the recorder has only histograms whose values it has seen one by one.
+    // Written here, because the recorder only supports histograms with every single value.
     histograms(observer, &mut text);
     text
 }
@@ -193,7 +193,7 @@ fn suspects(robots: &RobotDetection) {
     }
 }
 
-/// Labels are bounded: robots beyond the first 200 of a site are counted together.
+/// Labels are bounded: robots beyond the first 200 of a site share one label.
 fn robots_txt(site: &str, enforcer: &Enforcer) {
     for count in enforcer.robot_counts() {
         for (broken, answer, number) in [
@@ -214,7 +214,7 @@ fn robots_txt(site: &str, enforcer: &Enforcer) {
     }
 }
 
-/// The servers are those of the settings, so that their labels are bounded too.
+/// The servers come from the settings, so their labels are bounded too.
 fn upstream(site: &str, server: ServerState) {
     let labels = [("site", site.to_owned()), ("server", server.url)];
     let up = f64::from(u8::from(server.is_healthy));
@@ -304,7 +304,7 @@ async fn refreshed(robots: &RobotDetection) -> Vec<Refreshed> {
 fn histograms(observer: &Observer, text: &mut String) {
     head(
         DURATION,
-        "Seconds from the head of a request to the end of its response, by site",
+        "Seconds from the request head to the end of the response, by site",
         text,
     );
     for site in observer.metrics().sites() {
@@ -313,14 +313,14 @@ fn histograms(observer: &Observer, text: &mut String) {
     }
     head(
         FIRST_BYTE,
-        "Seconds until a response of the upstream began, or failed to",
+        "Seconds until a response of the upstream began or failed",
         text,
     );
     observer.metrics().first_byte.write(FIRST_BYTE, None, text);
 }
 
 fn head(name: &str, help: &str, text: &mut String) {
-    // Writing into memory does not fail.
+    // Writing to a string never fails.
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
 }
 

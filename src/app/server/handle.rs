@@ -1,4 +1,4 @@
-//! What a handle keeps for a server, and what a server asks of it.
+//! The server's part of a handle.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -28,21 +28,21 @@ use super::{
 /// Settings that the process started with, if they came from a configuration.
 pub(in crate::app) type Started = Option<Loaded>;
 
-/// What a handle keeps for a server.
+/// Parts that a handle stores for a server.
 #[derive(Debug)]
 pub(in crate::app) struct ServerParts {
     started: Started,
-    /// What a running server serves.
+    /// Sites of the running server.
     pub(super) serving: ArcSwapOption<Serving>,
-    /// Cancelled once a server has begun to serve.
+    /// Token that is cancelled once a server has begun to serve.
     pub(super) begun: CancellationToken,
-    /// Site robots that run by themselves.
+    /// Site robots that run by schedule.
     pub(super) schedules: Schedules,
-    /// Runs that commands hand over.
+    /// Runs that commands have handed over.
     pub(super) orders: Orders,
-    /// What a running server watches.
+    /// Alerts of the running server.
     pub(super) alerts: SharedAlerts,
-    /// Who is refused too often by a running server.
+    /// Bans of the running server.
     bans: ArcSwapOption<Bans>,
 }
 
@@ -62,7 +62,7 @@ impl ServerParts {
 }
 
 impl RobotDetectionBuilder {
-    /// Notes the settings that all this came from, for a reload to compare with.
+    /// Stores the initial settings, with which a reload compares its settings.
     pub(super) fn started(mut self, loaded: Loaded) -> Self {
         self.started = Some(loaded);
         self
@@ -86,7 +86,7 @@ impl RobotDetection {
         &self.inner.server.alerts
     }
 
-    /// Tells the fleet where health checks and metrics are.
+    /// Reports the address of health checks and metrics to the other instances.
     pub(super) fn tell_address(&self, operations: &Listener) {
         let address = operations.addr().to_string();
         self.inner.address.send_replace(address);
@@ -94,9 +94,9 @@ impl RobotDetection {
 
     /// Starts the watcher of alerts, which ends with the jobs of the handle.
     ///
-    /// A reload exchanges the alerts; the certificates are those of the listeners.
+    /// A reload replaces the alerts; the certificates are those of the listeners.
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
-        // All listeners share it.
+        // Shared by all listeners.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());
         self.inner.operations.certificates.report_by(move || {
             let states = tls.as_ref().map(Tls::states).unwrap_or_default();
@@ -113,9 +113,9 @@ impl RobotDetection {
         self.tasks().spawn(watcher.run(self.stop()));
     }
 
-    /// Has the console and `/readyz` report proxies that are not trusted.
+    /// Reports untrusted proxies on the console and at `/readyz`.
     pub(super) fn report_untrusted_proxies(&self, proxies: Arc<UntrustedProxies>) {
-        // Weak, as the handle has the report.
+        // A weak reference, because the handle owns the report.
         let inner = Arc::downgrade(&self.inner);
         self.inner.operations.notices.report_by(move || {
             let Some(inner) = inner.upgrade() else {
@@ -127,13 +127,13 @@ impl RobotDetection {
         });
     }
 
-    /// Starts what keeps bans, which ends with the jobs of the handle; returns what finds them.
+    /// Starts the job that stores bans, which ends with the jobs of the handle; returns the bans.
     pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: TrustedProxies) -> Bans {
         let robots = self.clone();
         let why = move |address: IpAddr| {
             let is_friend = |site: &Site| site.policy().load().passes_address(address);
             if trusted.contains(address) {
-                Some("it is a trusted proxy")
+                Some("the client is a trusted proxy")
             } else if robots.sites().iter().any(is_friend) {
                 Some("a rule lets its network pass")
             } else {
@@ -152,7 +152,7 @@ impl RobotDetection {
         bans
     }
 
-    /// Starts what follows the keys of the way out, which ends with the jobs of the handle.
+    /// Starts the job that keeps the keys of confirmations current, and ends with the handle.
     pub(super) fn keep_way_out(&self) -> WayOut {
         let way_out = WayOut::new(self.clock());
         let follow = way_out.clone().run(self.store().clone(), self.stop());
@@ -160,20 +160,20 @@ impl RobotDetection {
         way_out
     }
 
-    /// Counts by these rules from now on, where a server runs.
+    /// Replaces the ban rules of the running server.
     pub(super) fn replace_bans(&self, rules: Vec<BanRule>) {
         if let Some(bans) = &*self.inner.server.bans.load() {
             bans.replace(rules);
         }
     }
 
-    /// Reads lists and files of addresses, and keeps them up to date as long as the handle lives.
+    /// Loads address lists and files, and refreshes them as long as the handle exists.
     pub(super) async fn keep_origins(&self, origins: &Origins, wanted: Wanted) {
         origins.want(wanted);
         let keeper = match Keeper::new(origins, self.store()) {
             Ok(keeper) => keeper,
             Err(error) => {
-                warn!("lists of addresses are not kept up to date: {error}");
+                warn!("address lists cannot be refreshed: {error}");
                 return;
             }
         };
@@ -184,18 +184,18 @@ impl RobotDetection {
         });
     }
 
-    /// Returns a sentence for each proxy that is not trusted.
+    /// Returns a sentence for each untrusted proxy.
     pub(super) fn notices(&self) -> Vec<String> {
         self.inner.operations.notices.load()
     }
 
-    /// Returns a sentence for everything that is wrong with lists and files of addresses.
+    /// Returns a sentence for each problem with address lists and files.
     pub(super) fn problems_of_origins(&self) -> Vec<String> {
         let started = self.started();
         started.map_or_else(Vec::new, |loaded| loaded.origins().problems())
     }
 
-    /// Returns the site that the handle itself is for.
+    /// Returns the site of the handle itself.
     pub(super) fn main_site(&self) -> &Site {
         &self.inner.main
     }
@@ -208,7 +208,7 @@ impl RobotDetection {
         &self.inner.operations.tasks
     }
 
-    /// Token that is cancelled at shutdown.
+    /// Returns the token that is cancelled at shutdown.
     pub(super) fn stop(&self) -> CancellationToken {
         self.inner.stop.clone()
     }
@@ -218,7 +218,7 @@ impl RobotDetection {
         self.inner.server.started.as_ref()
     }
 
-    /// Returns what a running server serves.
+    /// Returns the sites of the running server.
     pub(super) fn serving(&self) -> Option<Arc<Serving>> {
         self.inner.server.serving.load_full()
     }
@@ -231,7 +231,7 @@ impl RobotDetection {
         }
     }
 
-    /// Returns `true` if a server has begun to serve: what is reloaded before is not in force then.
+    /// Returns `true` once a server has begun to serve; earlier reloads have no effect.
     pub(crate) fn has_begun(&self) -> bool {
         self.inner.server.begun.is_cancelled()
     }
@@ -262,12 +262,12 @@ impl SiteKeeper for RobotDetection {
 }
 
 impl Site {
-    /// Returns the layer of a server, which asks the admin pages before it.
+    /// Returns the layer for a server, which handles the admin pages before the layer.
     pub(super) fn bare_layer(&self) -> RobotDetectionLayer {
         self.layer.clone()
     }
 
-    /// Replaces the decisions; counters go on.
+    /// Replaces policy and enforcement; counters continue.
     pub(super) fn replace(&self, detection: Detection) {
         self.policy().replace(detection.policy);
         self.served_robots_txt().replace_all(detection.robots_txt);
@@ -275,7 +275,7 @@ impl Site {
     }
 }
 
-/// Returns `true` if a session was begun from the network of an address.
+/// Returns `true` if a session began from the network of an address.
 fn is_from(session: &StoredSession, address: IpAddr) -> bool {
     let network = sessions::network(session);
     let set = RangeSet::parse(network.as_deref());

@@ -15,12 +15,12 @@ const UNREADABLE: &str = "robot_detection_unreadable_requests_total";
 const EXPIRY: &str = "robot_detection_certificate_expiry_timestamp_seconds";
 const FAILURES: &str = "robot_detection_certificate_order_failures";
 
-/// What of the listeners is measured.
+/// Sources of the listeners' metrics.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListenerMetrics {
-    /// All listeners share it.
+    /// Shared by all listeners.
     tls: Option<Tls>,
-    /// By the address of the listener.
+    /// Connection counts by the address of the listener.
     connections: Vec<(String, Arc<ConnectionCounts>)>,
 }
 
@@ -35,13 +35,13 @@ impl ListenerMetrics {
         }
     }
 
-    /// Writes all into the recorder at hand.
+    /// Writes all metrics into the current recorder.
     pub(super) fn record(&self) {
         describe();
         for (listener, counts) in &self.connections {
             connections(listener, counts);
         }
-        // Of several for a name the first is served.
+        // Of several certificates for a name, the first is used.
         for state in self.tls.iter().flat_map(Tls::states).rev() {
             certificate(&state);
         }
@@ -52,27 +52,27 @@ fn describe() {
     describe_gauge!(
         EXPIRY,
         Unit::Seconds,
-        "Time at which the certificate for the name expires, by where it is from: file or acme; 0: there is none yet"
+        "Expiry time of the certificate for the name, by its source: file or acme; 0: not issued yet"
     );
     describe_gauge!(
         FAILURES,
         Unit::Count,
-        "Orders of a certificate that failed in a row, by name"
+        "Consecutive failed requests for a certificate, by name"
     );
     for (name, help) in [
-        (ACCEPTED, "Connections that were accepted, by listener"),
+        (ACCEPTED, "Accepted connections, by listener"),
         (
             UNSERVED,
-            "Connections that ended before a request could come, by listener and reason",
+            "Connections that ended before a request, by listener and reason",
         ),
         (
             UNREADABLE,
-            "Requests that the listener answered by itself, as no HTTP or beyond a limit, by listener and status",
+            "Requests rejected by the listener, as invalid HTTP or beyond a limit, by listener and status",
         ),
     ] {
         describe_counter!(name, Unit::Count, help);
     }
-    describe_gauge!(OPEN, Unit::Count, "Connections that are open, by listener");
+    describe_gauge!(OPEN, Unit::Count, "Open connections, by listener");
 }
 
 fn connections(listener: &str, counts: &ConnectionCounts) {
@@ -87,7 +87,7 @@ fn connections(listener: &str, counts: &ConnectionCounts) {
     }
 }
 
-/// The names are those of the settings and of the files they name.
+/// The names come from the settings and certificate files, so the labels are bounded.
 fn certificate(state: &CertificateState) {
     let source = if state.is_ordered { "acme" } else { "file" };
     let expiry = state.validity.map_or(0, |validity| validity.not_after);

@@ -1,4 +1,4 @@
-//! Pages of robot heaven that are made from the site robot's descriptions.
+//! Pages of robot heaven generated from the site robot's descriptions.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -23,37 +23,37 @@ use crate::policy::Visitor;
 use crate::store::Store;
 use crate::suspect::{Mark, MarkedVisitor, Marks};
 
-/// How long it is remembered that somebody was sent to an original.
-// As long as the cookie holds.
+/// Time for which a visitor's redirect to an original is remembered.
+// Same as the lifetime of the cookie.
 const SENT_LASTS: Duration = Duration::from_mins(1);
 
-/// Pages of robot heaven that are made from the site robot's descriptions.
+/// Pages of robot heaven generated from the site robot's descriptions.
 #[derive(Clone, Debug)]
 pub(super) struct MadePages {
     settings: HeavenSettings,
     source: Source,
     are_redirected_to: bool,
-    /// Whether originals that open without a login are answered in Markdown too.
+    /// Whether originals that are public are also answered in Markdown.
     are_at_originals: bool,
     open_to: OpenTo,
-    /// Who was sent from a page to its original a moment ago.
+    /// Visitors that were recently redirected from a page to its original.
     sent: Marks,
-    /// Ends with the last clone.
+    /// Guard that ends the job with the last clone.
     following: Option<Arc<DropGuard>>,
 }
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Made as they are asked for, once there is a database.
+    /// Generated on request, once a database is available.
     Database(Option<ServedHeaven>),
     /// Published in a directory, now or later.
     Files(PublishedPages),
 }
 
-/// Reads what pages are to be made, if any.
+/// Returns the pages to generate according to the settings, if any.
 ///
-/// Of a directory that heaven is published to, robots are sent to its pages as
-/// soon as they are there.
+/// In a directory that heaven is published to, robots are redirected to new pages as soon as they
+/// exist.
 pub(super) fn made_pages(
     loaded: &Loaded,
     settings: &Settings,
@@ -61,7 +61,8 @@ pub(super) fn made_pages(
     let from_database = settings.heaven.source == HeavenSource::Database;
     let open_to = settings.heaven.open_to;
     if !from_database && open_to != OpenTo::Everybody {
-        let reason = "the pages are files, which everybody gets; set heaven.source = \"database\"";
+        let reason =
+            "the pages are files, which all visitors get; set heaven.source = \"database\"";
         return Err(loaded.wrong(&HeavenSection::KEY.open_to, reason));
     }
     if !from_database && settings.heaven.directory.is_empty() {
@@ -70,16 +71,16 @@ pub(super) fn made_pages(
     let heaven = if let Some(url) = site_url(settings) {
         heaven_settings(loaded, settings, &url)
     } else {
-        let reason = "the pages need the site's; write such as https://www.example.com";
+        let reason = "the pages need the URL of the site, such as https://www.example.com";
         Err(loaded.wrong(&HeavenSection::KEY.url, reason))
     };
     let heaven = match heaven {
-        // Files need no URL: they are served as they are.
+        // Files need no URL, because they are served unchanged.
         Err(_) if !from_database && settings.heaven.url.is_empty() => return Ok(None),
         heaven => heaven?,
     };
     let directory = &settings.heaven.directory;
-    // Whoever signs may be let in where others are not: what is open to all is not known then.
+    // A robot that signs may be admitted to closed pages, so its pages are not known to be public.
     let may_be_let_in = settings.site_robot.signing_key.is_some();
     Ok(Some(MadePages {
         source: if from_database {
@@ -110,7 +111,7 @@ impl MadePages {
         }
     }
 
-    /// Returns the job that follows which pages a site has, until all clones are gone.
+    /// Starts the job that follows the pages of a site until all clones are dropped.
     pub(super) fn start(
         &mut self,
         store: &Store,
@@ -129,7 +130,7 @@ impl MadePages {
         }
     }
 
-    /// Looks once which pages a site has.
+    /// Loads the list of a site's pages once.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Source::Database(heaven) = &mut self.source {
             let library = Library::new(store.clone(), site);
@@ -138,41 +139,40 @@ impl MadePages {
         self.reload().await;
     }
 
-    /// Reads anew which pages there are; where that fails, they stay as they were.
+    /// Reloads the list of pages; on failure the old list stays.
     pub(super) async fn reload(&self) {
         match &self.source {
             Source::Files(pages) => pages.refresh().await,
             Source::Database(Some(heaven)) => {
                 if let Err(error) = heaven.reload().await {
-                    warn!(%error, "robot heaven stays as it was: {error}");
+                    warn!(%error, "cannot reload the pages of robot heaven: {error}");
                 }
             }
             Source::Database(None) => {}
         }
     }
 
-    /// Returns `true` if robots are redirected to the page made from the one they asked for.
+    /// Returns `true` if robots are redirected to the heaven page of the requested page.
     pub(super) fn are_redirected_to(&self) -> bool {
         self.are_redirected_to
     }
 
-    /// Returns `true` if originals are answered in Markdown too.
+    /// Returns `true` if originals are also answered in Markdown.
     pub(super) fn are_at_originals(&self) -> bool {
         self.are_at_originals
     }
 
-    /// Returns where a robot goes that would be sent to heaven's start: to its page, if there is one.
+    /// Returns the heaven page for a robot that would be redirected to heaven's start, if any.
     pub(super) fn location(&self, asked: &Uri, to: &HeaderValue) -> Option<HeaderValue> {
         let to = to.to_str().ok()?;
-        // `to` is the path of heaven, or a URL of it; of another site's heaven nothing is known
-        // here.
+        // `to` is the path or URL of heaven; the pages of another site's heaven are unknown here.
         let start = to.strip_suffix(self.settings.base())?;
         let is_heaven = start.is_empty() || start == self.settings.site();
         let page = if is_heaven { self.link(asked) } else { None };
         HeaderValue::try_from(format!("{start}{}", page?)).ok()
     }
 
-    /// Returns the link to the page that is made from one.
+    /// Returns the link to the heaven page of a page.
     fn link(&self, asked: &Uri) -> Option<String> {
         match &self.source {
             Source::Database(heaven) => heaven.as_ref()?.link(path(asked)),
@@ -180,7 +180,7 @@ impl MadePages {
         }
     }
 
-    /// Returns `true` if there is a copy of a page that everybody may see.
+    /// Returns `true` if a page has a copy that everybody may read.
     pub(super) fn have(&self, asked: &Uri) -> bool {
         self.open_to == OpenTo::Everybody
             && !self.settings.is_for_members(asked.path())
@@ -201,7 +201,7 @@ impl MadePages {
         copy.await
     }
 
-    /// Answers a request for something below the path of heaven, if it is for these pages.
+    /// Answers a request below the path of heaven, if it is for these pages.
     pub(super) async fn answer(&self, asked: &Parts, base: &str) -> Option<Response<Body>> {
         let Source::Database(Some(heaven)) = &self.source else {
             return None;
@@ -221,7 +221,7 @@ impl MadePages {
                 return Some(self.told_apart(page));
             }
         }
-        // Before there is a page, the one that comes with the program is shown.
+        // The bundled page is shown until there are pages.
         let below = asked.uri.path().strip_prefix(base)?;
         if heaven.catalogue().is_empty() {
             return None;
@@ -235,7 +235,7 @@ impl MadePages {
         Some(self.told_apart(page))
     }
 
-    /// Keeps what is not for everybody out of caches.
+    /// Prevents caching of pages that not all visitors may read.
     fn told_apart(&self, mut page: Response<Body>) -> Response<Body> {
         if self.open_to != OpenTo::Everybody {
             mark_in_place(page.headers_mut());
@@ -243,7 +243,7 @@ impl MadePages {
         page
     }
 
-    /// Returns the published files of the page made from one, the best first.
+    /// Returns the published files of a page, the best first.
     pub(super) fn files_in_place(&self, asked: &Uri, headers: &HeaderMap) -> Vec<String> {
         let page = match &self.source {
             Source::Files(pages) => pages.page(path(asked)),
@@ -259,15 +259,15 @@ impl MadePages {
             .collect()
     }
 
-    /// Returns `true` if published pages have Markdown renditions beside them.
+    /// Returns `true` if published pages have Markdown files next to them.
     pub(super) fn negotiates(&self) -> bool {
         matches!(&self.source, Source::Files(pages) if pages.is_published())
     }
 }
 
-/// Visit of a page by somebody who may be sent to its original.
+/// Visit of a page by a visitor that may be redirected to its original.
 ///
-/// Who takes no cookie is known by address and User-Agent, so that nobody is sent in circles.
+/// A client without cookies is recognised by address and User-Agent, to prevent redirect loops.
 struct Visit {
     sent: Marks,
     visitor: MarkedVisitor,
@@ -276,7 +276,7 @@ struct Visit {
 impl Visit {
     fn of(sent: &Marks, asked: &Parts) -> Option<Self> {
         let client = asked.extensions.get::<ClientAddr>()?;
-        // Each page sends him by itself.
+        // Each page redirects the visitor separately.
         let sent = sent.of_site(asked.uri.path());
         let agent = asked.headers.get(header::USER_AGENT);
         let agent = agent.map_or(&b""[..], HeaderValue::as_bytes);
@@ -311,7 +311,7 @@ impl MarkdownPages for MadePages {
     }
 }
 
-/// Returns which part of a page somebody gets, by the verdict on him if he is a robot.
+/// Returns the part of a page that a visitor may read, given the verdict on a robot's claim.
 fn access(open_to: OpenTo, robot: Option<Verdict>) -> PageAccess {
     match (open_to, robot) {
         (OpenTo::Everybody, _)
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_made_where_the_configuration_says_so() {
+    fn pages_are_generated_according_to_the_configuration() {
         assert!(made("").unwrap().is_none());
         let made = |text: &str| made(&format!("[heaven]\nsource = 'database'\n{text}"));
         let pages = made("url = 'https://www.example.com/a'").unwrap().unwrap();
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_may_be_published_to_later() {
+    fn directory_may_be_published_to_later() {
         let files = "[heaven]\ndirectory = 'nowhere'\n";
         assert!(made(files).unwrap().is_none());
         let of_host = format!("{files}[server]\nhosts = 'www.example.com'");
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_read_is_told_by_verdicts() {
+    fn access_depends_on_the_verdict() {
         let robot = |verdict| Some(verdict);
         for (open_to, robot, expected) in [
             (OpenTo::Everybody, None, PageAccess::Full),
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_source_is_told() {
+    fn invalid_source_is_reported() {
         let error = made("[heaven]\nsource = 'sky'").unwrap_err();
         assert!(error.contains("neither files nor database"), "{error}");
     }

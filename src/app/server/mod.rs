@@ -1,7 +1,7 @@
-//! The server of a configuration: its sites, the pages that it answers itself, its reload.
+//! The server of a configuration: its sites, its own pages, and its reload.
 //!
-//! Everything of `app` that needs the feature `server` stands here. What a handle keeps for a
-//! server is [`ServerParts`], which is empty in builds without the feature.
+//! Contains all parts of `app` that need the feature `server`. A handle stores its server parts in
+//! [`ServerParts`], which is empty in builds without the feature.
 
 mod answerers;
 mod assemble;

@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz`, `/metrics` and `/reload`.
 //!
-//! No visitor reaches them: they answer at `operation.listen` and `admin.listen`.
+//! Visitors cannot reach these endpoints, served at `operation.listen` and `admin.listen`.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ use super::{
     process_metrics::process_metrics,
 };
 
-/// Sources of the answers; readiness ends when `stop` is cancelled.
+/// Sources of the responses; readiness ends when `stop` is cancelled.
 #[derive(Clone, Debug)]
 pub(super) struct Operations {
     pub(super) robots: RobotDetection,
     pub(super) observer: Observer,
-    /// Of all listeners.
+    /// Addresses of all listeners.
     pub(super) addresses: Vec<String>,
     pub(super) listeners: ListenerMetrics,
     pub(super) coherence: Arc<Coherence>,
@@ -47,12 +47,12 @@ struct Readiness {
     database: &'static str,
     #[serde(flatten)]
     away: Option<Away>,
-    /// Addresses at which this process listens.
+    /// Addresses of this process's listeners.
     listeners: Vec<String>,
-    /// What somebody should look at who keeps the sites.
+    /// Warnings for the administrator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// What suspects are not judged by.
+    /// Headers that suspects are not judged by, because a proxy removes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suspects: Vec<String>,
 }
@@ -63,7 +63,7 @@ struct Away {
     reason: String,
 }
 
-/// Returns the router of the paths.
+/// Returns the router of these endpoints.
 pub(super) fn router(operations: Operations) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
@@ -73,13 +73,13 @@ pub(super) fn router(operations: Operations) -> Router {
         .with_state(operations)
 }
 
-/// Answers from what was seen last: who watches the database waits for it, nobody else.
+/// Answers from the last known state, so that only the database watcher waits for the database.
 ///
-/// An instance that has a registry in memory serves, whether the database is there or not.
+/// An instance with a registry in memory serves even without the database.
 async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     let robots = state.robots.detector().load().robots().len();
     let absence = state.robots.store().absence();
-    // A balancer takes it out first, and the listeners close after the drain delay.
+    // A load balancer removes the instance first, and the listeners close after the drain delay.
     let is_ready = !state.stop.is_cancelled() && (robots > 0 || absence.is_none());
     let status = if is_ready {
         StatusCode::OK
@@ -102,8 +102,8 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Returns a warning for each site whose visitors are hidden by a server in front, for each
-/// list or file of addresses that is not as it is wanted, and for each proxy that is not trusted.
+/// Returns a warning for each site whose visitors are hidden by a front server, for each problem
+/// with an address list or file, and for each untrusted proxy.
 fn warnings(robots: &RobotDetection) -> Vec<String> {
     let sites = robots.sites();
     let warning = |site: &Site| {
@@ -115,13 +115,13 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
     problems.chain(robots.notices()).collect()
 }
 
-/// Returns a sentence for each proxy in front that takes headers of browsers off.
+/// Returns a sentence for each front proxy that removes browser headers.
 fn not_judged(coherence: &Coherence) -> Vec<String> {
     let fronts = coherence.fronts().into_iter();
     let sentence = |front: FrontHeaders| {
         let headers = front.taken_off.join(", ");
         format!(
-            "the proxy at {} never brings {headers}: nobody is suspect for want of that; have it pass on what browsers send",
+            "the proxy at {} never passes {headers}, so their absence raises no suspicion: configure the proxy to pass the headers of browsers",
             front.front
         )
     };
@@ -130,19 +130,19 @@ fn not_judged(coherence: &Coherence) -> Vec<String> {
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
     let started = state.started_seconds;
-    // On another thread, as it counts files.
+    // On another thread, because the function counts open files.
     let process = tokio::task::spawn_blocking(move || process_metrics(started)).await;
     let text = exposition(&state.robots, &state.observer, &state.listeners).await;
     let text = text + &process.unwrap_or_default();
-    // Of the text format of Prometheus.
+    // Content type of the Prometheus text format.
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, content_type)], text)
 }
 
-/// Reloads the configuration for the command `reload`, which has a token.
+/// Reloads the configuration for the command `reload`, which sends a token.
 async fn reload(State(state): State<Operations>, headers: HeaderMap) -> (StatusCode, String) {
     let Some(is_accepted) = state.probes.take_reload(&headers) else {
-        let text = "only `robot-detection reload` may ask for a reload\n";
+        let text = "only `robot-detection reload` may request a reload\n";
         return (StatusCode::FORBIDDEN, text.to_owned());
     };
     let by = if is_accepted {

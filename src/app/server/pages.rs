@@ -1,4 +1,4 @@
-//! Pages that come with the program: robot heaven's default.
+//! Pages served by the program: robot heaven and its bundled page.
 
 use axum::{
     body::Body,
@@ -29,13 +29,13 @@ const HEAVEN: &[Page] = &[
     ),
 ];
 
-/// Robot heaven: the built-in page, or a directory of the site's own.
+/// Robot heaven: the bundled page, or a directory of the site.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
     /// Path with a slash at both ends.
     path: String,
     directory: Option<ServeDir>,
-    /// Pages made from descriptions, if there are to be some.
+    /// Pages generated from descriptions, if configured.
     made: Option<MadePages>,
 }
 
@@ -48,20 +48,20 @@ impl Heaven {
         }
     }
 
-    /// Adds pages made from descriptions.
+    /// Adds pages generated from descriptions.
     pub(super) fn made(mut self, made: Option<MadePages>) -> Self {
         self.made = made;
         self
     }
 
-    /// Adds pages made from descriptions, unless the configuration has others.
+    /// Adds pages generated from descriptions, unless the configuration has others.
     pub(super) fn made_by_default(&mut self, made: &MadePages) {
         if self.made.is_none() && self.directory.is_none() {
             self.made = Some(made.clone());
         }
     }
 
-    /// Begins to follow the descriptions of a site, until all clones are gone.
+    /// Starts to follow the descriptions of a site, until all clones are dropped.
     pub(super) fn start(
         &mut self,
         store: &Store,
@@ -75,42 +75,42 @@ impl Heaven {
         }
     }
 
-    /// Looks once which pages are made from the descriptions of a site.
+    /// Loads once the list of pages generated from a site's descriptions.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Some(made) = &mut self.made {
             made.look(store, site).await;
         }
     }
 
-    /// Reads anew which pages there are.
+    /// Reloads the list of pages.
     pub(super) async fn reload(&self) {
         if let Some(made) = &self.made {
             made.reload().await;
         }
     }
 
-    /// Returns the pages that robots are redirected to, if they are.
+    /// Returns the pages that robots are redirected to, if enabled.
     pub(super) fn redirected_to(&self) -> Option<&MadePages> {
         self.made.as_ref().filter(|made| made.are_redirected_to())
     }
 
-    /// Returns the same, to be kept.
+    /// Returns a clone of the pages that robots are redirected to, if enabled.
     pub(super) fn own_pages(&self) -> Option<MadePages> {
         self.redirected_to().cloned()
     }
 
-    /// Returns the pages that heaven makes from those of the site.
+    /// Returns the heaven pages generated from pages of the site.
     pub(super) fn copies(&self) -> Option<&MadePages> {
         self.made.as_ref()
     }
 
-    /// Returns the pages whose Markdown is given at the URLs of their originals.
+    /// Returns the pages whose Markdown is served at the URLs of their originals.
     pub(super) fn at_originals(&self) -> Option<MadePages> {
         let made = self.made.as_ref();
         made.filter(|made| made.are_at_originals()).cloned()
     }
 
-    /// Returns the copy of a page in HTML; `None`: there is none any more.
+    /// Returns the copy of a page in HTML; `None` if the copy no longer exists.
     pub(super) async fn copy(&self, method: &Method, asked: &Uri) -> Option<Response<Body>> {
         let made = self.made.as_ref()?;
         let mut request = Request::new(Body::empty());
@@ -127,7 +127,7 @@ impl Heaven {
         (copy.status() == StatusCode::OK).then_some(copy)
     }
 
-    /// Returns where the form of its copies is sent.
+    /// Returns the URL for the confirmation form of copies.
     pub(super) fn way_out(&self) -> String {
         format!("{}person", self.path)
     }
@@ -148,12 +148,12 @@ impl Heaven {
         let below = request
             .uri()
             .path()
-            // The slash that begins what is below is the one that ends the path of heaven.
+            // The path of heaven ends with the slash that begins the remaining path.
             .get(self.path.len() - 1..)
             .unwrap_or_default();
         let served = request.extensions().get::<ServedInPlace>();
         if below.is_empty() && served.is_none() {
-            // Links of the page that are relative lead astray without the slash.
+            // Relative links of the page would be wrong without the slash.
             return redirect(&self.path);
         }
         match (&self.directory, served) {
@@ -179,7 +179,7 @@ impl Heaven {
         self.made.as_ref().is_some_and(MadePages::negotiates)
     }
 
-    /// Answers with the Markdown rendition of a page, or with the page if it has none.
+    /// Answers with the Markdown file of a page, or with the page if it has none.
     async fn answer_either(
         &self,
         directory: &ServeDir,
@@ -190,7 +190,7 @@ impl Heaven {
         let markdown = Request::from_parts(head.clone(), Body::empty());
         let file = markdown_of(below);
         let markdown = self.answer_from(directory.clone(), markdown, &file).await;
-        // Also a 304 or a 206 of the rendition is its answer.
+        // A 304 or 206 for the Markdown file is a valid answer too.
         if markdown.status() != StatusCode::NOT_FOUND {
             return markdown;
         }
@@ -198,7 +198,7 @@ impl Heaven {
         self.answer_from(directory.clone(), request, below).await
     }
 
-    /// Answers with the first page that there is, never with a redirect.
+    /// Answers with the first existing page, never with a redirect.
     async fn answer_first(
         &self,
         directory: &ServeDir,
@@ -232,8 +232,8 @@ impl Heaven {
                 let mut response = self.with_prefix(response.map(Body::new));
                 if self.negotiates() {
                     let accept = HeaderValue::from_static("Accept");
-                    // Also where HTML is the answer: a cache must not give it to who wants Markdown
-                    // (RFC 9110 §12.5.5).
+                    // Also set on HTML responses: a cache must not serve them to clients that
+                    // prefer Markdown (RFC 9110 §12.5.5).
                     response.headers_mut().append(header::VARY, accept);
                 }
                 response
@@ -242,7 +242,7 @@ impl Heaven {
         }
     }
 
-    /// `ServeDir` redirects `/sub` to `/sub/`; visitors know it under our path.
+    /// Adds our path to the redirects of `ServeDir` from `/sub` to `/sub/`.
     fn with_prefix(&self, mut response: Response<Body>) -> Response<Body> {
         if !response.status().is_redirection() {
             return response;
@@ -263,7 +263,7 @@ impl Heaven {
     }
 }
 
-/// Returns the Markdown rendition of a page, or of a directory's.
+/// Returns the Markdown file of a page or directory.
 fn markdown_of(page: &str) -> String {
     let file = if page.ends_with('/') {
         "index.html"
@@ -273,10 +273,10 @@ fn markdown_of(page: &str) -> String {
     format!("{page}{file}.md")
 }
 
-/// Returns the pages that fit a URL, the best first.
+/// Returns the pages that match a URL, the best first.
 ///
-/// Below a directory of heaven that is the page of the same path; then the page
-/// that was named. Each may be a directory itself.
+/// The page of the same path below heaven's directory comes first, then the named page. Each may be
+/// a directory.
 fn candidates(below: &str, original: &str) -> Vec<String> {
     let mut pages = Vec::with_capacity(4);
     let mut add = |page: String| {
@@ -329,7 +329,7 @@ fn redirect(location: &str) -> Response<Body> {
     response
 }
 
-/// A short plain-text answer that says its status.
+/// Returns a short plain-text response that names its status.
 pub(super) fn status(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn heaven_knows_its_own_paths_and_no_others() {
+    async fn heaven_contains_only_its_own_paths() {
         let heaven = Heaven::new("/robot-heaven", "");
         assert!(heaven.contains("/robot-heaven"));
         assert!(heaven.contains("/robot-heaven/a"));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_the_same_path_comes_first() {
+    fn page_of_the_same_path_comes_first() {
         for (below, original, expected) in [
             ("/", "/m/a.html", "/m/a.html /m/a.html/ /"),
             ("/", "/m/", "/m/ /"),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_of_the_site_takes_the_place_of_the_built_in_page() {
+    async fn directory_of_the_site_replaces_the_bundled_page() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("sub")).unwrap();
         std::fs::write(directory.path().join("index.html"), "our own").unwrap();

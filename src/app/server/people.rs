@@ -1,11 +1,11 @@
-//! What this process knows of people beyond one request.
+//! Knowledge of this process about human visitors across requests.
 
 use crate::layer::{People, PersonRequest, Release};
 use crate::suspect::{Reason, Reasons};
 use crate::suspicion::Suspicion;
 use crate::way_out::{Presser, WayOut};
 
-/// Fleets and conduct, and who has said that he is a person.
+/// Fleets, automated conduct, and confirmations of human visitors.
 #[derive(Clone, Debug)]
 pub(super) struct KnownPeople {
     pub(super) suspicion: Option<Suspicion>,
@@ -29,7 +29,7 @@ impl People for KnownPeople {
 
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release> {
         let presser = Presser::of(request.uri, request.headers, request.client?);
-        // Asked of each of its requests, as the share of presses among them is what counts.
+        // Checked for each request of a fleet, because the share of confirmations matters.
         let is_fleet = reasons.contains(Reason::Fleet);
         let is_believed = !is_fleet || self.way_out.believes_fleet(presser.user_agent());
         let word = self.way_out.word_of(&presser, request.headers)?;

@@ -1,4 +1,4 @@
-//! The sites of a configuration, judged as a whole before any of them is served.
+//! The sites of a configuration, checked as a whole before any of them is served.
 
 use std::sync::Arc;
 
@@ -25,56 +25,56 @@ use crate::operations::DEFAULT_SITE;
 use crate::proxy::Proxy;
 use crate::verify::Signer;
 
-/// Sites that are to be served.
+/// Sites to serve.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// What is common to all, for the site that the handle is for.
+    /// Policy and enforcement common to all sites, for the handle's own site.
     pub(super) common: Detection,
-    /// The one of all hosts that no other has is the last, if there is one.
+    /// The sites; the site of all other hosts, if there is one, is the last.
     pub(super) sites: Vec<SitePlan>,
 }
 
-/// Site that is to be served.
+/// Site to serve.
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
     pub(super) about: About,
-    /// `None`: that of the plan.
+    /// Policy and enforcement of the site; `None`: those of the plan.
     pub(super) detection: Option<Detection>,
-    /// Whether suspects are looked for.
+    /// Whether suspects are detected.
     pub(super) finds_suspects: bool,
-    /// Whether it has traps.
+    /// Whether the site has traps.
     pub(super) has_traps: bool,
-    /// Who is told of its pages, and has its key served.
+    /// Settings for IndexNow submissions, and the key to serve.
     pub(super) index_now: Option<AnnouncerSettings>,
-    /// Header by which its server says who is a person.
+    /// Response header in which the upstream reports human visitors.
     pub(super) person_header: Option<HeaderName>,
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
     pub(super) canonical: CanonicalSection,
     pub(super) licensing: Licensing,
-    /// Its key directory is served.
+    /// Signer whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
 
-/// What people are told of a site.
+/// Data about a site for administrators.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) name: String,
-    /// As the configuration spells them; none: every other host.
+    /// Hosts as written in the configuration; empty for the site of all other hosts.
     pub(super) hosts: Vec<String>,
     pub(super) path: String,
-    /// URL of the upstream; none: the demonstration site.
+    /// URL of the upstream; `None` for the demonstration site.
     pub(super) upstream: Option<String>,
-    /// Path of robot heaven, where we serve it, and the directory of its pages.
+    /// Path of robot heaven and the directory of its pages, if served here.
     pub(super) heaven: Option<(String, String)>,
-    /// Word for what /robots.txt is.
+    /// Word for the origin of /robots.txt.
     pub(super) robots_txt: &'static str,
 }
 
 impl Plan {
-    /// Judges everything; proxies that are in `known` already are taken over.
+    /// Checks all settings; reuses proxies in `known` with the same settings.
     ///
     /// # Errors
     ///
@@ -84,13 +84,13 @@ impl Plan {
         demo: bool,
         known: &mut Vec<Arc<Upstream>>,
     ) -> Result<Self, ConfigErrors> {
-        // Judged also where every site has its own.
+        // Checked even if every site has its own settings.
         heaven(loaded)?;
         let _ = licensing(loaded)?;
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();
-        // Only to find sites that are at one place.
+        // Only used to find sites with the same host and path.
         let mut places = Table::new(None::<()>);
         for table in &tables {
             let site = site(table, known)?;
@@ -102,21 +102,21 @@ impl Plan {
                 let name = &site.about.name;
                 return Err(table.wrong(
                     &SiteTable::KEY.name,
-                    format!("there is a site {name:?} already"),
+                    format!("a site named {name:?} already exists"),
                 ));
             }
             for (host, text) in site.hosts.iter().zip(table.hosts()) {
                 if !places.add(host, &site.path, ()) {
                     let path = table.path();
-                    let reason = format!("there is a site at {text}{path} already");
+                    let reason = format!("a site at {text}{path} already exists");
                     return Err(table.wrong(&SiteTable::KEY.hosts, reason));
                 }
             }
             sites.push(site);
         }
         let has_upstream = !demo && !loaded.settings().server.upstream.is_empty();
-        // With sites alone, other hosts are answered with 421; with nothing at all there is the
-        // demonstration.
+        // If only `[[site]]` tables exist, other hosts get status 421; without any site, the
+        // demonstration site is served.
         if tables.is_empty() || has_upstream {
             let target = if has_upstream {
                 Target::Upstream(Upstream::new(loaded, known)?)
@@ -138,17 +138,17 @@ impl Plan {
     }
 }
 
-/// Sites of a configuration by the requests that are for them.
+/// Index of a configuration's sites by request.
 #[derive(Clone, Debug)]
 pub struct SiteIndex {
     table: Table<usize>,
-    /// Settings of each site; the last are those of all.
+    /// Settings of each site; the last are the common settings.
     settings: Vec<Loaded>,
     names: Vec<String>,
 }
 
 impl SiteIndex {
-    /// Reads hosts and paths of all sites.
+    /// Reads the hosts and paths of all sites.
     ///
     /// # Errors
     ///
@@ -171,19 +171,19 @@ impl SiteIndex {
         })
     }
 
-    /// Returns the settings of each site; the last are those of all.
+    /// Returns the settings of each site; the last are the common settings.
     #[must_use]
     pub fn settings(&self) -> &[Loaded] {
         &self.settings
     }
 
-    /// Returns the name of each site; the last is that of all others.
+    /// Returns the name of each site; the last is the name of the default site.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns which settings a request is judged by.
+    /// Returns the index of the settings for a request.
     #[must_use]
     pub fn find(&self, host: Option<&str>, path: &str) -> usize {
         match self.table.find(host, path) {
@@ -196,9 +196,10 @@ impl SiteIndex {
 fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, ConfigErrors> {
     let loaded = table.loaded();
     let (hosts, path) = place(table)?;
-    // A site may also have that of `[server]`, but not the demonstration.
+    // A site may also use the upstream of `[server]`, but not the demonstration site.
     if loaded.settings().server.upstream.is_empty() {
-        let reason = "the site has none; write such as upstream = \"http://127.0.0.1:3000\"";
+        let reason =
+            "the site has no upstream; set one such as upstream = \"http://127.0.0.1:3000\"";
         return Err(table.wrong(&ServerSection::KEY.upstream, reason));
     }
     let about = About::new(loaded, table.name(), table.hosts(), table.path(), true);
@@ -212,7 +213,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
 }
 
 impl SitePlan {
-    /// Judges the settings of a site that has no place and no detection of its own yet.
+    /// Checks the settings of a site, before its place and detection are added.
     fn new(loaded: &Loaded, about: About, target: Target) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         Ok(Self {
@@ -281,12 +282,12 @@ impl About {
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Demo,
-    /// Only the decision endpoint serves a site, which is behind another proxy.
+    /// The decision endpoint serves a site that is behind another proxy.
     Nothing,
     Upstream(Arc<Upstream>),
 }
 
-/// Proxy that is used by all sites with the same settings of it.
+/// Proxy shared by all sites with the same upstream settings.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) proxy: Proxy,
@@ -296,7 +297,7 @@ pub(super) struct Upstream {
 }
 
 impl Upstream {
-    /// Creates the proxy of a site, or takes the one of `known` that is the same.
+    /// Creates the proxy of a site, or reuses the same one from `known`.
     ///
     /// # Errors
     ///
@@ -318,14 +319,14 @@ impl Upstream {
         Ok(upstream)
     }
 
-    /// Waits for the requests under way and the tunnels, at most until `stop`; then closes the proxy.
+    /// Waits for active requests and tunnels, at most until `stop`, then closes the proxy.
     pub(super) async fn retire(self: Arc<Self>, stop: CancellationToken) {
         self.requests.close();
         let ended = async {
             self.requests.wait().await;
             self.proxy.tunnels_ended().await;
         };
-        // At a shutdown the listeners have drained already: who is left has had the time for it.
+        // At shutdown the listeners have drained already, so the remaining requests had their time.
         stop.run_until_cancelled(ended).await;
         self.proxy.close().await;
     }

@@ -1,4 +1,4 @@
-//! Metrics of the process, by the names that Prometheus's own libraries use.
+//! Metrics of the process, with the names of Prometheus's own libraries.
 
 use std::{fmt::Write as _, fs};
 
@@ -9,14 +9,14 @@ use rustix::{
 
 use super::exposition::float;
 
-/// Fields of `/proc/self/stat` behind the name of the program (`man 5 proc_pid_stat`).
+/// Indices of fields in `/proc/self/stat` after the program's name (`man 5 proc_pid_stat`).
 const USER_TICKS: usize = 11;
 const SYSTEM_TICKS: usize = 12;
 const THREADS: usize = 17;
 const VIRTUAL_BYTES: usize = 20;
 const RESIDENT_PAGES: usize = 21;
 
-/// Returns the metrics in the text format of Prometheus; nothing on systems without `/proc`.
+/// Returns the metrics in the text format of Prometheus; empty on systems without `/proc`.
 pub(super) fn process_metrics(started_seconds: u64) -> String {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let Some((_, fields)) = stat.rsplit_once(") ") else {
@@ -48,7 +48,7 @@ pub(super) fn process_metrics(started_seconds: u64) -> String {
         (
             "resident_memory_bytes",
             "gauge",
-            "Memory of the process that is in RAM",
+            "Resident memory of the process",
             field(RESIDENT_PAGES) * float(page_size() as u64),
         ),
         (
@@ -60,17 +60,17 @@ pub(super) fn process_metrics(started_seconds: u64) -> String {
         (
             "open_fds",
             "gauge",
-            "Open files of the process",
+            "Number of open files of the process",
             float(files as u64),
         ),
         (
             "max_fds",
             "gauge",
-            "Limit of open files of the process",
+            "Maximum number of open files of the process",
             max_files.map_or(f64::INFINITY, float),
         ),
     ] {
-        // Writing into memory does not fail.
+        // Writing to a string never fails.
         let _ = write!(
             text,
             "# HELP process_{name} {help}\n# TYPE process_{name} {kind}\nprocess_{name} {value}\n"

@@ -25,19 +25,19 @@ use crate::traffic::Traffic;
 use crate::traps::{TrapPages, TrapPaths};
 use crate::way_out::WayOut;
 
-/// What is of the process, and answers on every site.
+/// Process-wide services, which answer on every site.
 ///
-/// Database and jobs live on the runtime that it was made on, so requests are
-/// answered there, wherever their connections are served.
+/// The database and the jobs live on the runtime on which the services were created, so requests
+/// are answered there, whichever thread serves their connections.
 #[derive(Debug)]
 pub(super) struct ProcessServices {
-    /// Path without a slash at its end, and the router that is nested there; `None` where the admin
-    /// page has a listener of its own.
+    /// Path without a trailing slash, and the router nested there; `None` if the admin page has its
+    /// own listener.
     pub(super) admin: Option<(String, Router)>,
     pub(super) observer: Observer,
     pub(super) traffic: Traffic,
     pub(super) bans: Bans,
-    /// Of all sites, as the proxies before them are the same.
+    /// Shared by all sites, because the proxies in front of them are the same.
     pub(super) coherence: Arc<Coherence>,
     pub(super) way_out: WayOut,
     pub(super) visitors: KnownVisitors,
@@ -48,23 +48,23 @@ pub(super) struct ProcessServices {
 }
 
 impl ProcessServices {
-    /// Returns the router that answers the request, if it is for the process.
+    /// Returns the router that answers the request, if the request is for the process.
     pub(super) fn router(&self, request: &Request<RequestContext>) -> Option<&Router> {
         let (prefix, router) = self.admin.as_ref()?;
         is_own_path(request.uri().path(), prefix).then_some(router)
     }
 }
 
-/// Requests with a forwarding header from which on a peer is reported.
+/// Number of requests with a forwarding header from which a peer is reported.
 const MIN_REQUESTS: u32 = 60;
-/// Most peers that are reported.
+/// Maximum number of reported peers.
 const MAX_PEERS: usize = 16;
-/// Share of all requests, in percent, from which on peers with public addresses are taken for proxies.
+/// Share of all requests, in percent, from which peers with public addresses count as proxies.
 ///
-/// A visitor can send such headers too; a CDN carries much of the traffic.
+/// A visitor can send such headers too, whereas a CDN carries much of the traffic.
 const MIN_PERCENT: u64 = 20;
 
-/// Peers that send forwarding headers and are not trusted.
+/// Untrusted peers that send forwarding headers.
 #[derive(Debug, Default)]
 pub(super) struct UntrustedProxies {
     requests: PeerTable,
@@ -89,7 +89,7 @@ impl UntrustedProxies {
         }
     }
 
-    /// Returns a sentence for each peer that is likely to be a proxy, by the number of all requests.
+    /// Returns a sentence for each peer that is probably a proxy, given the number of all requests.
     pub(super) fn sentences(&self, requests: u64) -> Vec<String> {
         let peers = self.peers();
         let public = peers.iter().filter(|peer| is_public(**peer));
@@ -113,22 +113,22 @@ fn sentence(peer: IpAddr) -> String {
         peer => (peer.to_string(), peer.to_string()),
     };
     format!(
-        "{MIN_REQUESTS} or more requests from {name} carry X-Forwarded-For or another header of a proxy, which is ignored; if {name} is your proxy, all of its visitors count as one until [server] has trusted_proxies = [\"{entry}\"]; if it is a visitor, nothing is wrong"
+        "{MIN_REQUESTS} or more requests from {name} contain X-Forwarded-For or another proxy header, which is ignored; if {name} is your proxy, all of its visitors count as one until you set trusted_proxies = [\"{entry}\"] in [server]; if it is a visitor, no action is needed"
     )
 }
 
-/// What is known of the visitors of all sites.
+/// Data about the visitors of all sites.
 #[derive(Debug)]
 pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
-    /// Who has asked for robots.txt where there are traps.
+    /// Clients that have requested robots.txt on sites with traps.
     pub(super) readers: Marks,
-    /// What traps and keys are made from; `None`: the database has not told it.
+    /// Seed of traps and keys; `None` if it could not be read from the database.
     seed: Option<[u64; 2]>,
 }
 
 impl KnownVisitors {
-    /// Knows nobody yet, and asks the database for the seed that all instances share.
+    /// Creates empty data, with the seed that all instances share through the database.
     pub(super) async fn new(robots: &RobotDetection) -> Self {
         let marks = || Marks::new(robots.clock());
         Self {
@@ -138,19 +138,19 @@ impl KnownVisitors {
         }
     }
 
-    /// Returns the traps of a site that is to have some.
+    /// Returns the traps of a site with active traps.
     pub(super) fn traps(&self, has_traps: bool, site: &str) -> Option<TrapPages> {
         let seed = self.seed.filter(|_| has_traps)?;
         Some(TrapPages::new(TrapPaths::new(seed, site)))
     }
 
-    /// Returns what takes the requests of `doctor`.
+    /// Returns the receiver of `doctor`'s requests.
     pub(super) fn probes(&self, robots: &RobotDetection) -> Probes {
         let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
         Probes::new(self.seed, store, robots.clock().clone(), tasks)
     }
 
-    /// Returns the key by which search engines know a site, where they are told of its pages.
+    /// Returns the IndexNow key of a site with active submissions.
     pub(super) fn index_now_key(
         &self,
         told: Option<AnnouncerSettings>,
@@ -165,9 +165,11 @@ impl KnownVisitors {
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.pace().seed(own).await;
-    // Others than those that the site's pages link to would catch nobody.
-    seed.inspect_err(|error| warn!(%error, "sites have no traps, and no key for IndexNow, until the next start: {error}"))
-        .ok()
+    // Traps with another seed than the links in the site's pages would catch no robots.
+    seed.inspect_err(
+        |error| warn!(%error, "traps and IndexNow are disabled until the next start: {error}"),
+    )
+    .ok()
 }
 
 #[cfg(test)]
@@ -175,12 +177,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_visitor_among_many_is_not_taken_for_a_proxy() {
+    fn visitor_with_little_traffic_is_not_reported_as_a_proxy() {
         let proxies = UntrustedProxies::default();
         let (visitor, private) = ([8, 8, 8, 8].into(), [10, 0, 0, 1].into());
         proxies.peers().extend([visitor, private]);
         proxies.requests.update(visitor, |_| MIN_REQUESTS);
         assert_eq!(proxies.sentences(10_000), [sentence(private)]);
-        assert_eq!(proxies.sentences(100).len(), 2, "much of the traffic");
+        assert_eq!(
+            proxies.sentences(100).len(),
+            2,
+            "a large share of the traffic"
+        );
     }
 }

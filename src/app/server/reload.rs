@@ -1,4 +1,4 @@
-//! Puts a configuration in force in a running process.
+//! Applies a configuration to a running process.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -9,32 +9,31 @@ use super::{
     RobotDetection, assemble::shown, plan::Plan, server::Listens, serving::Serving, verification,
 };
 
-/// What a reload has changed, and what it could not.
+/// Result of a reload: applied changes, and changes that need a restart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Names of the sites that are served now.
+    /// Names of the current sites.
     pub sites: Vec<String>,
-    /// Names of those that were not before.
+    /// Names of added sites.
     pub added: Vec<String>,
-    /// Names of those that are no more.
+    /// Names of removed sites.
     pub removed: Vec<String>,
-    /// Settings that were changed, and need a restart.
+    /// Changed settings that need a restart.
     pub need_restart: Vec<&'static str>,
 }
 
 /// Applies a configuration: sites, rules, upstreams, robots.txt, heavens.
 ///
-/// No connection is lost: requests under way end as they began, and an upstream
-/// whose settings are the same keeps its connections. Needs a Tokio runtime
-/// where a server runs.
+/// No connection is lost: active requests finish with the old settings, and an upstream with
+/// unchanged settings keeps its connections. Needs a Tokio runtime if a server runs.
 ///
 /// # Errors
 ///
-/// Fails with the place of each wrong value; then nothing changes.
+/// Fails with the place of each wrong value; nothing changes then.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, ConfigErrors> {
-    // What only a restart takes over is judged all the same: a reload that says nothing of it would
-    // promise a restart that fails.
+    // Settings that need a restart are checked too: otherwise the reload would announce a restart
+    // that fails.
     sources(loaded)?;
     let serving = robots.serving();
     if serving.is_some() {
@@ -55,7 +54,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let wanted = wanted_origins(&effective)?;
     let verification = verification(&effective.settings().verify);
 
-    // All is judged: from here on nothing fails.
+    // All settings are checked: the following steps cannot fail.
     effective.origins().want(wanted);
     let before = names(robots);
     let Plan { common, sites } = plan;
@@ -89,7 +88,7 @@ fn names(robots: &RobotDetection) -> BTreeSet<String> {
     sites.iter().map(|site| site.name().to_owned()).collect()
 }
 
-/// Writes what came of it, as one sentence or several.
+/// Describes the result in one or more sentences.
 impl fmt::Display for Reloaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
@@ -104,7 +103,7 @@ impl fmt::Display for Reloaded {
         if !self.need_restart.is_empty() {
             write!(
                 f,
-                "; changed, but needs a restart: {}",
+                "; changes that need a restart: {}",
                 self.need_restart.join(", ")
             )?;
         }

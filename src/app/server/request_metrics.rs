@@ -1,4 +1,4 @@
-//! Metrics of requests, from the counters of traffic.
+//! Metrics of requests, from the traffic counters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,16 +7,16 @@ use metrics::counter;
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::traffic::{Counted, Traffic};
 
-/// Most robots that have a time series of their own, of a site where it is counted by site.
+/// Maximum number of robots with their own time series, for each site if counted by site.
 const MAX_ROBOTS: usize = 200;
 
-/// Robot under which further robots are counted.
+/// Robot label for all further robots.
 const OTHER_ROBOTS: &str = "other";
 
-/// Classes of statuses, as [`Counted`] has them behind those of no class.
+/// Classes of statuses, as in [`Counted`] after the statuses of no class.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Robots with names of their own: those that came first, so that no time series ends.
+/// Robots with their own label: those seen first, so that no time series ends.
 #[derive(Default)]
 struct Names<'c>(BTreeSet<&'c str>);
 
@@ -76,7 +76,7 @@ fn statuses(counted: &[Counted]) {
 
 fn robots(counted: &[Counted]) {
     let mut numbers = BTreeMap::<_, u64>::new();
-    // Whoever signs takes no name from listed robots.
+    // Signers must not take the labels of listed robots.
     let (mut listed, mut signers) = (Names::default(), Names::default());
     for one in counted.iter().filter(|one| !one.robot.is_empty()) {
         let names = match (one.kind, &*one.robot) {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn robots_beyond_the_first_are_counted_together() {
+    fn robots_beyond_the_limit_are_counted_together() {
         let robots: Vec<_> = (0..MAX_ROBOTS + 3).map(|robot| robot.to_string()).collect();
         let mut names = Names::default();
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The stand-alone server: listeners, sites, admin page.
+//! The standalone server: listeners, sites, admin page.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -43,10 +43,10 @@ use super::{
     serving::Serving,
 };
 
-/// Name of the listener of health checks and metrics, without which a server serves too.
+/// Name of the optional listener of health checks and metrics.
 pub(crate) const OPERATION: &str = "operation listen";
 
-/// Settings of the server, read and judged.
+/// Checked settings of the server.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     listens: Listens,
@@ -61,18 +61,18 @@ pub struct ServerSettings {
     wanted: Wanted,
 }
 
-/// Where is listened.
+/// Settings of all listeners.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
-    /// Of health checks and metrics, unless the listener of the admin page serves them.
+    /// Listener of health checks and metrics, unless the admin page's listener serves them.
     operation: Option<ListenSettings>,
-    /// Of those who ask for decisions.
+    /// Listener of the decision endpoint.
     check: Option<ListenSettings>,
 }
 
-/// Server whose addresses are bound.
+/// Server with bound addresses.
 #[derive(Debug)]
 pub struct Server {
     listeners: Vec<Listener>,
@@ -87,7 +87,7 @@ pub struct Server {
 }
 
 impl ServerSettings {
-    /// Judges the settings; `demo` puts the demonstration site in place of all sites.
+    /// Checks the settings; `demo` replaces all sites by the demonstration site.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl ServerSettings {
         self.plan.is_demo()
     }
 
-    /// Returns a line about each `[[site]]`: its name, where it is, and its upstream.
+    /// Returns a line about each `[[site]]`: its name, hosts and path, and its upstream.
     pub fn sites(&self) -> impl Iterator<Item = String> {
         let sites = self.plan.sites.iter().map(|site| &site.about);
         sites.filter(|site| !site.hosts.is_empty()).map(|site| {
@@ -127,7 +127,7 @@ impl ServerSettings {
         })
     }
 
-    /// Returns the first address that visitors are to reach; unspecified for a Unix socket.
+    /// Returns the first address for visitors; unspecified for a Unix socket.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         let mut addrs = self.listens.visitors.iter().map(|listen| &listen.addr);
@@ -138,9 +138,9 @@ impl ServerSettings {
         tcp.unwrap_or_else(no_addr)
     }
 
-    /// Returns site, URL and result of a connection to each server of each site.
+    /// Connects to each upstream; returns the site, the URL and the result.
     ///
-    /// The site is not named where it is the only one.
+    /// The site is `None` if there is only one.
     pub async fn check_upstreams(&self) -> Vec<(Option<&str>, String, Result<(), ProxyError>)> {
         let sites = &self.plan.sites;
         let mut checked = Vec::new();
@@ -155,7 +155,7 @@ impl ServerSettings {
         checked
     }
 
-    /// Returns for how many clients a limit of open files is enough, and how many may come.
+    /// Returns the number of clients that a limit of open files allows, and the configured maximum.
     pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientCapacity {
         let threads = match self.settings.server.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -171,7 +171,7 @@ impl ServerSettings {
         )
     }
 
-    /// Binds each address by itself and gives it back; returns its name and what came of it.
+    /// Binds each address separately and releases it; returns its name and the result.
     pub async fn try_listeners(
         &self,
     ) -> Vec<(&'static str, &ListenAddr, std::io::Result<SocketAddr>)> {
@@ -205,7 +205,7 @@ impl ServerSettings {
     ///
     /// # Errors
     ///
-    /// Fails when one is in use, or may not be used; without that of `operation.listen` it serves.
+    /// Fails if an address is in use or not permitted; `operation.listen` is optional.
     pub async fn bind(mut self) -> std::io::Result<Server> {
         let mut listeners = Vec::new();
         let listens = std::mem::take(&mut self.listens);
@@ -215,7 +215,7 @@ impl ServerSettings {
         let admin_listener = bind(listens.admin).await?;
         let check_listener = bind(listens.check).await?;
         let operation_listener = bind(listens.operation).await.unwrap_or_else(|error| {
-            warn!("no health checks and metrics at operation.listen: {error}");
+            warn!("health checks and metrics are not available at operation.listen: {error}");
             None
         });
         Ok(Server {
@@ -239,7 +239,7 @@ fn check_token(settings: &Settings) -> std::io::Result<Option<CheckToken>> {
 }
 
 impl Listens {
-    /// Judges what only a restart changes: addresses, and the path of the admin page.
+    /// Checks settings that need a restart: addresses, and the path of the admin page.
     ///
     /// # Errors
     ///
@@ -257,7 +257,7 @@ impl Listens {
 }
 
 impl Server {
-    /// Returns the first address that visitors reach; unspecified for a Unix socket.
+    /// Returns the first address for visitors; unspecified for a Unix socket.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         let first = self.listeners.first();
@@ -275,17 +275,17 @@ impl Server {
         self.operation_listener().map(Listener::local_addr)
     }
 
-    /// Returns where other proxies ask for decisions, if they may.
+    /// Returns the address of the decision endpoint, if configured.
     pub(crate) fn check_addr(&self) -> Option<&ListenAddr> {
         self.check_listener.as_ref().map(Listener::addr)
     }
 
-    /// Returns the listener of health checks and metrics: their own, else that of the admin page.
+    /// Returns the listener of health checks and metrics, or else the admin page's listener.
     pub(crate) fn operation_listener(&self) -> Option<&Listener> {
         (self.operation_listener.as_ref()).or(self.admin_listener.as_ref())
     }
 
-    /// Returns the address of each listener, with the port that the system chose.
+    /// Returns the address of each listener, with the port chosen by the system.
     fn addresses(&self) -> Vec<String> {
         let own = [
             &self.admin_listener,
@@ -297,7 +297,7 @@ impl Server {
         all.map(|listener| listener.addr().to_string()).collect()
     }
 
-    /// Returns the listener that has the admin page: its own, else the first with an address.
+    /// Returns the listener of the admin page: its own, or else the first with an address.
     pub(crate) fn admin_listener(&self) -> Option<&Listener> {
         let mut visitors = self.listeners.iter();
         let has_addr = |listener: &&Listener| matches!(listener.addr(), ListenAddr::Tcp(_));
@@ -306,7 +306,7 @@ impl Server {
             .or_else(|| self.listeners.first())
     }
 
-    /// Has the listeners take no more clients than the open files leave room for.
+    /// Limits the clients of the listeners to the number that the open files allow.
     fn limit_clients(&mut self) {
         let Some(limit) = OpenFileLimit::current() else {
             return;
@@ -318,7 +318,7 @@ impl Server {
             return;
         }
         warn!("{room}");
-        // One pool: any of the listeners may use all of it.
+        // A shared pool, all of which any listener may use.
         let permits = ClientPermits::new(room.clients);
         for listener in &mut self.listeners {
             listener.share_permits(&permits);
@@ -326,33 +326,33 @@ impl Server {
         if let Some(listener) = &mut self.check_listener {
             listener.share_permits(&permits);
         }
-        // Separate pools, so that an administrator gets in while visitors use up theirs.
+        // Separate pools, so that administrators can connect while visitors use up theirs.
         let own = [&mut self.admin_listener, &mut self.operation_listener];
         for listener in own.into_iter().flatten() {
             listener.limit_clients(ADMIN_CLIENTS);
         }
     }
 
-    /// Opens the access log and starts traces; returns what sees all requests.
+    /// Opens the access log and starts traces; returns the observer of all requests.
     pub(crate) fn observe(&mut self) -> std::io::Result<Observer> {
         self.observer = Observer::open(&self.judged.observe)?;
         Ok(self.observer.clone())
     }
 
-    /// Does what is to be done before the first visitor; returns pages of the demonstration site.
+    /// Prepares the server for the first visitor; returns pages of the demonstration site.
     async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
         self.limit_clients();
         if let Some(listener) = self.operation_listener() {
             robots.tell_address(listener);
         }
-        // To a rule about a list that was not read he would be nobody.
+        // Address lists are loaded first, because rules about a missing list would not match.
         let wanted = std::mem::take(&mut self.judged.wanted);
         robots.keep_origins(&self.judged.origins, wanted).await;
-        // So that a robot finds the page made from the one that it asks for.
+        // So that robots are redirected to the heaven page of the requested page.
         self.demo_pages(robots).await
     }
 
-    /// Walks the demonstration site; returns the pages that are made of it.
+    /// Runs the site robot on the demonstration site; returns the generated pages.
     async fn demo_pages(&self, robots: &RobotDetection) -> Option<MadePages> {
         if !self.judged.demo {
             return None;
@@ -382,11 +382,11 @@ impl Server {
         })
     }
 
-    /// Serves until `stop` is cancelled, then drains; the jobs of `robots` are left running.
+    /// Serves until `stop` is cancelled, then drains; the jobs of `robots` keep running.
     ///
-    /// Readiness ends with `stop`; after the drain delay the listeners close,
-    /// and what is under way ends within the drain timeout. The sites are those
-    /// of the settings until [`reload`](super::reload) exchanges them.
+    /// Readiness ends with `stop`; the listeners close after the drain delay, and active requests
+    /// finish within the drain timeout. The sites are those of the settings until
+    /// [`reload`](super::reload) replaces them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         let pages = Box::pin(self.prepare(robots)).await;
         let (tasks, coherence) = (TaskTracker::new(), Arc::default());
@@ -421,7 +421,7 @@ impl Server {
             probes,
             visitors,
             untrusted_proxies,
-            // Connections are served on the threads of `Workers`, each with a runtime of its own.
+            // Connections are served on the threads of `Workers`, each with its own runtime.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),
         });
@@ -443,13 +443,13 @@ impl Server {
         }
         tasks.close();
         tasks.wait().await;
-        // Behind the listeners: no request can come any more that would need a proxy.
+        // After the listeners, when no request can arrive that would need a proxy.
         serving.serving.close().await;
         drop(workers); // The proxies' connections end on them.
     }
 }
 
-/// Returns the path of the admin page, and the router that is nested there.
+/// Returns the path of the admin page, and the router nested there.
 fn admin_router(
     settings: &Settings,
     robots: &RobotDetection,
@@ -457,14 +457,14 @@ fn admin_router(
 ) -> Option<(String, Router)> {
     settings.admin.enabled.then(|| {
         let path = format!("/{}", settings.admin.path.trim_matches('/'));
-        // Streams of live decisions must not keep a drain waiting.
+        // Streams of live decisions must not delay the shutdown.
         let pages = robots.admin_router_with_login(stop.clone());
         let router = Router::new().nest_service(&path, pages);
         (path, router)
     })
 }
 
-/// Serves a listener on the threads of the workers, until it is to close.
+/// Serves a listener on the worker threads until it is closed.
 fn serve_on<S: HttpService>(
     listener: Listener,
     workers: &Arc<Workers>,
@@ -486,7 +486,7 @@ fn no_addr() -> SocketAddr {
     (Ipv4Addr::UNSPECIFIED, 0).into()
 }
 
-/// Sites that a reload of the handle reaches, until this is dropped.
+/// Sites that a reload of the handle replaces, until this value is dropped.
 struct Served<'r> {
     robots: &'r RobotDetection,
     serving: Arc<Serving>,
@@ -502,12 +502,12 @@ impl<'r> Served<'r> {
 
 impl Drop for Served<'_> {
     fn drop(&mut self) {
-        // The admin pages know the handle, and the handle must not know them for ever.
+        // The admin pages reference the handle, so the handle must not reference them for ever.
         self.robots.set_serving(None);
     }
 }
 
-/// Waits for `stop`, then for the time in which others hear of it, then closes the listeners.
+/// Waits for `stop` and the drain delay, then closes the listeners.
 async fn drain(
     stop: CancellationToken,
     delay: Duration,
@@ -515,7 +515,7 @@ async fn drain(
     closing: CancellationToken,
 ) {
     stop.cancelled().await;
-    // Relaxed: a response more or less that keeps its connection does no harm.
+    // Relaxed: it does not matter if one more response keeps its connection open.
     is_draining.store(true, Ordering::Relaxed);
     time::sleep(delay).await;
     closing.cancel();

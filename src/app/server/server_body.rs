@@ -1,4 +1,4 @@
-//! Body of a response, whoever answers: none of them is boxed for the others.
+//! Response bodies of all sources, without boxing.
 
 use std::{
     error::Error,
@@ -17,31 +17,31 @@ use crate::canonical::{LearningBody, Reading};
 use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
 
-/// Body of a response of the server.
+/// Response body of the server.
 pub(super) type ServerBody = ObservedBody<Source>;
 
 pin_project! {
-    /// Where a body comes from.
+    /// Source of a body.
     #[derive(Debug)]
     #[project = SourceProjection]
     pub(super) enum Source {
-        /// Something short of our own, or nothing.
+        /// A short body of this program, or an empty one.
         Small {
             #[pin]
             body: Full<Bytes>,
         },
-        /// The upstream's; the proxy is used until it ends.
+        /// A body of the upstream; the proxy is in use until it ends.
         Proxy {
             #[pin]
             body: ProxyBody,
             used: Option<TaskTrackerToken>,
         },
-        /// The upstream's, whose beginning is read as it passes by.
+        /// A body of the upstream whose beginning is analysed while it passes.
         Read {
-            // In a box, as it is seldom.
+            // Boxed, because it is rare.
             body: Pin<Box<LearningBody<ServerBody>>>,
         },
-        /// A page of ours.
+        /// A page of this program.
         Page {
             #[pin]
             body: body::Body,
@@ -57,7 +57,7 @@ impl ServerBody {
         })
     }
 
-    /// Takes out what is there at once: all of a short body.
+    /// Returns the available bytes: all bytes of a short body.
     pub(super) fn into_bytes(mut self) -> Bytes {
         let mut frame = pin!(self.frame());
         match frame.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -66,13 +66,13 @@ impl ServerBody {
         }
     }
 
-    /// Creates the upstream's, with what is kept to its end.
+    /// Creates a body of the upstream, with a token held until its end.
     pub(super) fn proxied(body: ProxyBody, used: Option<TaskTrackerToken>) -> Self {
         Self::from(Source::Proxy { body, used })
     }
 }
 
-/// Has what the upstream answers read as it passes by.
+/// Analyses the upstream's response while it passes.
 pub(super) fn read_by(reading: Reading, response: Response<ServerBody>) -> Response<ServerBody> {
     if !response.body().is_from_upstream() {
         return response;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_body_is_what_it_was_made_from() {
+    async fn body_returns_the_bytes_it_was_made_from() {
         assert!(ServerBody::default().is_end_stream());
         let text = ServerBody::from("refused".to_owned());
         assert_eq!(text.size_hint().exact(), Some(7));

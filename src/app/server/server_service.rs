@@ -1,4 +1,4 @@
-//! The outermost service: finds the site of a request, and closes connections in a drain.
+//! The outermost service: finds the site of a request, and closes connections during a drain.
 
 use std::{
     convert::Infallible,
@@ -41,13 +41,13 @@ pub(super) struct ServerService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
-    /// Whether there is a decision endpoint, and so perhaps ingress-nginx, which sends visitors here.
+    /// Whether a decision endpoint exists, so that ingress-nginx may redirect visitors here.
     sends_on: bool,
     is_draining: Arc<AtomicBool>,
 }
 
 impl ServerService {
-    /// Creates it; once `is_draining`, answers over HTTP/1.1 end their connections.
+    /// Creates the service; while `is_draining`, HTTP/1.1 responses close their connections.
     pub(super) fn new(
         destinations: Arc<Destinations>,
         sends_on: bool,
@@ -129,7 +129,7 @@ impl HttpService for ServerService {
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
-        // HTTP/2 has GOAWAY for it, and forbids `Connection` (RFC 9113 §8.2.2).
+        // HTTP/2 uses GOAWAY instead, and forbids `Connection` (RFC 9113 §8.2.2).
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
         let response = self.route(request, ends_connection);
         if !ends_connection {
@@ -146,7 +146,7 @@ impl HttpService for ServerService {
     }
 }
 
-/// Head that the layer has made, for a listener that knows nothing of layers.
+/// Head made by the layer, for a listener that does not depend on the layer.
 #[derive(Debug)]
 pub(super) struct LayerHead(pub(super) Arc<layer::ReadyHead>);
 
@@ -164,11 +164,11 @@ impl ReadyHead for LayerHead {
     }
 }
 
-/// URL to which a visitor returns that is not redirected.
+/// URL to which a visitor returns if not redirected elsewhere.
 #[derive(Clone)]
 struct ReturnTo(HeaderValue);
 
-/// Turns a request that ingress-nginx has redirected here into the request for the page.
+/// Converts a request that ingress-nginx has redirected here into the request for the page.
 fn send_on(request: &mut Request<RequestContext>) {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     if !is_read || request.uri().path() != REDIRECT_PATH {
@@ -181,7 +181,7 @@ fn send_on(request: &mut Request<RequestContext>) {
     }
 }
 
-/// Answers a request that passes: by the site, or with the way back to the requested page.
+/// Answers a request that passes: by the site, or with a redirect back to the requested page.
 fn pass(
     served: &Served,
     request: &mut Request<RequestContext>,
@@ -198,8 +198,8 @@ fn pass(
     SiteFuture::ready(response)
 }
 
-/// Returns what a site has decided as the listener wants it, and observes it; `pass` asks who is
-/// behind the layer, and is told whether the answer may tell a canonical URL.
+/// Converts the decision of a site for the listener, and observes it; `pass` calls the service
+/// behind the layer, with a flag whether the response may name a canonical URL.
 fn answered(
     (reply, outcome): Decided<ServerBody>,
     mut observation: Observation,
@@ -216,7 +216,7 @@ fn answered(
             observation.ended(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
-        // In one piece: each step that a future is handed on copies it.
+        // In one piece, because each step that passes a future on copies it.
         Reply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
             answering: Answering::Observed {
@@ -230,7 +230,7 @@ fn answered(
     }
 }
 
-/// Waits for the verdict on a request's claim, and decides with what is known then.
+/// Waits for the verdict on a request's claim, and then decides.
 async fn settle(
     served: Arc<Served>,
     mut request: Request<RequestContext>,
@@ -238,7 +238,7 @@ async fn settle(
     observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
     let finding = settled(verdict).await;
-    // Our own wait is not to be measured as the upstream's.
+    // Our wait must not be measured as the upstream's.
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {
@@ -288,7 +288,7 @@ impl Future for ServerFuture {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if !*this.ends_connection {
-            // The response is large, and not moved for nothing.
+            // The response is large and should not be moved needlessly.
             return this.answering.poll(cx);
         }
         let Ok(mut response) = ready!(this.answering.poll(cx));
@@ -308,7 +308,7 @@ impl Future for Answering {
     }
 }
 
-/// Tells the client to ask somebody else from now on, unless a tunnel begins.
+/// Closes the connection after the response, unless a tunnel begins.
 fn end_connection<B>(response: &mut Response<B>) {
     // `Connection: upgrade` is part of a 101 (RFC 9110 §7.8), and must not be replaced.
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {

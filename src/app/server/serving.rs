@@ -1,4 +1,4 @@
-//! The sites that a server serves; a reload exchanges them as a whole.
+//! The sites that a server serves; a reload replaces them as a whole.
 
 use std::{
     net::SocketAddr,
@@ -45,25 +45,25 @@ use super::{
     table::{SiteHost, SitePath, Table},
 };
 
-/// What makes sites, and lists them for applications and the admin page.
+/// Creates sites, and lists them for applications and the admin page.
 pub(super) trait SiteKeeper {
-    /// Returns the site that is always there.
+    /// Returns the handle's own site.
     fn main_site(&self) -> &Site;
 
-    /// Makes a further site and starts its jobs.
+    /// Creates a further site and starts its jobs.
     fn start_site(&self, name: &str, detection: Detection) -> Site;
 
     fn store(&self) -> &Store;
 
-    /// Replaces the sites that are listed.
+    /// Replaces the listed sites.
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
 }
 
-/// Sites in force, and those whose requests are still to end.
+/// Current sites, and former sites with unfinished requests.
 #[derive(Debug)]
 pub(super) struct Serving {
     pub(super) is_demo: bool,
-    /// Pages of heaven where the configuration makes none.
+    /// Heaven pages used if the configuration has none.
     default_pages: Option<MadePages>,
     table: ArcSwap<Sites>,
     services: Arc<ProcessServices>,
@@ -71,10 +71,10 @@ pub(super) struct Serving {
     stop: CancellationToken,
 }
 
-/// Sites in force at one time.
+/// Sites in use at one time.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// By host and path.
+    /// Sites by host and path.
     pub(super) places: Table<Arc<Served>>,
     all: Vec<Arc<Served>>,
 }
@@ -91,13 +91,13 @@ pub(super) struct Served {
     answers: SiteAnswers,
     observer: SiteObserver,
     bans: Bans,
-    /// Where suspects are looked for.
+    /// Marks of visitors, if suspects are detected.
     marks: Option<Marks>,
-    /// Where robots are sent to them.
+    /// Canonical URLs, if robots are redirected to them.
     canonicals: Option<Canonicals>,
 }
 
-/// Waits for the verdict on a request's claim, at most as long as is said.
+/// Waits for the verdict on a request's claim, up to the given limit.
 pub(super) async fn settled(pending: Pending) -> ClaimFinding {
     let settled = timeout(pending.limit, pending.settling).await;
     ClaimFinding {
@@ -107,22 +107,22 @@ pub(super) async fn settled(pending: Pending) -> ClaimFinding {
 }
 
 impl Served {
-    /// Decides about a request, and asks nobody.
+    /// Decides on a request without any query.
     ///
-    /// It fails with the verdict on its claim that the request is to wait for.
+    /// Returns `Err(Pending)` if the request must wait for the verdict on its claim.
     pub(super) fn decide(
         &self,
         request: &mut Request<RequestContext>,
     ) -> Result<Decided<ServerBody>, Pending> {
         let decided = self.service.decide(request, client);
-        // Where it is: to move what is decided costs as much as to decide.
+        // Inspected in place, because moving a decision costs as much as making it.
         if let Ok((_, Some(outcome))) = &decided {
             self.note(request, outcome);
         }
         decided
     }
 
-    /// Does the same for a request that has waited for its verdict.
+    /// Decides on a request that has waited for its verdict.
     pub(super) fn decide_settled(
         &self,
         request: &mut Request<RequestContext>,
@@ -139,7 +139,7 @@ impl Served {
         &self.router
     }
 
-    /// Answers a request about which was decided before; the answer may tell a canonical URL.
+    /// Answers a request after its decision; the response may name a canonical URL.
     pub(super) fn answer(
         &self,
         request: &mut Request<RequestContext>,
@@ -155,7 +155,7 @@ impl Served {
         }
     }
 
-    /// Notes who is refused, unless nobody knows that the address is one visitor's.
+    /// Counts a refusal for bans, unless the address may not be that of a single visitor.
     fn note(&self, request: &Request<RequestContext>, outcome: &Outcome) {
         if let Some(address) = request.body().client().network() {
             self.bans.note(outcome, address);
@@ -166,7 +166,7 @@ impl Served {
         &self.observer
     }
 
-    /// Returns what is known of its visitors, where anybody wants to know.
+    /// Returns the marks of the site's visitors, if suspects are detected.
     pub(super) fn marks(&self) -> Option<&Marks> {
         self.marks.as_ref()
     }
@@ -233,7 +233,7 @@ impl Served {
 }
 
 impl Serving {
-    /// Serves the sites of a plan; `is_demo` and the pages by default stay so in every reload.
+    /// Serves the sites of a plan; `is_demo` and the default pages apply to every reload.
     pub(super) fn new(
         keeper: &impl SiteKeeper,
         plan: Plan,
@@ -253,7 +253,7 @@ impl Serving {
         serving
     }
 
-    /// Returns the sites in force, for one request.
+    /// Returns the current sites, for one request.
     pub(super) fn sites(&self) -> Guard<Arc<Sites>> {
         self.table.load()
     }
@@ -288,7 +288,7 @@ impl Serving {
         stats.collect()
     }
 
-    /// Reads anew which pages the robot heaven of each site has.
+    /// Reloads the list of heaven pages of each site.
     pub(super) async fn reload_heavens(&self) {
         let sites = self.table.load_full();
         for heaven in sites.all.iter().filter_map(|site| site.heaven.as_ref()) {
@@ -296,9 +296,9 @@ impl Serving {
         }
     }
 
-    /// Replaces the sites; requests under way end with the old ones.
+    /// Replaces the sites; active requests finish with the old ones.
     ///
-    /// Sites of the same name go on counting. `first` is called just before.
+    /// Sites with the same name keep their counters. `first` is called just before.
     pub(super) fn put(&self, keeper: &impl SiteKeeper, plans: Vec<SitePlan>, first: impl FnOnce()) {
         let old = self.table.load_full();
         let mut changes = Vec::new();
@@ -310,8 +310,8 @@ impl Serving {
             let site = match (plan.detection.take(), known) {
                 (None, _) => keeper.main_site().clone(),
                 (Some(detection), Some(known)) => {
-                    // Applied behind the loop, so that no site decides by new rules while another
-                    // is still made.
+                    // Applied after the loop, so that no site uses new rules while another is still
+                    // being created.
                     changes.push((known.site.clone(), detection));
                     known.site.clone()
                 }
@@ -343,7 +343,7 @@ impl Serving {
         self.retire(&old, &new);
     }
 
-    /// Begins to keep the canonical URLs of a site, where robots are sent to them.
+    /// Starts to follow the canonical URLs of a site, if robots are redirected to them.
     fn canonicals(&self, plan: &SitePlan, store: &Store) -> Option<Canonicals> {
         if plan.canonical.redirect.is_empty() {
             return None;
@@ -356,7 +356,7 @@ impl Serving {
         Some(canonicals)
     }
 
-    /// Ends what is under way on sites that are no more, and closes every proxy.
+    /// Waits for unfinished requests of former sites, and closes every proxy.
     pub(super) async fn close(&self) {
         self.stop.cancel();
         self.retired.close();
@@ -370,13 +370,13 @@ impl Serving {
         let mut retired: Vec<Arc<Upstream>> = Vec::new();
         for upstream in old.upstreams() {
             let is = |other: &Arc<Upstream>| Arc::ptr_eq(other, &upstream);
-            // Several sites may share one, and it is retired once.
+            // Several sites may share a proxy, which is retired once.
             if !new.upstreams().any(|used| is(&used)) && !retired.iter().any(is) {
                 retired.push(upstream);
             }
         }
         for upstream in retired {
-            // In the background: a download may go on for hours, and a reload does not wait for it.
+            // In the background: a download may last for hours, and a reload does not wait for it.
             self.retired.spawn(upstream.retire(self.stop.clone()));
         }
     }
@@ -392,7 +392,7 @@ impl Default for Sites {
 }
 
 impl Sites {
-    /// Adds a site; without hosts, that of all others.
+    /// Adds a site; without hosts, the site of all other hosts.
     fn add(&mut self, hosts: &[SiteHost], path: &SitePath, site: Arc<Served>) {
         for host in hosts {
             self.places.add(host, path, Arc::clone(&site));
@@ -406,11 +406,11 @@ impl Sites {
     fn warn_of_idle(&self) {
         for served in &self.all {
             let (site, policy) = (served.site.name(), served.site.policy().load());
-            // A pause has told of itself.
+            // A pause is reported elsewhere.
             if policy.is_dry_run() && !policy.is_paused() {
                 warn!(
                     site,
-                    "the mode of the site {site:?} is report: every robot gets what a person gets, and decisions are only noted"
+                    "the mode of the site {site:?} is report: all requests pass, and decisions are only logged"
                 );
             }
             if policy.is_disabled() {
@@ -435,7 +435,7 @@ impl Served {
         }
     }
 
-    /// Returns the site as the pages show it.
+    /// Returns the site as shown on the pages.
     fn shown(&self, coherence: &Arc<Coherence>) -> AdminSite {
         let About {
             name,
@@ -464,7 +464,7 @@ impl Served {
     }
 }
 
-/// Has a layer look for suspects, who may get copies of pages.
+/// Enables the detection of suspects in a layer, which may serve copies of pages to them.
 fn looking_for_suspects(
     layer: RobotDetectionLayer,
     services: &ProcessServices,
@@ -483,7 +483,7 @@ fn looking_for_suspects(
     }
 }
 
-/// Has a layer answer in Markdown, and send robots to canonical URLs.
+/// Enables Markdown responses and redirects to canonical URLs in a layer.
 fn at_originals(
     mut layer: RobotDetectionLayer,
     pages: Option<MadePages>,
@@ -506,7 +506,7 @@ fn at_originals(
 
 fn client(request: &Request<RequestContext>) -> Client {
     let client = request.body().client();
-    // A request that a trusted proxy has brought is in its hand, whatever it told.
+    // A request from a trusted proxy is not direct, whatever address it names.
     let is_direct = client.direct && !client.trusted;
     let port = if is_direct { client.peer.port() } else { 0 };
     Client {

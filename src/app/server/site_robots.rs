@@ -1,4 +1,4 @@
-//! The site robots that a handle keeps running.
+//! The site robots that a handle runs.
 
 use std::sync::{Arc, Weak};
 
@@ -9,10 +9,9 @@ use crate::site_robots::{HeavenReload, SiteRobotRuns, SiteRobotSettings, heaven_
 use super::{Inner, RobotDetection};
 
 impl RobotDetection {
-    /// Makes the site robots of a configuration and has them run by their schedules.
+    /// Creates the site robots of a configuration and runs them by their schedules.
     ///
-    /// They end with the handle's other jobs, and their runs are resumed at the
-    /// next start.
+    /// They end with the handle's other jobs, and their runs are resumed at the next start.
     ///
     /// # Errors
     ///
@@ -31,13 +30,13 @@ impl RobotDetection {
             .keep(self.inner.stop.clone());
         self.inner.operations.tasks.spawn(keeping);
         let taking = self.inner.server.orders.clone();
-        // Weak, as the job must not keep the handle alive: its last clone ends the jobs.
+        // A weak reference, because the job must not keep the handle alive.
         let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
         self.inner.operations.tasks.spawn(taking);
         Ok(())
     }
 
-    /// Makes the site robots of a configuration, and warns of what is not used.
+    /// Creates the site robots of a configuration, and warns about unused settings.
     pub(super) fn made_site_robots(
         &self,
         loaded: &Loaded,
@@ -56,7 +55,7 @@ impl RobotDetection {
         settings.iter().map(make).collect()
     }
 
-    /// Has runs that are handed over follow these settings, and pages tell what is made of them.
+    /// Applies these settings to handed-over runs, and shows their heaven on the pages.
     pub(super) fn follow_orders_by(&self, loaded: &Loaded) {
         self.orders().replace(loaded);
         let sites = loaded.sites();

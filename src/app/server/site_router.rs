@@ -1,4 +1,4 @@
-//! What stands behind the layer: robots.txt, robot heaven, the site; and what answers on every site.
+//! Services behind the layer: robots.txt, robot heaven, the site, and process-wide endpoints.
 
 use std::{
     convert::Infallible,
@@ -31,11 +31,10 @@ use super::{
     server_body::{ServerBody, read_by},
 };
 
-/// Bytes of the form with the button: those of a target that browsers send, three times as long
-/// where it is escaped.
+/// Maximum size of the confirmation form: a target as sent by browsers, tripled by escaping.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
-/// Sends each request of a site to the one that answers it.
+/// Sends each request of a site to the part that answers it.
 #[derive(Clone, Debug)]
 pub(super) struct SiteRouter {
     parts: Arc<Parts>,
@@ -45,7 +44,7 @@ pub(super) struct SiteRouter {
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) answerers: Answerers,
-    /// Of the site robot, whose key directory is served.
+    /// Signer of the site robot, whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
     pub(super) way_out: WayOut,
@@ -68,7 +67,7 @@ impl SiteRouter {
                 }
             }
             Answerer::RobotsTxt => {
-                // A reload may have given it to the site meanwhile.
+                // A reload may have passed the file to the site in the meantime.
                 if let Some(answer) = parts.answerers.robots_txt.answer(request) {
                     return SiteFuture::ready(answer.map(ServerBody::from));
                 }
@@ -104,15 +103,15 @@ impl SiteRouter {
                     return SiteFuture::ready(answer.map(ServerBody::small));
                 }
             }
-            // The process has answered its own before a site was asked.
+            // Process-wide endpoints have answered before a site was selected.
             Answerer::Admin | Answerer::Site => {}
         }
         self.ask_site(request)
     }
 
-    /// Answers a suspect with the copy of a page, and the way out for people on it.
+    /// Answers a suspect with the copy of a page that contains the confirmation form.
     ///
-    /// Where the copy has gone meanwhile, the site is asked.
+    /// If the copy no longer exists, the request is passed to the site.
     fn copy(&self, original: Uri, request: &mut Request<RequestContext>) -> SiteFuture {
         let router = self.clone();
         let mut request = RequestContext::take(request);
@@ -138,7 +137,7 @@ impl SiteRouter {
         }
     }
 
-    /// Returns where the forms of copies are sent, if a request is such a form.
+    /// Returns the URL of the confirmation form, if a request submits one.
     pub(super) fn way_out_of<B>(&self, request: &Request<B>) -> Option<String> {
         if request.method() != Method::POST {
             return None;
@@ -147,7 +146,7 @@ impl SiteRouter {
         (request.uri().path() == action).then_some(action)
     }
 
-    /// Answers whoever presses the button on a copy.
+    /// Answers the submission of a confirmation form.
     pub(super) fn let_out(
         &self,
         request: &mut Request<RequestContext>,
@@ -158,7 +157,7 @@ impl SiteRouter {
         let (head, body) = guarded(request).into_parts();
         SiteFuture::Page {
             future: Box::pin(async move {
-                // A longer body is no form of ours, and one that broke off has no key.
+                // A longer body is not our form, and an interrupted one has no key.
                 let form = to_bytes(body, MAX_FORM_BYTES).await.unwrap_or_default();
                 let presser = Presser::of(&head.uri, &head.headers, client.client);
                 way_out.press(&presser, client.is_https(), &form, &action)
@@ -166,7 +165,7 @@ impl SiteRouter {
         }
     }
 
-    /// Asks the site itself.
+    /// Passes a request to the site itself.
     fn ask_site(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match &parts.target {
@@ -182,7 +181,7 @@ impl SiteRouter {
                 SiteFuture::ready(pages::status(StatusCode::NOT_FOUND).map(ServerBody::from))
             }
             Target::Upstream(upstream) => SiteFuture::Proxy {
-                // The token goes on into the body: a proxy is retired when its last response has
+                // The body holds the token too: a proxy is retired when its last response has
                 // ended.
                 used: Some(upstream.requests.token()),
                 future: upstream.proxy.forward_incoming(request),
@@ -191,16 +190,16 @@ impl SiteRouter {
     }
 }
 
-/// Returns what a suspect has asked for who is to get a copy of it.
+/// Returns the requested URL of a suspect that is to get a copy.
 fn of_suspect<B>(request: &Request<B>) -> Option<Uri> {
     let served = request.extensions().get::<ServedInPlace>()?;
     served.is_for_suspect().then(|| served.uri().clone())
 }
 
-/// Makes the body one that must not come too slowly.
+/// Guards the request body against slow senders.
 pub(super) fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
     let mut request = RequestContext::take_with_extensions(request);
-    // Whoever reads a body has to watch it; a proxied one is watched by the proxy.
+    // The reader of a body has to guard it; the proxy guards forwarded bodies itself.
     let guard = request.extensions_mut().remove::<BodyGuard>();
     request.map(|body| match guard {
         Some(guard) => Body::new(guard.watch(body)),
@@ -213,7 +212,7 @@ pin_project! {
     #[project = SiteProjection]
     pub(super) enum SiteFuture {
         Ready {
-            // In a box, as it is seldom: what passes is moved the less.
+            // Boxed, because it is rare: other responses are then smaller to move.
             response: Option<Box<Response<ServerBody>>>,
         },
         Proxy {
@@ -237,22 +236,22 @@ pin_project! {
 }
 
 impl SiteFuture {
-    /// Asks a router of the process, on its runtime.
+    /// Calls a router of the process, on its runtime.
     pub(super) fn of_process(
         services: &ProcessServices,
         router: &Router,
         request: &mut Request<RequestContext>,
     ) -> Self {
         let answer = router.clone().oneshot(guarded(request));
-        // The database's pool is bound to that runtime, and not to the thread of this connection.
+        // The database's pool is bound to that runtime, not to the thread of this connection.
         let task = services.tasks.spawn_on(answer, &services.runtime);
         Self::Task {
-            // A client that goes away drops this, and what was begun for it ends.
+            // If the client disconnects, this is dropped and the task is aborted.
             task: AbortOnDropHandle::new(task),
         }
     }
 
-    /// Has the answer read as it passes by.
+    /// Analyses the response while it passes.
     pub(super) fn read_by(self, reading: Reading) -> Self {
         let future = async move {
             let Ok(response) = self.await;
@@ -275,7 +274,7 @@ impl Future for SiteFuture {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(Ok(match self.project() {
-            // Nobody polls a future again that was ready; if so, it waits for ever.
+            // A completed future is not polled again; if it is, it waits for ever.
             SiteProjection::Ready { response } => match response.take() {
                 Some(response) => *response,
                 None => return Poll::Pending,
@@ -285,7 +284,7 @@ impl Future for SiteFuture {
             }
             SiteProjection::Task { task } => match ready!(task.poll(cx)) {
                 Ok(Ok(response)) => response.map(ServerBody::from),
-                // It panicked, or the process ends.
+                // The task panicked, or the process ends.
                 Err(_) => pages::status(StatusCode::INTERNAL_SERVER_ERROR).map(ServerBody::from),
             },
             SiteProjection::Page { future } => ready!(future.poll(cx)).map(ServerBody::from),

@@ -1,4 +1,4 @@
-//! Which site a request is for: by its host, then by its path.
+//! Finds the site of a request by host, then by path.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -7,14 +7,14 @@ use http::Request;
 use crate::layer::host;
 use crate::policy::{HostName, PathReading, is_below};
 
-/// Longest name of a host (RFC 1035 §2.3.4); an address in brackets is shorter.
+/// Maximum length of a host name (RFC 1035 §2.3.4); an address in brackets is shorter.
 const MAX_NAME_BYTES: usize = 253;
 
 /// Sites by host and path.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     exact: HashMap<Box<str>, Paths<T>>,
-    /// By what stands behind the `*`, with its dot.
+    /// Sites by the part of a pattern after the `*`, with its dot.
     patterns: HashMap<Box<str>, Paths<T>>,
     /// Site of every other host.
     other: Option<T>,
@@ -24,23 +24,23 @@ pub(super) struct Table<T> {
 #[derive(Clone, Debug)]
 struct Paths<T>(Vec<(SitePath, T)>);
 
-/// What is at a host and a path.
+/// Result of looking up a host and a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Found<'t, T> {
     Site(&'t T),
-    /// The host is known, and nothing is at the path.
+    /// The host is known, but has no site at the path.
     NoPath,
     NoHost,
 }
 
-/// Host of a site: one name, or all below one.
+/// Host of a site: a name, or a pattern for all names below one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct SiteHost {
     name: String,
     is_pattern: bool,
 }
 
-/// Path of a site, as its server reads paths, without a slash at its end; by default all paths.
+/// Path of a site, normalized as by its server, without a trailing slash; default: all paths.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct SitePath {
     top: Box<[u8]>,
@@ -61,7 +61,7 @@ impl<T> Table<T> {
         self.other = Some(site);
     }
 
-    /// Adds a site; `false` if there is one at this host and path.
+    /// Adds a site; returns `false` if this host and path are taken.
     pub(super) fn add(&mut self, host: &SiteHost, path: &SitePath, site: T) -> bool {
         let hosts = if host.is_pattern {
             &mut self.patterns
@@ -72,10 +72,10 @@ impl<T> Table<T> {
         paths.or_insert_with(|| Paths(Vec::new())).add(path, site)
     }
 
-    /// Finds the site of a host as a request names it, with its port if any.
+    /// Finds the site of a requested host, with or without a port.
     ///
-    /// The most specific host that has a path for the request counts: an exact
-    /// name, then the longest pattern, then the site of all other hosts.
+    /// The most specific host with a path for the request counts: an exact name, then the longest
+    /// pattern, then the site of all other hosts.
     pub(super) fn find(&self, host: Option<&str>, path: &str) -> Found<'_, T> {
         let found = match host {
             Some(host) => with_name(host, |name| self.at(name, path)),
@@ -89,14 +89,14 @@ impl<T> Table<T> {
 
     /// Finds the site of a request.
     pub(super) fn find_for<B>(&self, request: &Request<B>) -> Found<'_, T> {
-        // Most servers have one site: neither the host's name nor the path is looked at then.
+        // Most servers have a single site, which needs no lookup by host and path.
         match self.only() {
             Some(site) => Found::Site(site),
             None => self.find(host(request), request.uri().path()),
         }
     }
 
-    /// Returns the site of all requests, if it is one.
+    /// Returns the site of all requests, if there is only one.
     fn only(&self) -> Option<&T> {
         let has_hosts = !self.exact.is_empty() || !self.patterns.is_empty();
         self.other.as_ref().filter(|_| !has_hosts)
@@ -117,11 +117,10 @@ impl<T> Table<T> {
         }
     }
 
-    /// Sites whose patterns stand for a name, the longest pattern first.
+    /// Returns the sites whose patterns match a name, the longest pattern first.
     fn above<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Paths<T>> {
         let dots = name.match_indices('.').map(|(at, _)| at);
-        // From left to right each suffix is shorter: the first pattern that is found is the
-        // longest.
+        // From left to right suffixes get shorter, so the first matching pattern is the longest.
         let dots = dots.filter(|at| *at > 0 && !self.patterns.is_empty());
         dots.filter_map(|at| self.patterns.get(name.get(at..)?))
     }
@@ -134,7 +133,7 @@ impl<T> Paths<T> {
         }
         let at = self
             .0
-            // Longest first, so that the first that fits is the most specific.
+            // Longest first, so that the first match is the most specific.
             .partition_point(|(known, _)| known.top.len() > path.top.len());
         self.0.insert(at, (path.clone(), site));
         true
@@ -153,11 +152,11 @@ impl<T> Paths<T> {
 }
 
 impl SiteHost {
-    /// Reads a name, or `*.` and a name.
+    /// Parses a name, or `*.` and a name.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong and what would be right.
+    /// Returns the error and a description of a correct value.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (name, is_pattern) = match text.strip_prefix("*.") {
@@ -165,7 +164,7 @@ impl SiteHost {
             None => (text, false),
         };
         if without_port(name) != name {
-            return Err("a site is found by its name alone; leave the port out".to_owned());
+            return Err("a site is selected by its name only; remove the port".to_owned());
         }
         let name = HostName::parse(name)?.to_string();
         Ok(Self {
@@ -176,16 +175,16 @@ impl SiteHost {
 }
 
 impl SitePath {
-    /// Reads a path such as `/` or `/shop`; that of `/shop/` is the same.
+    /// Parses a path such as `/` or `/shop`; `/shop/` is equal to `/shop`.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong and what would be right.
+    /// Returns the error and a description of a correct value.
     pub(super) fn parse(text: &str, reading: PathReading) -> Result<Self, String> {
         if !text.starts_with('/') || text.contains(['?', '#', '*']) {
-            return Err(format!("{text:?} is no path such as / or /shop"));
+            return Err(format!("{text:?} is not a path such as / or /shop"));
         }
-        // Compared in normal form, or `/%73hop` would slip past the site at `/shop`.
+        // Compared in normalized form, so that `/%73hop` cannot bypass the site at `/shop`.
         let normal = reading.with_path(text, <[u8]>::to_vec);
         let end = normal.iter().rposition(|octet| *octet != b'/');
         let normal = normal.get(..end.map_or(0, |end| end + 1));
@@ -195,23 +194,23 @@ impl SitePath {
         })
     }
 
-    /// Returns `true` if a path that a request names is this one or below it.
+    /// Returns `true` if a requested path is this path or below it.
     fn contains(&self, path: &str) -> bool {
         let is_below = |path: &[u8]| is_below(path, &self.top);
         self.reading.with_path(path, is_below)
     }
 }
 
-/// Calls `look` with a name in lower case, without port and final dot.
+/// Calls `look` with the name in lower case, without port and trailing dot.
 fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
     let name = without_port(host);
     // `example.com.` is the same host, written as absolute (RFC 1034 §3.1).
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.len() > MAX_NAME_BYTES {
-        // No site has such a host, and nothing of the length of a header is lower-cased for it.
+        // No site has such a host, and long names should not be converted to lower case.
         return look("");
     }
-    // Nearly all names come in lower case.
+    // Nearly all names are in lower case.
     let name = if name.bytes().any(|octet| octet.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())
     } else {
@@ -220,7 +219,7 @@ fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
     look(&name)
 }
 
-/// Cuts at the colon before a port, not at one of an IPv6 address.
+/// Removes the port after the last colon, but not a part of an IPv6 address.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_specific_host_with_a_path_for_the_request_counts() {
+    fn most_specific_host_with_a_matching_path_wins() {
         let table = table(None);
         for (host, path, site) in [
             ("www.example.com", "/", Some("www")),
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_site_of_all_other_hosts_takes_the_rest() {
+    fn site_of_all_other_hosts_gets_the_rest() {
         let table = table(Some("other"));
         for (host, path) in [
             (Some("evil.example"), "/"),
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sites_at_one_place_are_refused_however_they_are_spelled() {
+    fn duplicate_sites_are_refused_in_any_spelling() {
         let mut table = table(None);
         for (host, path) in [
             ("WWW.example.com.", "/"),
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_or_path_is_refused() {
+    fn invalid_hosts_and_paths_are_refused() {
         for host in [
             "", "*", "*.", "a.*", "a*.b", "http://a", "a/b", "a:80", "a:80.", "é.b", "a b",
         ] {

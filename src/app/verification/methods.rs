@@ -1,4 +1,4 @@
-//! The verifier with all that it needs, and how settings change it.
+//! The verifier and its dependencies, and changes of their settings.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::verify::{
 
 use super::Verification;
 
-/// Verifier of a handle, and the lists that it looks at.
+/// Verifier of a handle, and its address lists.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Proving {
     inner: Arc<Inner>,
@@ -30,14 +30,14 @@ struct Inner {
     fetcher: Fetcher,
     #[cfg_attr(
         not(feature = "server"),
-        expect(dead_code, reason = "the server alone changes the methods later")
+        expect(dead_code, reason = "only the server changes the methods later")
     )]
     clock: Clock,
     settings: Mutex<Verification>,
 }
 
 impl Proving {
-    /// Creates a verifier; its proofs run as `tasks` until `stop`.
+    /// Creates a verifier; its verifications run as `tasks` until `stop`.
     pub(in crate::app) fn new(
         settings: Verification,
         store: Store,
@@ -63,7 +63,7 @@ impl Proving {
         &self.inner.verifier
     }
 
-    /// Returns what downloads lists and puts them in force, by the settings of now.
+    /// Returns the job that downloads and applies address lists, with the current settings.
     pub(in crate::app) fn refresher(&self) -> RangesRefresher {
         let Inner {
             store,
@@ -80,12 +80,12 @@ impl Proving {
         settings.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has a layer ask for verdicts.
+    /// Connects a layer to the verifier.
     pub(in crate::app) fn ask_from(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
         let verifier = self.verifier().clone();
         layer
             .verdicts(Arc::new(verifier.clone()))
-            // Not decided here: a reload changes the methods of sites that stay.
+            // Evaluated for each request, because a reload changes the methods of existing sites.
             .accept_signature_by(move || {
                 let methods = verifier.methods();
                 let accept = HeaderValue::from_static(ACCEPT_SIGNATURE);
@@ -93,7 +93,7 @@ impl Proving {
             })
     }
 
-    /// Applies other settings; a method whose settings are the same keeps its state.
+    /// Applies other settings; a method with unchanged settings keeps its state.
     #[cfg(feature = "server")]
     pub(in crate::app) fn replace(&self, settings: Verification) {
         let Inner {
@@ -115,12 +115,12 @@ impl Proving {
 }
 
 impl Verification {
-    /// Returns how the DNS is asked.
+    /// Returns the settings of DNS queries.
     pub(in crate::app) fn dns_settings(&self, clock: &Clock) -> DnsSettings {
         let mut dns = DnsSettings::default();
         dns.servers.clone_from(&self.dns_servers);
         dns.timeout = self.dns_timeout;
-        // A proof is two queries one after the other, the name of the address and the addresses of
+        // A verification makes two queries in a row: the name of the address, and the addresses of
         // the name.
         dns.proof_timeout = dns.proof_timeout.max(self.dns_timeout * 2);
         dns.allow_private = self.allow_private_addresses;
@@ -129,7 +129,7 @@ impl Verification {
     }
 }
 
-/// Makes the methods that the settings name; `before` lends those that need no change.
+/// Creates the methods of the settings; reuses unchanged ones from `before`.
 fn methods(
     settings: &Verification,
     ranges: &Ranges,
@@ -148,7 +148,7 @@ fn methods(
                 && before.allow_private_addresses == settings.allow_private_addresses
         };
         let known = before.filter(|(before, _)| is_same(before));
-        // With its cache: a reload must not ask the DNS about every robot anew.
+        // Keeps the cache, so that a reload does not repeat all DNS queries.
         let known = known.and_then(|(_, methods)| methods.reverse_dns.clone());
         methods.reverse_dns = Some(known.unwrap_or_else(|| dns(settings, clock)));
     }

@@ -1,4 +1,4 @@
-//! Proofs of robots' claims, for all sites of a handle.
+//! Verification of robots' claims, for all sites of a handle.
 
 mod methods;
 mod settings;

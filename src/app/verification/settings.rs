@@ -1,4 +1,4 @@
-//! How claims are proven.
+//! Settings of the verification of claims.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use crate::detect::SharedDetector;
 use crate::fetch::shown_url;
 use crate::verify::Method;
 
-/// Settings of how robots' claims are proven.
+/// Settings of the verification of robots' claims.
 ///
 /// By default all methods are used, with the resolvers of the system.
 ///
@@ -60,50 +60,50 @@ impl Verification {
         }
     }
 
-    /// Creates settings by which nothing is proven: every claim is unverifiable.
+    /// Creates settings without methods: every claim is unverifiable.
     pub fn off() -> Self {
         Self::new().methods([])
     }
 
-    /// Sets the methods that are used.
+    /// Sets the methods to use.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
         self
     }
 
-    /// Sets the resolvers that are asked; none: those of the system.
+    /// Sets the resolvers to query; empty: those of the system.
     pub fn dns_servers(mut self, servers: impl IntoIterator<Item = SocketAddr>) -> Self {
         self.dns_servers = servers.into_iter().collect();
         self
     }
 
-    /// Sets the time that one query to a resolver may take; default 2 seconds.
+    /// Sets the timeout of a query to a resolver; default 2 seconds.
     pub fn dns_timeout(mut self, timeout: Duration) -> Self {
         self.dns_timeout = timeout;
         self
     }
 
-    /// Sets the time between two downloads of a list of addresses; default 24 hours.
+    /// Sets the time between two downloads of an address list; default 24 hours.
     pub fn ranges_interval(mut self, interval: Duration) -> Self {
         self.ranges_interval = interval;
         self
     }
 
-    /// Sets whether addresses are looked at that are not public; default `false`.
+    /// Sets whether private and local addresses are accepted; default `false`.
     ///
-    /// Of clients and of key directories; for tests, and networks of one's own.
+    /// Applies to clients and key directories; for tests and private networks.
     pub fn allow_private_addresses(mut self, allow: bool) -> Self {
         self.allow_private_addresses = allow;
         self
     }
 
-    /// Sets whether key directories may be fetched over `http:`; for tests alone.
+    /// Sets whether key directories may be downloaded over `http:`; only for tests.
     pub fn allow_http_directories(mut self, allow: bool) -> Self {
         self.allow_http_directories = allow;
         self
     }
 
-    /// Returns the resolvers that are asked; none: those of the system.
+    /// Returns the resolvers to query; empty: those of the system.
     #[must_use]
     pub fn resolvers(&self) -> &[SocketAddr] {
         &self.dns_servers
@@ -122,19 +122,19 @@ impl Default for Verification {
     }
 }
 
-/// Time between two looks at what is due; what a robot asks for is looked at once.
+/// Interval between checks for due downloads; lists that a robot needs are downloaded immediately.
 const TICK: Duration = Duration::from_mins(5);
 
 impl Proving {
-    /// Loads the lists that the database has, and downloads those that are due, for ever.
+    /// Loads the lists from the database, and downloads those that are due, for ever.
     ///
-    /// A list is downloaded once a robot came that it could prove, and from then on.
+    /// A list is downloaded after the first request of a robot that needs it, then refreshed.
     pub(in crate::app) async fn keep_lists(self, detector: SharedDetector) {
         let mut is_loaded = false;
         loop {
             if self.settings().uses(Method::Ranges) {
-                // Nothing is downloaded before: a list that the database has would be fetched once
-                // more.
+                // Downloads wait until the database is read, because it may contain the lists
+                // already.
                 is_loaded = is_loaded || self.load_lists().await;
                 let urls = self.kept_lists(&detector);
                 if is_loaded && !urls.is_empty() {
@@ -148,25 +148,25 @@ impl Proving {
         }
     }
 
-    /// Applies what the database keeps; returns whether it could be read.
+    /// Loads the lists of the database; returns whether the database could be read.
     pub(in crate::app) async fn load_lists(&self) -> bool {
         match self.refresher().load().await {
             Ok(()) => true,
             Err(error) => {
-                warn!(%error, "the lists of robots' addresses cannot be loaded, so that they prove nothing for now: {error}");
+                warn!(%error, "cannot load the lists of robots' addresses, so they verify no claims for now: {error}");
                 false
             }
         }
     }
 
-    /// Returns the URLs of lists that robots name, and that are here or wanted.
+    /// Returns the URLs of lists named by robots that are stored or needed.
     fn kept_lists(&self, detector: &SharedDetector) -> Vec<String> {
         let wanted = self.verifier().wanted_ranges();
         let states = self.refresher().states();
         let known: BTreeSet<&str> = states.iter().map(|state| &*state.url).collect();
         let urls: BTreeSet<String> = (detector.load().robots().iter())
             .filter_map(|robot| robot.ranges_url.as_ref())
-            // Lists of robots that never come are not asked for; states have URLs without their
+            // Lists of robots without requests are not downloaded; states contain URLs without
             // passwords.
             .filter(|url| wanted.contains(*url) || known.contains(&*shown_url(url)))
             .cloned()
@@ -175,9 +175,9 @@ impl Proving {
     }
 }
 
-/// Finds the address of a client in what the server has put into its request.
+/// Returns the client's address that the server has added to its request.
 ///
-/// axum puts `ConnectInfo` there, a listener of ours what it knows of the client.
+/// axum adds `ConnectInfo`, our own listener its data about the client.
 pub(in crate::app) fn client(extensions: &Extensions) -> Option<IpAddr> {
     #[cfg(feature = "proxy")]
     if let Some(known) = extensions.get::<crate::listen::ClientAddr>() {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axum_tells_the_address_of_the_client() {
+    fn client_address_is_read_from_axum() {
         let mut extensions = Extensions::new();
         assert_eq!(client(&extensions), None);
         let peer = SocketAddr::from(([192, 0, 2, 1], 4711));

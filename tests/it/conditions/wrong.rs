@@ -66,11 +66,11 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("addresses = 'list:'", "\"list:\" contains no name"),
     (
         "asns = [64496]",
-        "c.toml:4: rule.asns: nothing tells them: set places.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
+        "c.toml:4: rule.asns: no file contains them: set places.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
     ),
     (
         "countries = 'DE'",
-        "c.toml:4: rule.countries: nothing tells them: set places.country_file",
+        "c.toml:4: rule.countries: no file contains them: set places.country_file",
     ),
     ("asns = 'AS64496'", "set places.asn_file"),
     ("asns = [0]", "rule.asns: 0 is not an autonomous system"),

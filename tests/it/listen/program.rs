@@ -209,7 +209,7 @@ fn invalid_listeners_are_reported_with_their_place() {
         ),
         (
             "[[listener]]\nlisten = '[::1]:0'\nproxy_protocol = true",
-            "robot-detection.toml:5: listener.proxy_protocol: nobody's PROXY headers are believed",
+            "robot-detection.toml:5: listener.proxy_protocol: no proxy is trusted to send PROXY headers",
         ),
         (
             "[[certificate]]\ncertificate_file = 'x'",

@@ -183,7 +183,7 @@ async fn a_reload_changes_the_enforcement() {
     let wrong =
         loaded("filter_pattern = '/other/*'\nredirect_url = ''\nrobots_txt.refusal = 'redirect'");
     let error = app::reload(&server.robots, &wrong).unwrap_err().to_string();
-    assert!(error.contains("there is nowhere to redirect to"), "{error}");
+    assert!(error.contains("there is no redirect target"), "{error}");
     let policy = server.robots.policy().load();
     assert_eq!(
         policy.filter_patterns().collect::<Vec<_>>(),

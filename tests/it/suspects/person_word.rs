@@ -156,6 +156,6 @@ async fn a_report_applies_only_to_sites_that_detect_suspects() {
     assert!(
         answer
             .text()
-            .contains("line 1: nobody looks for suspects there")
+            .contains("line 1: the site does not detect suspects")
     );
 }
