@@ -28,7 +28,9 @@ fn alert(settings: &AlertSettings) -> Result<Alert, ConfigErrors> {
     let name = &settings.name;
     // Names appear in logs, on pages and on terminals.
     if name.chars().any(char::is_control) || name.chars().count() > MAX_NAME_CHARS {
-        let reason = format!("a name must have at most {MAX_NAME_CHARS} characters and no control characters");
+        let reason = format!(
+            "a name must have at most {MAX_NAME_CHARS} characters and no control characters"
+        );
         return Err(settings.wrong(&AlertSettings::KEY.name, reason));
     }
     if settings.template.is_some() && settings.format.is_some() {

@@ -52,8 +52,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         let proxy_protocol = listener.proxy_protocol.unwrap_or_default();
         // Only trusted proxies may connect to such a listener, so without any it rejects all clients.
         if proxy_protocol && settings.server.trusted_proxies.is_empty() {
-            let reason =
-                "no proxy is trusted to send PROXY headers; add the proxies to server.trusted_proxies";
+            let reason = "no proxy is trusted to send PROXY headers; add the proxies to server.trusted_proxies";
             return Err(listener.wrong(&ListenerSettings::KEY.proxy_protocol, reason));
         }
         listeners.push(ListenSettings {
@@ -96,8 +95,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     };
     let token = settings.check.token.as_ref();
     if matches!(addr, ListenAddr::Tcp(_)) && token.is_none() {
-        let reason =
-            "any client that reaches the address could send queries: set check.token, or listen at unix:PATH";
+        let reason = "any client that reaches the address could send queries: set check.token, or listen at unix:PATH";
         return Err(loaded.wrong(&CheckSection::KEY.listen, reason));
     }
     if let Some(token) = token

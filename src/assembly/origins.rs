@@ -189,10 +189,7 @@ fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSp
     let source = &settings.name;
     // Users' sources start at 3, after `manual`, `bundled` and `web-robots-db`.
     if source.precedence() < 3 {
-        let reason = format!(
-            "the name {:?} is reserved",
-            source.as_str()
-        );
+        let reason = format!("the name {:?} is reserved", source.as_str());
         return Err(settings.wrong(&SourceSettings::KEY.name, reason));
     }
     let spec = SourceSpec {

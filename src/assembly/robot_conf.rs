@@ -160,7 +160,9 @@ mod tests {
         let text = "[site_robot]\nrobot = 'auto-proxy=http://p.example/proxy.pac'";
         let error = read_conf(text).unwrap_err().to_string();
         assert!(
-            error.starts_with("c.toml:2: site_robot.robot: auto-proxy: a proxy.pac is not supported"),
+            error.starts_with(
+                "c.toml:2: site_robot.robot: auto-proxy: a proxy.pac is not supported"
+            ),
             "{error}"
         );
         let text = "[site_robot]\nrobot = 'auto-proxy=http://p.example:3128'";

@@ -153,7 +153,9 @@ impl Handover {
         let is_silent = now_ms.saturating_sub(self.seen.1) > milliseconds(SILENT);
         if is_silent || has_ended(holder) {
             self.store.orders().remove(&self.order_id).await?;
-            anyhow::bail!("the server that made the run has ended; the same command resumes the run");
+            anyhow::bail!(
+                "the server that made the run has ended; the same command resumes the run"
+            );
         }
         Ok(())
     }

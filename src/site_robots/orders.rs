@@ -103,7 +103,9 @@ impl Orders {
             ..
         } = &*self.inner;
         if let Err(error) = store.orders().remove_server(holder).await {
-            tracing::debug!("cannot report the end of this server, which others consider alive for a minute: {error}");
+            tracing::debug!(
+                "cannot report the end of this server, which others consider alive for a minute: {error}"
+            );
         }
         tasks.close();
         tasks.wait().await;
@@ -189,10 +191,7 @@ impl Orders {
             Ok(outcome) => outcome,
             Err(error) => {
                 let text = format!("{error:#}");
-                warn!(
-                    site,
-                    "the run of the site robot of {site} failed: {text}"
-                );
+                warn!(site, "the run of the site robot of {site} failed: {text}");
                 OrderOutcome::Failed(text)
             }
         };
@@ -201,7 +200,10 @@ impl Orders {
         let Desk { store, clock, .. } = &*self.inner;
         let text = serde_json::to_string(&outcome).unwrap_or_default();
         if let Err(error) = store.orders().finish(id, &text, clock.now_ms()).await {
-            warn!(site, "cannot report the result of the site robot run for {site}: {error}");
+            warn!(
+                site,
+                "cannot report the result of the site robot run for {site}: {error}"
+            );
         }
     }
 

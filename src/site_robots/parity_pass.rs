@@ -251,12 +251,23 @@ mod tests {
             assert_eq!(pass.held.is_some(), terms == ParityTerms::WithdrawNoMore);
             pass.held.unwrap_or_default()
         };
-        assert_eq!(of((10, 0, 0), 0, (0, 100)), "", "ten pages are withdrawn, as in a run");
+        assert_eq!(
+            of((10, 0, 0), 0, (0, 100)),
+            "",
+            "ten pages are withdrawn, as in a run"
+        );
         let held = of((11, 30, 9), 0, (0, 1_000));
         assert!(held.contains("11 of 41 compared pages"), "{held}");
         assert_eq!(of((11, 44, 0), 0, (0, 1_000)), "", "a fifth is withdrawn");
         let held = of((5, 45, 0), 0, (16, 80));
-        assert!(held.contains("16 of 96 pages are already withdrawn"), "{held}");
-        assert_eq!(of((16, 20, 0), 16, (16, 80)), "", "pages that are already withdrawn");
+        assert!(
+            held.contains("16 of 96 pages are already withdrawn"),
+            "{held}"
+        );
+        assert_eq!(
+            of((16, 20, 0), 16, (16, 80)),
+            "",
+            "pages that are already withdrawn"
+        );
     }
 }

@@ -150,7 +150,9 @@ impl SiteRobotRuns {
     /// Notifies servers of the changed robot heaven.
     async fn tell_servers(&self) {
         if let Err(error) = self.store.orders().announce_heaven().await {
-            tracing::debug!("cannot notify servers, which load the new robot heaven within half a minute: {error}");
+            tracing::debug!(
+                "cannot notify servers, which load the new robot heaven within half a minute: {error}"
+            );
         }
     }
 

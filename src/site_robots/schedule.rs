@@ -148,10 +148,7 @@ impl Schedules {
                     // The current run may have visited these pages before they changed.
                     Err(error) if is_running(&error) => pages.keep_changed(site, urls),
                     Err(error) => {
-                        warn!(
-                            site,
-                            "cannot visit changed pages of {site}: {error:#}"
-                        );
+                        warn!(site, "cannot visit changed pages of {site}: {error:#}");
                         pages.failed(site, format!("{error:#}"));
                     }
                 }

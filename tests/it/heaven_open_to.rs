@@ -329,7 +329,10 @@ async fn pages_behind_a_login_are_not_published_before_their_readers_are_configu
     let admin = server.admin.unwrap_or(server.addr);
     let console = admin_json(admin, token.trim(), ("GET", "site-robot"), "").text();
     for told in [doctor, log, console] {
-        assert!(told.contains("heaven.open_to does not specify who"), "{told}");
+        assert!(
+            told.contains("heaven.open_to does not specify who"),
+            "{told}"
+        );
     }
 
     fs::write(&file, text + "open_to = 'everybody'\n").unwrap();

@@ -398,5 +398,8 @@ async fn doctor_warns_of_a_password_file_readable_by_others() {
     assert!(!doctor().contains("is readable for other users"));
     fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).unwrap();
     let told = doctor();
-    assert!(told.contains("is readable for other users: chmod o="), "{told}");
+    assert!(
+        told.contains("is readable for other users: chmod o="),
+        "{told}"
+    );
 }
