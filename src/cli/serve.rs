@@ -15,10 +15,7 @@ use tracing::{error, info, warn};
 
 use crate::app::{self, BuildError, FirstPassword, RobotDetection, Server, ServerSettings};
 use crate::clock::Clock;
-use crate::config::{
-    ConfigErrors, DatabaseSection, GeneralSection, Key, Loaded, Loader, RobotsTxtSection,
-    ServerSection, Settings, SiteLoaded, wants_colours,
-};
+use crate::config::{GeneralSection, Loaded, Settings, wants_colours};
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
 use crate::operations::rfc3339;
 use crate::store::Absence;

@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::app;
 use crate::assembly::plain_addresses;
-use crate::check::{IDENTIFICATION_HEADER, Subject, VERDICT_HEADER};
+use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::clock::Clock;
 use crate::config::FailMode;
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
@@ -23,7 +23,7 @@ use crate::store::Store;
 
 use super::{
     super::{args::DoctorArgs, health},
-    check::{Check, ServedSite, sites},
+    check::{Check, ServedSite, Subject, sites},
     server::RunningServer,
 };
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, Loaded};
 use crate::policy::Policy;
 
 use super::{

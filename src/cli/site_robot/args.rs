@@ -101,7 +101,7 @@ impl SiteRobotCommand {
 /// Arguments of `site-robot run`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct VisitArgs {
-    /// Starting points [default: site_robot.starting_points]
+    /// Starting points [default: `site_robot.starting_points`]
     #[arg(value_name = "URL")]
     pub(super) urls: Vec<String>,
     /// Maximum number of links to follow from a starting point, -1 for no limit

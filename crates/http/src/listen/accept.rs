@@ -159,7 +159,7 @@ async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
             Ok(accepted) => return accepted,
             // The client has already disconnected; the next one can be accepted immediately.
             Err(error) if is_about_one_connection(&error) => {
-                debug!(%error, "client disconnected before accept")
+                debug!(%error, "client disconnected before accept");
             }
             Err(error) => {
                 // One log line in ten seconds: after the first failure and each hundredth delay.

@@ -106,12 +106,10 @@ pub(super) fn rewrite(
     client: Option<&ClientAddr>,
     facts: RequestFacts,
 ) -> Result<RewrittenRequest, ErrorPage> {
-    if is_for_others(&parts.method) {
-        return Err(ErrorPage::NotImplemented);
-    }
     let (names, values) = HeaderPresence::of(&parts.headers);
     // RFC 9112 §6.1: an unknown coding results in a 501.
-    if names.has_coding && headers::has_unknown_coding(&parts.headers) {
+    let has_unknown_coding = names.has_coding && headers::has_unknown_coding(&parts.headers);
+    if is_for_others(&parts.method) || has_unknown_coding {
         return Err(ErrorPage::NotImplemented);
     }
     if !is_usable(&parts.method, &parts.uri) {

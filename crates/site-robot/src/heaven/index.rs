@@ -19,6 +19,7 @@ struct ListingPage<'c> {
     frame: Frame<'c>,
     canonical: String,
     range: String,
+    heading: &'static str,
     groups: Vec<Group<'c>>,
     before: Option<String>,
     behind: Option<String>,
@@ -68,13 +69,14 @@ pub(super) fn listing(
     let from = (number - 1) * PAGE_LINKS + 1;
     let to = from + listing.entries.len() - 1;
     let canonical = settings.whole(&view.path(number));
+    let texts = settings.texts();
+    let heading = view.heading(texts);
     let page = ListingPage {
         frame: Frame::new(catalogue, settings),
-        json_ld: JsonLd::listing(view.heading(settings.texts()), &canonical, settings),
+        json_ld: JsonLd::listing(heading, &canonical, settings),
         canonical,
-        range: settings
-            .texts()
-            .filled("range", &[&from, &to, &listing.total]),
+        range: texts.filled("range", &[&from, &to, &listing.total]),
+        heading,
         groups: groups(&listing, settings),
         before: (number > 1).then(|| href(number - 1)),
         behind: (number < listing.last).then(|| href(number + 1)),
