@@ -70,18 +70,14 @@ async fn messages_pass_in_both_directions_on_several_streams() {
     tasks.spawn(async move {
         for _ in 0..3 {
             let (stream, _) = listener.accept().await.unwrap();
-            #[expect(
-                clippy::result_large_err,
-                reason = "required by the library's interface"
-            )]
+            #[expect(clippy::result_large_err, reason = "required by tungstenite")]
             let check = |asked: &Asked, mut answer: Answer| {
                 assert_eq!(asked.uri(), "/chat?room=1");
                 assert_eq!(asked.headers()["host"], "site.example");
                 assert_eq!(asked.headers()["x-forwarded-for"], "127.0.0.1");
-                let protocol = asked.headers()["sec-websocket-protocol"].clone();
-                answer
-                    .headers_mut()
-                    .insert("sec-websocket-protocol", protocol);
+                let name = "sec-websocket-protocol";
+                let protocol = asked.headers()[name].clone();
+                answer.headers_mut().insert(name, protocol);
                 Ok(answer)
             };
             accepting.spawn(async move {
